@@ -43,7 +43,7 @@ def isolated_settings():
     saved, logged, seeded = settings.snapshot(), log.current(), list(seeds._seed)
     before = _context()
     # what is said once is said once in a process: a test must not depend on what others heard
-    importlib.import_module("millrace._src.core.log").say_again()
+    importlib.import_module("millrace._src.core.log").reset_warn_once()
     yield
     settings.restore(saved)
     seeds._seed[:] = seeded

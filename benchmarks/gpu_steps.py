@@ -181,11 +181,11 @@ def _channels_last(seed: int, shape: tuple[int, ...]) -> Array:
 
 def _report() -> list[str]:
     """Whether the step is a CUDA Graph, and if not, why."""
-    from millrace._src.runtime.graph.replay import Entry, all_graphs
+    from millrace._src.runtime.graph.replay import CachedProgram, all_capture_caches
 
     found = []
-    for graphs in all_graphs():
-        programs = [entry.program for entry in graphs.entries.values() if isinstance(entry, Entry)]
+    for graphs in all_capture_caches():
+        programs = [entry.program for entry in graphs.entries.values() if isinstance(entry, CachedProgram)]
         why = sorted({program.uncaptured for program in programs} - {""})
         calls = [len(program.calls) for program in programs]
         found.append(

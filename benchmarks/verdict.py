@@ -17,18 +17,18 @@ import millrace.dataset as ds  # noqa: E402
 from benchmarks.planted import PLANTED, Planted  # noqa: E402
 from millrace._src.core import settings  # noqa: E402
 from millrace._src.core.machine.cores import available_cores  # noqa: E402
-from millrace._src.observe.diagnosis import Verdict  # noqa: E402
-from millrace._src.observe.performance_model import Model  # noqa: E402
+from millrace._src.observe.diagnosis import Diagnosis  # noqa: E402
+from millrace._src.observe.performance_model import PerformanceModel  # noqa: E402
 
 # The bar: the predicted gain is within a quarter of the real one.
 WITHIN = 0.25
 
 
-def run(data: ds.Dataset) -> tuple[Verdict, Model]:
+def run(data: ds.Dataset) -> tuple[Diagnosis, PerformanceModel]:
     iterator = data.create_dict_iterator(num_epochs=1, output_numpy=True)
     for _ in iterator:
         pass
-    model = Model.of(iterator._run.stats, available_cores())
+    model = PerformanceModel.of(iterator._run.stats, available_cores())
     assert model is not None
     return iterator.report().verdict, model
 

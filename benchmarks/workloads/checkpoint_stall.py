@@ -106,21 +106,21 @@ def _between(moments: list[float]) -> list[float]:
 @contextlib.contextmanager
 def _waits() -> Iterator[list[tuple[float, float]]]:
     """When steps waited for a copy, and for how long."""
-    from millrace._src.train.checkpoint.staging import Copying
+    from millrace._src.train.checkpoint.staging import StagingCopy
 
     found: list[tuple[float, float]] = []
-    plain = Copying.wait
+    plain = StagingCopy.wait
 
-    def wait(copying: Copying) -> None:
+    def wait(copying: StagingCopy) -> None:
         began = time.perf_counter()
         plain(copying)
         found.append((time.perf_counter(), time.perf_counter() - began))
 
-    Copying.wait = wait  # type: ignore[method-assign]
+    StagingCopy.wait = wait  # type: ignore[method-assign]
     try:
         yield found
     finally:
-        Copying.wait = plain  # type: ignore[method-assign]
+        StagingCopy.wait = plain  # type: ignore[method-assign]
 
 
 def _saved(train: Any, model: Any, folder: str) -> float:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 # loaded in each process: a pickled error refers to its class by this module, and cloudpickle sends a copy of a class
 # whose module is not loaded
 import millrace.errors as _errors  # noqa: F401
-from millrace._src.core.device_queues import when_asked as _when_asked
+from millrace._src.core.device_queues import register_device_layer as _when_asked
 from millrace._src.core.lazy import lazy as _lazy
 from millrace._src.core.log import configure as _configure_log
-from millrace._src.core.machine.openmp import wait_briefly as _wait_briefly
+from millrace._src.core.machine.openmp import limit_openmp_spin as _wait_briefly
 from millrace._src.core.modules_0_2_0 import install as _find_modules_of_0_2_0
 from millrace._src.core.random.seeds import get_seed, set_seed
 from millrace._src.core.values.dtype import (
@@ -33,7 +33,7 @@ from millrace._src.core.values.dtype import (
     uint64,
 )
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.core.values.tensor import when_needed as _when_needed
+from millrace._src.core.values.tensor import register_runtime as _when_needed
 from millrace.train import _LAZY as _OF_TRAIN
 
 # isort: off
@@ -334,33 +334,33 @@ _wait_briefly()
 _find_modules_of_0_2_0()
 
 
-def _load_training_wing() -> None:
+def _load_runtime() -> None:
     """Give Tensor what only PyTorch can compute."""
     try:
-        from millrace._src.runtime.ops.declare.tensor_methods import attach
+        from millrace._src.runtime.ops.declare.tensor_methods import bind_op_methods as attach
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        from millrace._src.core.optional import missing
+        from millrace._src.core.optional import missing_extra_error as missing
 
         raise missing(error, "train", "computing with tensors") from error
     attach()
 
 
-_when_needed(_load_training_wing)
+_when_needed(_load_runtime)
 
 
-def _load_sink() -> object:
+def _load_device_layer() -> object:
     """What takes batches to a device."""
     try:
         import millrace._src.transfer as sink
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        from millrace._src.core.optional import missing
+        from millrace._src.core.optional import missing_extra_error as missing
 
         raise missing(error, "train", "taking batches to a device") from error
     return sink
 
 
-_when_asked(_load_sink)
+_when_asked(_load_device_layer)

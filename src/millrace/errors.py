@@ -8,6 +8,7 @@ from millrace._src.core.errors import (
     CheckpointError,
     CursorError,
     DataError,
+    DeviceQueueError,
     FormatError,
     MillraceError,
     MissingExtra,
@@ -18,10 +19,9 @@ from millrace._src.core.errors import (
     SaveError,
     ServeError,
     SinkEnded,
-    SinkError,
     SinkStopped,
     StallError,
-    WorkerDied,
+    WorkerDiedError,
 )
 
 __all__ = [
@@ -42,8 +42,8 @@ __all__ = [
     "SaveError",
     "ServeError",
     "SinkEnded",
-    "SinkError",
+    "DeviceQueueError",
     "SinkStopped",
     "StallError",
-    "WorkerDied",
+    "WorkerDiedError",
 ]

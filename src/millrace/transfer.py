@@ -3,25 +3,25 @@
 from millrace._src.transfer import (
     Channel,
     DeviceIterator,
+    DevicePrefetcher,
     DeviceQueue,
-    Feed,
     Verdict,
+    create_device_source,
     device_iterator,
     device_queue,
-    info_of,
     judge,
-    source_of,
+    queue_info,
 )
 
 __all__ = [
     "Channel",
     "DeviceIterator",
     "DeviceQueue",
-    "Feed",
+    "DevicePrefetcher",
     "Verdict",
     "device_iterator",
     "device_queue",
-    "info_of",
+    "queue_info",
     "judge",
-    "source_of",
+    "create_device_source",
 ]

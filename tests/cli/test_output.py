@@ -13,7 +13,7 @@ import millrace._src.cli.main
 from millrace._src.cli.main import main
 from millrace._src.cli.terminal_output import console, say, say_json
 from millrace._src.core.io.terminal_escape import escape_controls, escape_json
-from millrace._src.core.log_formatters import JsonLine, TextLine
+from millrace._src.core.log_formatters import JsonFormatter, TextFormatter
 from millrace.mindrecord import FileWriter
 from tests.data.monitor.live.long_run import write_run
 
@@ -144,8 +144,8 @@ def test_a_terminal_gets_styles_and_no_other_controls(capsys):
 
 def test_log_lines():
     record = logging.LogRecord("millrace.x", logging.INFO, "x.py", 1, "read %s", (HOSTILE,), None)
-    check_plain([TextLine().format(record), JsonLine().format(record)])
-    assert json.loads(JsonLine().format(record))["message"] == f"read {HOSTILE}"
+    check_plain([TextFormatter().format(record), JsonFormatter().format(record)])
+    assert json.loads(JsonFormatter().format(record))["message"] == f"read {HOSTILE}"
 
 
 # serve.py prints the names of models that its user typed, and no content of a file

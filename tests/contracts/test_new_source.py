@@ -12,8 +12,13 @@ import pytest
 
 import millrace.dataset as ds
 from millrace._src.core.args import checked
-from millrace._src.core.lazy import PLACES
-from millrace._src.data.sources.base.common_arguments import PictureOptions, RowOptions, TextOptions, takes
+from millrace._src.core.lazy import LAZY_NAMES
+from millrace._src.data.sources.base.common_arguments import (
+    ImageOptions,
+    RowOptions,
+    TextOptions,
+    with_common_arguments,
+)
 from millrace._src.data.sources.base.table_dataset import Folder
 from tests.docs.pages import ROOT, script_of
 
@@ -44,7 +49,7 @@ def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     kind = importlib.import_module("birds_of_the_page").BirdsDataset
     monkeypatch.setattr(suite, "find", lambda name: kind)
     monkeypatch.setitem(
-        PLACES, "BirdsDataset", "birds_of_the_page"
+        LAZY_NAMES, "BirdsDataset", "birds_of_the_page"
     )  # the line in the table of millrace.dataset
     (tmp_path / "data").mkdir()
     yield suite.Case("BirdsDataset", FAKE, tmp_path / "data")
@@ -113,7 +118,7 @@ def test_wrong_arguments(case: Any, wrong: dict[str, Any], message: str) -> None
 
 def test_the_signature_is_as_if_it_were_written_out() -> None:
     class Joined:
-        @takes(PictureOptions, without=("cache",), decode=False)
+        @with_common_arguments(ImageOptions, without=("cache",), decode=False)
         def __init__(self, folder: Folder, size: int = 3, *_: Any, last: bool = True, **shared: Any) -> None:
             self.given = (size, last, shared)
 
@@ -138,7 +143,7 @@ def test_the_signature_is_as_if_it_were_written_out() -> None:
     size, last, shared = Joined(".", 5, 8, last=False, decode=True).given
     assert (size, last) == (5, False)
     assert shared == dict.fromkeys(list(shared)) | {"num_samples": 8, "decode": True}
-    assert list(shared) == [name for name in PictureOptions.__annotations__ if name != "cache"]
+    assert list(shared) == [name for name in ImageOptions.__annotations__ if name != "cache"]
 
 
 def test_arguments_are_checked_in_their_order() -> None:
@@ -149,7 +154,7 @@ def test_arguments_are_checked_in_their_order() -> None:
         ds.MnistDataset(".", shuffle=3, usage="tests")
 
 
-@pytest.mark.parametrize("group", [RowOptions, PictureOptions, TextOptions], ids=lambda group: group.__name__)
+@pytest.mark.parametrize("group", [RowOptions, ImageOptions, TextOptions], ids=lambda group: group.__name__)
 def test_a_default_for_what_the_group_has_not_is_refused(group: type) -> None:
     with pytest.raises(TypeError, match=f"{group.__name__} has no colour: it has num_samples, "):
-        takes(group, colour=True)(lambda self, *_, **shared: None)
+        with_common_arguments(group, colour=True)(lambda self, *_, **shared: None)

@@ -16,7 +16,7 @@ import millrace.dataset as ds
 import millrace.dataset.audio as audio
 import millrace.dataset.vision as vision
 from millrace._src.core import settings
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from tests.contracts.bit_examples import ALL, arguments, takes_pil, values
 from tests.contracts.test_transforms import public
 
@@ -198,10 +198,10 @@ def _name(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-def draws_of(operation: Any, rows: list[int]) -> Draws | None:
+def draws_of(operation: Any, rows: list[int]) -> RandomStream | None:
     if not operation.random:
         return None
-    return Draws.for_rows(np.array(rows, np.uint64), seed=5, epoch=0, op=1)
+    return RandomStream.for_rows(np.array(rows, np.uint64), seed=5, epoch=0, op=1)
 
 
 @functools.cache

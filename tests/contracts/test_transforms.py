@@ -24,7 +24,7 @@ import millrace.dataset.transforms as transforms
 import millrace.dataset.vision as vision
 from millrace._src.core import settings
 from millrace._src.core.errors import DataError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.transforms.base import Transform
 from tests.contracts.audio_examples import audio_values
 from tests.contracts.text_examples import text_values
@@ -94,7 +94,9 @@ def direct(op: Any, inputs: str, seed: int = 5, op_number: int = 1) -> list[Any]
     made = []
     for i in range(ROWS):
         draws = (
-            Draws.for_rows(np.array([i], np.uint64), seed=seed, epoch=0, op=op_number) if op.random else None
+            RandomStream.for_rows(np.array([i], np.uint64), seed=seed, epoch=0, op=op_number)
+            if op.random
+            else None
         )
         made.append(op.rows(draws)(0, *given(inputs, i)))
     return made
@@ -144,7 +146,9 @@ def test_any_workers_and_chunks_give_the_same(example):
 def test_random_numbers_come_from_the_row_alone(example):
     op = example.make()
     alone = direct(op, example.inputs)
-    draws = Draws.for_rows(np.arange(ROWS, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
+    draws = (
+        RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
+    )
     together = op.rows(draws)
     for i, one in enumerate(alone):
         assert_same(one, together(i, *given(example.inputs, i)))
@@ -267,7 +271,7 @@ def test_an_error_says_what_was_got_and_which_transform(name):
     bad = {"image": np.array(["text"]), "encoded": np.zeros(7, np.uint8)}.get(
         example.inputs, np.zeros((0,), "M8[s]")
     )
-    draws = Draws.for_rows(np.arange(1, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
+    draws = RandomStream.for_rows(np.arange(1, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
     arguments = [bad] * len(values(example.inputs, 0))
     error = failure(lambda: op.rows(draws)(0, *arguments))
     if error is not None:
@@ -312,7 +316,9 @@ def test_some_transforms_work_on_whole_columns():
 def test_a_whole_column_gives_what_its_rows_give(name, column):
     op, xs = EXAMPLES[name].make(), DENSE[column]
     before = xs.copy()
-    draws = Draws.for_rows(np.arange(ROWS, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
+    draws = (
+        RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
+    )
     try:
         rows = [op.rows(draws)(i, xs[i, ...]) for i in range(ROWS)]
     except Exception:

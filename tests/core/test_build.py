@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from millrace._src.core.values.batch_buffers import Passing
-from millrace._src.core.values.chunk_builder import RowsBuilder
+from millrace._src.core.values.batch_buffers import ChunkBufferPool
+from millrace._src.core.values.chunk_builder import ChunkBuilder
 
 
 def columns_of(rows, **more):
-    builder = RowsBuilder(["x", "y"], len(rows), **more)
+    builder = ChunkBuilder(["x", "y"], len(rows), **more)
     builder.extend(rows)
     return builder.finish()
 
@@ -44,7 +44,7 @@ def test_a_source_may_refill_one_buffer():
             buffer[:] = i
             yield (buffer, buffer[:1] if i % 2 else buffer)
 
-    builder = RowsBuilder(["x", "y"], 4)
+    builder = ChunkBuilder(["x", "y"], 4)
     builder.extend(rows())
     made = builder.finish()
     assert made["x"][:, 0].tolist() == [0, 1, 2, 3]
@@ -52,7 +52,7 @@ def test_a_source_may_refill_one_buffer():
 
 
 def test_rows_that_are_not_tuples_are_shaped_first():
-    builder = RowsBuilder(["x"], 2)
+    builder = ChunkBuilder(["x"], 2)
     builder.extend([5, (6,)], lambda given: (given,))
     assert builder.finish()["x"].tolist() == [5, 6]
 
@@ -63,7 +63,7 @@ def test_the_row_that_fails_is_known():
         yield (np.ones(2), 2)
         raise KeyError("row 2")
 
-    builder = RowsBuilder(["x", "y"], 5)
+    builder = ChunkBuilder(["x", "y"], 5)
     with pytest.raises(KeyError):
         builder.extend(rows())
     assert builder.count == 2
@@ -71,7 +71,7 @@ def test_the_row_that_fails_is_known():
 
 
 def test_in_memory_that_is_used_again():
-    passing = Passing()
+    passing = ChunkBufferPool()
     for turn in range(3):
         rows = [(np.full(9000, float(i + turn)), i) for i in range(4)]
         made = columns_of(rows, passing=passing)

@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 
 from millrace._src.core.errors import FormatError
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.core.values.columns import Ragged, Texts, as_ragged, as_texts, offsets_of
-from millrace._src.data.engine.transport.chunk_codec import pack, unpack
+from millrace._src.core.values.columns import (
+    RaggedColumn,
+    StringColumn,
+    as_ragged_column,
+    as_string_column,
+    offsets_of,
+)
+from millrace._src.data.engine.transport.chunk_codec import decode_chunk, encode_chunk
 
 # arrays of text end where zeros begin
 WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=6)
@@ -23,16 +29,16 @@ def chunk_of(column: object) -> Chunk:
 
 def sent(column: object) -> object:
     """The column after a journey to another process."""
-    packed = pack(chunk_of(column))
+    packed = encode_chunk(chunk_of(column))
     room = np.zeros(packed.size, np.uint8)
     packed.write(room)
-    return unpack(room)[0].columns["x"]
+    return decode_chunk(room)[0].columns["x"]
 
 
 @given(LISTS, st.data())
 def test_text_is_a_sequence_of_arrays_however_it_is_kept(lists, data) -> None:
-    column = Texts.of_lists(lists)
-    other = Texts(column.data, column.offsets, column.rows)
+    column = StringColumn.of_lists(lists)
+    other = StringColumn(column.data, column.offsets, column.rows)
     assert other.strings == [word for words in lists for word in words]
     for each in (column, other, sent(column)):
         assert [value.tolist() for value in each] == lists
@@ -57,10 +63,10 @@ def test_lines_are_what_their_strings_are_whether_they_were_made_or_not(lines, d
     stop = data.draw(st.integers(start, len(lines)))
 
     def made():
-        yield Texts.of_lines("\n".join(plain).encode(), starts), plain
+        yield StringColumn.of_lines("\n".join(plain).encode(), starts), plain
         for each in (lines, plain):
-            column = Texts.of(each)
-            yield Texts(column.data, column.offsets), each
+            column = StringColumn.of(each)
+            yield StringColumn(column.data, column.offsets), each
 
     for column, wanted in made():
         part = column[start:stop]
@@ -77,7 +83,7 @@ def test_lines_are_what_their_strings_are_whether_they_were_made_or_not(lines, d
 
 @given(st.lists(st.lists(st.integers(-9, 9), max_size=4), min_size=1, max_size=8), st.data())
 def test_numbers_of_unequal_length_are_a_sequence_of_arrays(lists, data) -> None:
-    column = Ragged(
+    column = RaggedColumn(
         np.array([x for each in lists for x in each], np.int32), offsets_of([len(x) for x in lists])
     )
     start = data.draw(st.integers(0, len(lists)))
@@ -91,11 +97,11 @@ def test_numbers_of_unequal_length_are_a_sequence_of_arrays(lists, data) -> None
         for length in (0, 2, 5):
             wanted = [(row + [7] * length)[:length] for row in lists]
             assert each.padded(length, 7).tolist() == wanted
-    assert [value.tolist() for value in as_ragged(list(column))] == lists
+    assert [value.tolist() for value in as_ragged_column(list(column))] == lists
 
 
 def test_rows_of_one_string_have_no_dimensions() -> None:
-    column = Texts.of(["a", "日本", ""])
+    column = StringColumn.of(["a", "日本", ""])
     assert [value.shape for value in column] == [(), (), ()]
     assert [value.item() for value in sent(column)] == ["a", "日本", ""]
     assert column.stacked().tolist() == ["a", "日本", ""]
@@ -105,19 +111,19 @@ def test_rows_of_one_string_have_no_dimensions() -> None:
 
 
 def test_arrays_and_lists_of_text_become_texts_and_nothing_else_does() -> None:
-    assert as_texts(np.array(["a", "b"])).rows is None
-    assert as_texts(np.array([["a", "b"], ["c", "d"]]))[1].tolist() == ["c", "d"]
-    assert as_texts([np.array("a"), np.array("bc")]).strings == ["a", "bc"]
+    assert as_string_column(np.array(["a", "b"])).rows is None
+    assert as_string_column(np.array([["a", "b"], ["c", "d"]]))[1].tolist() == ["c", "d"]
+    assert as_string_column([np.array("a"), np.array("bc")]).strings == ["a", "bc"]
     for other in (np.array([b"a"]), np.arange(3), [np.array("a"), np.array(["b"])], ["a"], [], [np.array(1)]):
-        assert as_texts(other) is None
+        assert as_string_column(other) is None
     for other in ([np.array([1]), np.array([1.0])], [np.array(1)], np.arange(3), [np.array(["a"])], []):
-        assert as_ragged(other) is None
+        assert as_ragged_column(other) is None
 
 
 @pytest.mark.parametrize("where", ["offsets", "rows", "data"])
 def test_damaged_runs_are_refused(where) -> None:
-    column = Texts.of_lists([["añb"], ["c", "d"]])
-    packed = pack(chunk_of(column))
+    column = StringColumn.of_lists([["añb"], ["c", "d"]])
+    packed = encode_chunk(chunk_of(column))
     room = np.zeros(packed.size, np.uint8)
     packed.write(room)
     parts = {"offsets": column.offsets, "rows": column.rows, "data": column.data}
@@ -127,4 +133,4 @@ def test_damaged_runs_are_refused(where) -> None:
     else:
         room[at + 8 : at + 16].view(np.int64)[0] = 2 if where == "offsets" else 99
     with pytest.raises(FormatError, match="damaged"):
-        unpack(room)
+        decode_chunk(room)

@@ -13,7 +13,7 @@ import millrace.dataset as ds
 import millrace.dataset.vision as vision
 from millrace._src.core.errors import PlanError
 from millrace._src.core.values import batch_buffers as gather
-from millrace._src.core.values.batch_buffers import Slots, in_place, side_by_side
+from millrace._src.core.values.batch_buffers import BatchAssembler, contiguous_view, is_in_batch_buffer
 from millrace._src.core.values.chunk import stack_rows
 from tests.data.kernels.test_jpeg_part import encoded
 
@@ -25,7 +25,7 @@ def row(value: float, size: int = 5000) -> np.ndarray:
 
 
 def test_neighbours_are_one_array_without_a_copy():
-    slots = Slots(4)
+    slots = BatchAssembler(4)
     rows = [slots.put("x", 0, i, row(i)) for i in range(8)]
     batch = stack_rows(rows[4:])
     assert batch.shape == (4, 5000)
@@ -35,25 +35,25 @@ def test_neighbours_are_one_array_without_a_copy():
 
 @pytest.mark.parametrize("picked", [[1, 0], [0, 2], [3, 4], [0, 0]], ids=str)
 def test_others_are_copied(picked):
-    slots = Slots(4)
+    slots = BatchAssembler(4)
     rows = [slots.put("x", 0, i, row(i)) for i in range(8)]
-    assert side_by_side([rows[i] for i in picked]) is None
+    assert contiguous_view([rows[i] for i in picked]) is None
     batch = stack_rows([rows[i] for i in picked])
     assert batch[:, 0].tolist() == picked
     assert not np.shares_memory(batch, rows[picked[0]])
 
 
 def test_small_rows_text_and_other_shapes_stay_where_they_are():
-    slots = Slots(4)
+    slots = BatchAssembler(4)
     for value in (np.zeros(3), np.array("text"), 5, None):
         assert slots.put("x", 0, 0, value) is value
-    assert in_place(slots.put("x", 0, 0, row(1)))
+    assert is_in_batch_buffer(slots.put("x", 0, 0, row(1)))
     other = row(1, 6000)
     assert slots.put("x", 0, 1, other) is other
 
 
 def test_columns_and_epochs_have_batches_of_their_own():
-    slots = Slots(2)
+    slots = BatchAssembler(2)
     rows = [
         slots.put(column, epoch, 0, row(i))
         for i, (column, epoch) in enumerate([("a", 0), ("b", 0), ("a", 1)])
@@ -62,7 +62,7 @@ def test_columns_and_epochs_have_batches_of_their_own():
 
 
 def test_memory_is_used_again_only_when_nobody_holds_it():
-    slots = Slots(1)
+    slots = BatchAssembler(1)
     rows = [slots.put("x", 0, i, row(i)) for i in range(20)]
     assert [r[0] for r in rows] == list(range(20))
     where = rows[3].ctypes.data
@@ -75,18 +75,18 @@ def test_memory_is_used_again_only_when_nobody_holds_it():
 
 
 def test_full_batches_are_let_go_and_those_that_stay_short_too():
-    slots = Slots(4)
+    slots = BatchAssembler(4)
     for epoch in range(3):
         for i in range(10):  # the last batch of an epoch stays short
             slots.put("x", epoch, i, row(i))
     assert list(slots._open) == [("x", 2, 2)]
     for number in range(100, 200):
         slots.put("x", 2, 4 * number, row(0))
-    assert len(slots._open) <= gather.MOST_OPEN
+    assert len(slots._open) <= gather.MAX_OPEN_BATCHES
 
 
 def test_memory_outlives_the_slots():
-    slots = Slots(2)
+    slots = BatchAssembler(2)
     kept = slots.put("x", 0, 0, row(7))
     gone = weakref.ref(slots)
     del slots
@@ -95,7 +95,7 @@ def test_memory_outlives_the_slots():
 
 
 def test_many_threads_fill_one_batch():
-    slots = Slots(64)
+    slots = BatchAssembler(64)
     rows: list[np.ndarray] = [np.empty(0)] * 256
     start = threading.Barrier(8)
 
@@ -147,11 +147,11 @@ def test_the_batch_is_not_copied(monkeypatch):
     found: list[bool] = []
 
     def watched(rows):
-        made = side_by_side(rows)
+        made = contiguous_view(rows)
         found.append(made is not None)
         return made
 
-    monkeypatch.setattr("millrace._src.core.values.chunk.side_by_side", watched)
+    monkeypatch.setattr("millrace._src.core.values.chunk.contiguous_view", watched)
     for batch in batches().create_dict_iterator(num_epochs=1, output_numpy=True):
         assert batch["image"].shape[1:] == (3, 64, 64)
     assert found
@@ -177,11 +177,11 @@ def test_two_large_columns_of_one_function():
     batches = list(data.create_dict_iterator(num_epochs=1, output_numpy=True))
     assert [b["a"][:, 0].tolist() for b in batches] == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert [b["b"][:, 0, 0].tolist() for b in batches] == [[0, -1, -2, -3], [-4, -5, -6, -7]]
-    assert all(in_place(b["a"]) for b in batches)
+    assert all(is_in_batch_buffer(b["a"]) for b in batches)
 
 
 def test_memory_of_a_chunk_is_used_again_when_nobody_holds_a_row():
-    passing = gather.Passing()
+    passing = gather.ChunkBufferPool()
     rows = passing.array((100, 1000), np.dtype("f4"))
     address, kept = rows.ctypes.data, rows[7]
     kept[:] = 7
@@ -196,20 +196,20 @@ def test_memory_of_a_chunk_is_used_again_when_nobody_holds_a_row():
 
 @pytest.mark.parametrize("shape", [(4,), (100, 1 << 20)], ids=["small", "large"])
 def test_memory_that_is_not_worth_it_is_not_kept(shape):
-    passing = gather.Passing()
+    passing = gather.ChunkBufferPool()
     passing.array(shape, np.dtype("u1"))
     assert not passing.blocks
 
 
 def test_memory_of_chunks_stays_behind_when_it_is_pickled():
-    passing = gather.Passing()
+    passing = gather.ChunkBufferPool()
     passing.array((1 << 17,), np.dtype("u1"))
     assert passing.blocks
     assert not pickle.loads(pickle.dumps(passing)).blocks
 
 
 def test_a_small_chunk_leaves_the_memory_of_large_ones():
-    passing = gather.Passing()
+    passing = gather.ChunkBufferPool()
     address = passing.array((1000, 1000), np.dtype("u1")).ctypes.data
     passing.array((100, 1000), np.dtype("u1"))[:] = 1
     assert passing.array((1000, 1000), np.dtype("u1")).ctypes.data == address

@@ -4,11 +4,11 @@ import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
-from millrace._src.data.engine.failed_rows import Entry, Ledger
+from millrace._src.data.engine.failed_rows import FailedRow, FailedRowLog
 
 
 def test_counts_are_exact_and_memory_is_bounded():
-    ledger = Ledger(capacity=10)
+    ledger = FailedRowLog(capacity=10)
     for row in range(1000):
         ledger.record(f"map{row}", row=row, reason=ValueError("x" * 10_000), file=f"{row}.jpg")
     assert (len(ledger), len(ledger.entries())) == (1000, 10)
@@ -20,7 +20,7 @@ def test_counts_are_exact_and_memory_is_bounded():
 
 
 def test_threads_lose_nothing():
-    ledger = Ledger()
+    ledger = FailedRowLog()
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda i: ledger.record("map", row=i, reason="r", action="replace"), range(2000)))
     assert ledger.summary()["replaced"] == 2000
@@ -28,8 +28,8 @@ def test_threads_lose_nothing():
 
 
 def test_json_and_pickle():
-    ledger = Ledger()
-    ledger.extend([Entry("map", 3, "KeyError: 'a'", "f.bin", "image")])
+    ledger = FailedRowLog()
+    ledger.extend([FailedRow("map", 3, "KeyError: 'a'", "f.bin", "image")])
     text = json.loads(json.dumps(ledger.to_dict()))
     assert text["entries"] == [
         {

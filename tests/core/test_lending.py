@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millrace.dataset as ds
-from millrace._src.core.machine.host_allocator import ALIGN, Lender
+from millrace._src.core.machine.host_allocator import ALIGN, HostAllocator
 from millrace._src.core.settings import override
 
 SIZES = (40, 1000, 70_000)
 
 
-class Watched(Lender):
+class Watched(HostAllocator):
     """Counts what it makes, and what it is asked to copy."""
 
     def __init__(self, takes=True):
@@ -102,7 +102,7 @@ def test_from_many_threads():
 
 
 def test_another_process_gets_plain_memory():
-    assert type(pickle.loads(pickle.dumps(Watched()))) is Lender
+    assert type(pickle.loads(pickle.dumps(Watched()))) is HostAllocator
 
 
 def images(size):

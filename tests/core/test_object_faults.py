@@ -204,7 +204,7 @@ def test_an_object_that_is_replaced_while_it_is_read(filled: str, tmp_path, monk
 def test_tags_that_are_no_checksums(filled: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of objects that the store encrypts with keys of its own: two readings that agree are believed."""
     at(filled, monkeypatch)
-    monkeypatch.setattr(remote, "tag_fits", lambda tag, data: False)
+    monkeypatch.setattr(remote, "etag_matches", lambda tag, data: False)
     (tmp_path / "x").write_bytes(b"abc")
     upload(tmp_path / "x", "s3://bucket/sealed")
     assert bytes(read_bytes("s3://bucket/sealed")) == b"abc"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from millrace._src.core.random import rng
-from millrace._src.core.random.rng import HEAD, SORT_LIMIT, Permutation
+from millrace._src.core.random.rng import HEAD, SORT_LIMIT, RandomPermutation
 
 SIZES = [0, 1, 2, 4 * HEAD, 4 * HEAD + 1, 5 * HEAD, 60_000]
 
@@ -18,7 +18,7 @@ def whole(size: int, key: int) -> np.ndarray:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_beginning_is_that_of_the_whole(size):
-    order, wanted = Permutation(size, 12345), whole(size, 12345)
+    order, wanted = RandomPermutation(size, 12345), whole(size, 12345)
     for start, stop in [
         (0, 64),
         (64, 300),
@@ -33,10 +33,10 @@ def test_the_beginning_is_that_of_the_whole(size):
 @pytest.mark.parametrize("size", SIZES[1:])
 def test_positions_anywhere(size):
     positions = np.array([size - 1, 0, size // 2])
-    assert Permutation(size, 7).lookup(positions).tolist() == whole(size, 7)[positions].tolist()
+    assert RandomPermutation(size, 7).lookup(positions).tolist() == whole(size, 7)[positions].tolist()
 
 
 def test_the_first_rows_need_no_sort_of_all(monkeypatch):
-    monkeypatch.setattr(Permutation, "_all", lambda self: pytest.fail("sorted"))
-    order = Permutation(SORT_LIMIT, 3)
+    monkeypatch.setattr(RandomPermutation, "_all", lambda self: pytest.fail("sorted"))
+    order = RandomPermutation(SORT_LIMIT, 3)
     assert len(set(order.at(0, HEAD // 2).tolist())) == HEAD // 2

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from millrace._src.core.errors import OperationError, ResourceError
-from millrace._src.core.io.runtime_directory import INDUCTOR, compile_cache, runtime_folder
+from millrace._src.core.io.runtime_directory import INDUCTOR, compile_cache, runtime_directory
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_folder_of_somebody_else_is_refused(home, monkeypatch):
     runtime = home / "millrace"
     runtime.mkdir(mode=0o700)
     with pytest.raises(OperationError, match="only you may enter"):
-        runtime_folder(error=OperationError)
+        runtime_directory(error=OperationError)
 
 
 def test_without_a_home_compiled_code_is_kept_beside_sockets(home, monkeypatch):
@@ -63,8 +63,8 @@ def test_torch_compile_uses_it(home, monkeypatch):
     seen = []
     monkeypatch.setattr(torch, "compile", lambda function: seen.append(os.environ[INDUCTOR]) or function)
     from millrace import Tensor
-    from millrace._src.runtime.graph.jit import _compiled
+    from millrace._src.runtime.graph.jit import _torch_compile
 
     monkeypatch.setenv(INDUCTOR, "")  # so that it is unset after the test
-    assert _compiled(lambda x: x + 1)(Tensor([1.0])).asnumpy().tolist() == [2.0]
+    assert _torch_compile(lambda x: x + 1)(Tensor([1.0])).asnumpy().tolist() == [2.0]
     assert seen == [str(home / "cache" / "millrace" / "inductor")]

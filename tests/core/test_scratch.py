@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from millrace._src.core.io.temporary_directory import Scratch, is_abandoned, owner_of
+from millrace._src.core.io.temporary_directory import LockedTemporaryDirectory, is_stale, owner_of
 
 KEEPER = """
 import sys
@@ -28,12 +28,12 @@ def test_a_killed_owner_leaves_an_abandoned_folder(tmp_path):
     with keeper(tmp_path) as process:
         path = Path(process.stdout.readline().strip())
         assert owner_of(path.name) == process.pid
-        assert not is_abandoned(path)
+        assert not is_stale(path)
         # to another container the number of the process says nothing, and the lock still does
-        assert not is_abandoned(path, proc=tmp_path / "no proc")
+        assert not is_stale(path, proc=tmp_path / "no proc")
         process.send_signal(signal.SIGKILL)
     assert path.is_dir()
-    assert is_abandoned(path)
+    assert is_stale(path)
 
 
 def test_an_owner_that_ends_leaves_nothing(tmp_path):
@@ -47,9 +47,9 @@ def test_a_number_that_was_given_again_is_not_the_owner(tmp_path):
     old = tmp_path / f"millrace-example-{os.getpid()}-abcdefgh"
     old.mkdir()
     os.utime(old, (1, 1))  # long before this process began
-    assert is_abandoned(old)
+    assert is_stale(old)
     os.utime(old)
-    assert not is_abandoned(old)
+    assert not is_stale(old)
 
 
 def test_sockets_go_by_the_number(tmp_path, monkeypatch):
@@ -57,7 +57,7 @@ def test_sockets_go_by_the_number(tmp_path, monkeypatch):
     name = "millrace-socket-999999999-abcdefgh"
     with socket.socket(socket.AF_UNIX) as sock:
         sock.bind(name)
-        assert is_abandoned(tmp_path / name)
+        assert is_stale(tmp_path / name)
 
 
 def test_other_names_are_nobody_s(tmp_path):
@@ -73,11 +73,11 @@ def test_other_names_are_nobody_s(tmp_path):
     ):
         (tmp_path / name).mkdir()
         assert owner_of(name) is None
-        assert not is_abandoned(tmp_path / name)
+        assert not is_stale(tmp_path / name)
 
 
 def test_a_forked_child_does_not_remove_it(tmp_path):
-    with Scratch("example", str(tmp_path)) as folder:
+    with LockedTemporaryDirectory("example", str(tmp_path)) as folder:
         pid = os.fork()
         if pid == 0:
             import gc

@@ -37,9 +37,9 @@ def test_a_share_of_the_cores_is_the_number_of_threads(monkeypatch):
     monkeypatch.setattr(device, "available_cores", lambda: 1)
     try:
         torch.set_num_threads(2)
-        device._own_cores({"OMP_NUM_THREADS": "2"})
+        device._limit_torch_threads({"OMP_NUM_THREADS": "2"})
         assert torch.get_num_threads() == 2
-        device._own_cores({})
+        device._limit_torch_threads({})
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)

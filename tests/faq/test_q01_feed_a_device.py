@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch")
 import millrace as ms  # noqa: E402
 import millrace.dataset as ds  # noqa: E402
 from millrace import nn, ops  # noqa: E402
-from millrace._src.core.errors import SinkError  # noqa: E402
-from millrace._src.transfer import Feed  # noqa: E402
+from millrace._src.core.errors import DeviceQueueError  # noqa: E402
+from millrace._src.transfer import DevicePrefetcher  # noqa: E402
 
 X = np.arange(24, dtype=np.float32).reshape(12, 2)
 
@@ -32,7 +32,7 @@ def test_a_queue_with_send_stop_info_and_release(make, no_leaks):
     info = queue.get_send_info()
     assert (info["have_sent"], info["have_taken"], queue.get_mbuf_queue_size()) == (3, 3, 0)
     queue.release()
-    with pytest.raises(SinkError):
+    with pytest.raises(DeviceQueueError):
         next(queue)
 
 
@@ -58,14 +58,14 @@ def test_a_queue_and_get_next_in_a_net(no_leaks):
 def pointers(monkeypatch):
     """Where the numbers of each batch lie when they leave the sink."""
     seen = []
-    take = Feed.take
+    take = DevicePrefetcher.take
 
     def noted(self, *args):
         values = take(self, *args)
         seen.append([value._torch.data_ptr() for value in values or ()])
         return values
 
-    monkeypatch.setattr(Feed, "take", noted)
+    monkeypatch.setattr(DevicePrefetcher, "take", noted)
     return seen
 
 

@@ -33,7 +33,7 @@ def look(x):
 @pytest.fixture(autouse=True)
 def no_other_pipeline(monkeypatch):
     """As in a process of the user's in which no other pipeline runs, whatever iterator an earlier test still holds."""
-    monkeypatch.setattr(budget, "_caps", budget._Caps())
+    monkeypatch.setattr(budget, "_caps", budget._ThreadPoolLimits())
 
 
 @pytest.fixture

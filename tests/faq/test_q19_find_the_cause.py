@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 
 import millrace.dataset as ds
 from millrace import nn, train
-from millrace._src.core.errors import DataError, SinkEnded, SinkError, SinkStopped, StallError
+from millrace._src.core.errors import DataError, DeviceQueueError, SinkEnded, SinkStopped, StallError
 from millrace._src.train.dataset_helper import DatasetHelper
 from tests.sink.said import logged
 
@@ -34,7 +34,7 @@ def test_a_bad_sample_is_a_data_error_with_its_row_and_it_comes_first(no_leaks):
     with pytest.raises(DataError, match=r"this sample is broken(.|\n)*row: 5"):
         next(queue)
     assert "this sample is broken" in queue.get_send_info()["verdict"]
-    with pytest.raises(SinkError, match=r"ended early(.|\n)*this sample is broken") as later:
+    with pytest.raises(DeviceQueueError, match=r"ended early(.|\n)*this sample is broken") as later:
         next(queue)
     assert isinstance(later.value.__cause__, DataError)  # what followed from it names it
     queue.release()

@@ -69,7 +69,7 @@ class Nvml(types.ModuleType):
 def test_the_error_names_the_processes_that_hold_the_card(full, worker, monkeypatch):
     library = Nvml([(os.getpid(), GIB), (worker.pid, 5 * GIB), (999_999_999, None)])
     monkeypatch.setitem(sys.modules, "pynvml", library)
-    lines = exhausted.describe_memory(full, capped=2 * GIB)
+    lines = exhausted.out_of_memory_report(full, capped=2 * GIB)
     start = lines.index("  processes that hold the card:")
     first, second, third = (line.strip() for line in lines[start + 1 : start + 4])
     assert first.startswith(f"5.0 GiB  process {worker.pid} ")
@@ -91,7 +91,7 @@ def test_without_the_library_the_command_is_asked(full, monkeypatch, tmp_path):
     command.chmod(0o755)
     monkeypatch.setitem(sys.modules, "pynvml", None)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    found = holders.holders(CARD)
+    found = holders.gpu_processes(CARD)
     assert [(holder.pid, holder.bytes) for holder in found] == [(os.getpid(), 2 * GIB), (999_999_999, None)]
     assert found[1].command == "/usr/bin/other"
 
@@ -99,7 +99,7 @@ def test_without_the_library_the_command_is_asked(full, monkeypatch, tmp_path):
 def test_where_nobody_can_tell_the_error_is_the_same_without_them(full, monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)
     monkeypatch.setenv("PATH", "")
-    lines = exhausted.describe_memory(full)
+    lines = exhausted.out_of_memory_report(full)
     assert lines[0].startswith("  wanted: 3.0 GiB; free: 1.0 GiB")
     assert not any("hold the card" in line for line in lines)
 

@@ -16,11 +16,11 @@ import millrace as ms  # noqa: E402
 import millrace.dataset as ds  # noqa: E402
 from millrace import nn, ops  # noqa: E402
 from millrace._src.core.errors import DataError, PlanError  # noqa: E402
-from millrace._src.core.machine.worker_devices import DEVICES, RULES, WAYS, refusal  # noqa: E402
+from millrace._src.core.machine.worker_devices import DEVICES, RULES, START_METHODS, unsupported_error  # noqa: E402
 from millrace._src.runtime.tensor.backend import cuda_fork_guard as forked  # noqa: E402
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/devices-in-workers.md"
-PROCESSES = [way for way in WAYS if way in ("forkserver", "spawn", "fork")]
+PROCESSES = [way for way in START_METHODS if way in ("forkserver", "spawn", "fork")]
 
 
 @pytest.fixture(autouse=True)
@@ -110,23 +110,23 @@ def test_the_gpu_in_a_forked_worker_is_refused_at_once_with_the_reason(use, no_l
         forked_map(use)
     assert "the driver belongs to the parent" in str(caught.value)
     assert 'config.set_multiprocessing_start_method("spawn")' in str(caught.value)
-    assert not forked.forked  # the user's own process is as it was
+    assert not forked.is_forked_process  # the user's own process is as it was
 
 
 def test_a_tensor_of_the_card_that_a_forked_worker_inherited_is_refused(monkeypatch, no_leaks):
     """There is no card here: one tensor is said to lie on it, and the process to have used it."""
     there = ops.ones((2,))
-    monkeypatch.setattr(forked, "bad_fork", lambda: True)
-    monkeypatch.setattr(forked, "_on_card", lambda value: value is there._torch)
+    monkeypatch.setattr(forked, "is_in_bad_fork", lambda: True)
+    monkeypatch.setattr(forked, "_is_on_gpu", lambda value: value is there._torch)
     with pytest.raises(DataError, match=r"aten::mul.Tensor: the GPU cannot be used in a worker process"):
         forked_map(lambda x: (there * 2.0).asnumpy())
     forked_map(lambda x: (ms.Tensor(x) * 2.0).asnumpy())  # the others go on
 
 
 def test_an_independent_process_is_not_one_and_says_so(monkeypatch):
-    from millrace._src.core.log import say_again
+    from millrace._src.core.log import reset_warn_once
 
-    say_again()
+    reset_warn_once()
     monkeypatch.setenv("MS_INDEPENDENT_DATASET", "True")
     data = ds.NumpySlicesDataset({"x": np.arange(4.0)}, shuffle=False).map(lambda x: ms.Tensor(x) + 1.0, "x")
     with warnings.catch_warnings(record=True) as caught:
@@ -136,12 +136,12 @@ def test_an_independent_process_is_not_one_and_says_so(monkeypatch):
 
 
 def test_the_table_is_whole_and_the_page_shows_it():
-    assert set(RULES) == {(way, device) for way in WAYS for device in DEVICES}
+    assert set(RULES) == {(way, device) for way in START_METHODS for device in DEVICES}
     for (way, device), rule in RULES.items():
         assert rule.note
         assert rule.works or rule.instead
         if not rule.works:
-            assert isinstance(refusal(way, device, "x"), PlanError)
+            assert isinstance(unsupported_error(way, device, "x"), PlanError)
     rows = re.findall(r"^\| (.+?) \| (works|refused) \| (works|refused) \|", PAGE.read_text(), re.M)
     shown = {(way, device): word == "works" for way, *words in rows for device, word in zip(DEVICES, words)}
     assert shown == {place: rule.works for place, rule in RULES.items()}

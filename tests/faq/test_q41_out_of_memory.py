@@ -56,7 +56,7 @@ def test_the_same_bits_with_and_without_the_watch(origins) -> None:
     net = nn.Dense(3, 2)
     step = ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params())
     watched = step(draw)
-    exhausted.watch_origins(False)
+    exhausted.track_allocations(False)
     plain = step(draw)
     assert watched[0].item() == plain[0].item()
     assert all(np.array_equal(a.asnumpy(), b.asnumpy()) for a, b in zip(watched[1], plain[1], strict=True))
@@ -84,7 +84,7 @@ def test_a_gpu_that_ran_out_reads_the_same(monkeypatch) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "Test card")
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 2**29)
     error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has ...")
-    lines = exhausted.describe_memory(error, capped=2 * 2**30)
+    lines = exhausted.out_of_memory_report(error, capped=2 * 2**30)
     assert lines[0] == "  wanted: 3.0 GiB; free: 1.0 GiB; total: 8.0 GiB (Test card)"
     assert "cap: 2.0 GiB by set_memory(max_size=...), of which tensors hold 512.0 MiB" in lines[1]
     assert "a smaller batch_size" in lines[-1]

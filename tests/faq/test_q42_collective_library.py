@@ -22,8 +22,8 @@ def test_init_says_what_is_missing(monkeypatch):
     import torch.distributed as dist
 
     from millrace._src.runtime.distributed import process_groups as communication
-    from millrace._src.runtime.distributed.cluster_environment import Place
+    from millrace._src.runtime.distributed.cluster_environment import ClusterEnvironment
 
     monkeypatch.setattr(dist, "is_nccl_available", lambda: False)
     with pytest.raises(RuntimeError, match=r"built without NCCL.*millrace doctor"):
-        communication._join(Place("none", 0, 1, 0, 1), "nccl", None)
+        communication._join(ClusterEnvironment("none", 0, 1, 0, 1), "nccl", None)

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from millrace import GRAPH_MODE, PYNATIVE_MODE, Tensor, get_context, nn, ops, set_context, value_and_grad
-from millrace._src.runtime.graph.replay import graphs_of
+from millrace._src.runtime.graph.replay import capture_cache_of
 
 
 class Block(nn.Cell):
@@ -62,7 +62,7 @@ def test_graph_replays_what_it_recorded(in_mode) -> None:
     net = Net()
     for _ in range(3):
         net(batch())
-    assert (graphs_of(net).recorded, graphs_of(net).replayed) == (1, 2)
+    assert (capture_cache_of(net).recorded, capture_cache_of(net).replayed) == (1, 2)
 
 
 def test_prints_and_values_at_any_line_in_pynative(in_mode, capsys) -> None:

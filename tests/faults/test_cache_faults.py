@@ -18,9 +18,9 @@ import pytest
 
 import millrace.dataset as ds
 from millrace._src.core.errors import MillraceError
-from millrace._src.core.log import say_again
+from millrace._src.core.log import reset_warn_once
 from millrace._src.core.machine import shared_memory as slab
-from millrace._src.data.cache.in_process_server import end_own
+from millrace._src.data.cache.in_process_server import stop_in_process_server
 from millrace._src.data.engine.segment import cached_read_step as kept
 
 from .cache_rows import Numbered
@@ -77,7 +77,7 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> Iterator[Faults]:
     made = Faults(monkeypatch)
     yield made
     made.disarm()
-    end_own()
+    stop_in_process_server()
 
 
 def double(x: Any) -> Any:
@@ -109,7 +109,7 @@ def test_the_nth_call_fails(
 ) -> None:
     ds.config.set_num_parallel_workers(1)
     for at in range(1, MOST):
-        say_again()
+        reset_warn_once()
         error = (errno.ENOSPC, errno.EIO, errno.EMFILE)[at % 3]
         cache = ds.DatasetCache() if where == "memory" else ds.DatasetCache(path=str(tmp_path / f"{at}"))
         if where == "memory":
@@ -127,7 +127,7 @@ def test_the_nth_call_fails(
         again = data_of(cache, by_number)
         assert right(again)
         assert right(again)
-        end_own()
+        stop_in_process_server()
         if not fired:
             return
     pytest.fail(f"{MOST} calls and no end")

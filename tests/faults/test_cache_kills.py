@@ -16,9 +16,9 @@ import pytest
 
 import millrace.dataset as ds
 from millrace._src.core import settings
-from millrace._src.core.errors import WorkerDied
+from millrace._src.core.errors import WorkerDiedError
 from millrace._src.data.cache import server_admin as admin
-from millrace._src.data.cache.in_process_server import end_own
+from millrace._src.data.cache.in_process_server import stop_in_process_server
 from millrace._src.data.cache.server_paths import stale_parts
 from tests.data.cache.served import PATIENCE, Served, runtime_folder, serving, until
 from tests.leaks import _family
@@ -137,7 +137,7 @@ def test_a_worker_process_is_killed_while_it_writes(server: Served) -> None:
     try:
         seen += list(iterator)  # the engine may start others in their place
         assert len(seen) == 1000
-    except WorkerDied:
+    except WorkerDiedError:
         iterator.stop()
     assert all((row["x"] == row["x"][0]).all() and str(row["t"]) == f"row {row['x'][0] - 1}" for row in seen)
     settings.update(executor="threads")
@@ -236,7 +236,7 @@ def test_starts_and_stops(times: int, no_leaks: None) -> None:
 def test_own_caches_come_and_go(no_leaks: None) -> None:
     for _ in range(50):
         assert wrong_rows(pipeline(None, 6), 6) == 0
-        end_own()
+        stop_in_process_server()
 
 
 def test_two_servers_never_touch_each_other(no_leaks: None) -> None:

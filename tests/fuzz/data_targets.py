@@ -24,9 +24,9 @@ from millrace._src.data.formats.mat import read_mat, write_mat
 from millrace._src.data.formats.tar import members
 from millrace._src.data.formats.tfrecord.record_file import read_records
 from millrace._src.data.kernels.vision.image_header import image_size
-from millrace._src.data.transforms.serialization import restored
-from millrace._src.observe.live.event_log import Book, Tail
-from millrace._src.observe.live.run_state import State
+from millrace._src.data.transforms.serialization import transform_from_json
+from millrace._src.observe.live.event_log import EventLogReader, EventLogWriter
+from millrace._src.observe.live.run_state import RunState
 from millrace.dataset import vision
 from tests.contracts.fake_data import everything, find
 
@@ -97,7 +97,7 @@ def _json_targets() -> list[Target]:
         {"datasetType": "TF", "numRows": 3, "columns": {"a": {"type": "int8", "rank": 1, "shape": [2]}}}
     ]
     return [
-        json_target("transform_json", _transforms, lambda data, _: restored(_loaded(data))),
+        json_target("transform_json", _transforms, lambda data, _: transform_from_json(_loaded(data))),
         json_target("pipeline_json", _pipelines, _read_pipeline),
         json_target("cursor_json", _cursors, _read_cursor),
         json_target("schema_json", lambda _: schemas, lambda data, _: ds.Schema().from_json(_loaded(data))),
@@ -163,15 +163,15 @@ def _history(folder: Path) -> list[bytes]:
     path = folder / "seed.jsonl"
     path.unlink(missing_ok=True)
     head = {"program": "p", "pid": 1, "host": "h", "rank": None, "started": 1.0}
-    book = Book(path, head)
+    book = EventLogWriter(path, head)
     book.add({"is": "over", "t": 2.0, "why": "done"})
     book.flush()
     return [path.read_bytes()]
 
 
 def _read_history(path: str) -> None:
-    state = State()
-    for line in Tail(path).all():
+    state = RunState()
+    for line in EventLogReader(path).all():
         state.take(line)
 
 
@@ -255,7 +255,7 @@ def _packet(data: bytes, folder: Path) -> None:
         theirs.sendmsg([data[: protocol.MOST_BYTES]])
         packet, _ = protocol.receive(ours)
         if packet is not None:
-            protocol.raise_said(packet)
+            protocol.raise_error_response(packet)
 
 
 def _cache() -> Target:

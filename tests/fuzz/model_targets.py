@@ -19,7 +19,7 @@ from millrace._src.serve.protobuf_messages import messages
 from millrace._src.serve.protocols import open_inference_http as v2
 from millrace._src.serve.protocols.open_inference_grpc import _arrays
 from millrace._src.serve.row_transforms import steps_from_json
-from millrace._src.serve.tensor_codec import Spec, join_bytes
+from millrace._src.serve.tensor_codec import TensorSpec, join_bytes
 from millrace._src.train.print_file import parse_print
 
 from .target import Target, file_target, json_target
@@ -139,7 +139,8 @@ def _read_steps(data: bytes, folder: Path) -> None:
 # --- requests -----------------------------------------------------------------------------------------------------
 
 _VERSION: Any = SimpleNamespace(
-    inputs=[Spec("x", "FP32", (-1, 3)), Spec("t", "BYTES", (-1,))], outputs=[Spec("y", "FP32", (-1, 3))]
+    inputs=[TensorSpec("x", "FP32", (-1, 3)), TensorSpec("t", "BYTES", (-1,))],
+    outputs=[TensorSpec("y", "FP32", (-1, 3))],
 )
 
 
@@ -150,8 +151,8 @@ def _bodies(folder: Path) -> list[bytes]:
 
 
 def _read_body(data: bytes, folder: Path) -> None:
-    v2.decoded(data, v2.json_length(None, len(data)), _VERSION, MOST)
-    v2.decoded(data, v2.json_length(str(len(data)), len(data)), _VERSION, MOST)
+    v2.decode_request(data, v2.json_length(None, len(data)), _VERSION, MOST)
+    v2.decode_request(data, v2.json_length(str(len(data)), len(data)), _VERSION, MOST)
 
 
 def _requests(folder: Path) -> list[bytes]:

@@ -122,10 +122,10 @@ def operation_difference(case: Any, expected: Any) -> str:
 def to_gpu(value: Any) -> Any:
     """An argument with its tensors on the GPU."""
     import millrace
-    from millrace._src.runtime.tensor.device_placement import on_device
+    from millrace._src.runtime.tensor.device_placement import ensure_on_device
 
     if isinstance(value, millrace.Tensor):
-        on_device(value)
+        ensure_on_device(value)
     elif isinstance(value, (list, tuple)):
         return type(value)(to_gpu(part) for part in value)
     return value

@@ -113,11 +113,11 @@ def test_enable_dynamic():
 
 
 def test_recordings_are_let_go():
-    from millrace._src.runtime.graph.replay import graphs_of
+    from millrace._src.runtime.graph.replay import capture_cache_of
 
     twice = ms.jit(lambda x: x * 2)
     twice(Tensor([1.0]))
-    assert graphs_of(twice).entries
+    assert capture_cache_of(twice).entries
     ms.ms_memory_recycle()
-    assert not graphs_of(twice).entries
+    assert not capture_cache_of(twice).entries
     assert twice(Tensor([1.0])).tolist() == [2.0]

@@ -10,7 +10,7 @@ import torch
 
 import millrace
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.graph.capture import Recorder
+from millrace._src.runtime.graph.capture import GraphCapture
 from millrace._src.runtime.graph.program_export import UNINITIALISED, qualified_name
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.storage import unwrap_all
@@ -75,19 +75,19 @@ def in_recording(action: Callable[[], Any]) -> Any:
     """Run something as the exporter does."""
     mode = modes.mode
     modes.set_mode(modes.PYNATIVE_MODE)
-    modes.state.recording = True
+    modes.thread_state.recording = True
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return action()
     finally:
-        modes.state.recording = False
+        modes.thread_state.recording = False
         modes.set_mode(mode)
 
 
 def emitted_names(emitter: Emitter) -> set[str] | None:
     """The operators that it calls; None where it cannot be exported for another reason than an operator."""
-    recorder = Recorder([given._torch for given in emitter.inputs])
+    recorder = GraphCapture([given._torch for given in emitter.inputs])
 
     def record() -> Any:
         with torch.no_grad(), recorder:

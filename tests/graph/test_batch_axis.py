@@ -13,8 +13,8 @@ import millrace as ms
 from millrace import Tensor, export, nn, ops
 from millrace._src.runtime.graph.batch_axis import find_mixing, find_training
 from millrace._src.runtime.graph.batch_axis.rule_table import ELEMENTWISE, RULES
-from millrace._src.runtime.graph.program_serialization import StoredGraph, for_any_rows, store
-from millrace._src.train.export.archive import recorded
+from millrace._src.runtime.graph.program_serialization import SerializedProgram, for_any_rows, store
+from millrace._src.train.export.archive import capture_forward
 from tests.graph.networks import Function, RunningTotal
 from tests.zoo.nets import nets
 from tests.zoo.nets.words import block
@@ -24,8 +24,8 @@ from tests.zoo.resnet import resnet18
 def graph_of(cell, *shape, dtype=ms.float32):
     """The stored program of a network for any number of rows."""
     cell.set_train(False)
-    described, tensors = recorded(cell, [Tensor(shape=[None, *shape], dtype=dtype)])
-    return StoredGraph(json.loads(json.dumps(described)), tensors)
+    described, tensors = capture_forward(cell, [Tensor(shape=[None, *shape], dtype=dtype)])
+    return SerializedProgram(json.loads(json.dumps(described)), tensors)
 
 
 def torch_graph(function, *shape):
@@ -35,7 +35,7 @@ def torch_graph(function, *shape):
         x = torch.zeros(rows, *shape)
         programs.append((rows, *store(lambda x=x: function(x), [x], {})))
     described = for_any_rows([(rows, program) for rows, program, _ in programs])
-    return StoredGraph(json.loads(json.dumps(described)), programs[0][2])
+    return SerializedProgram(json.loads(json.dumps(described)), programs[0][2])
 
 
 # --- networks that are batched -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from millrace._src.core.errors import MillraceError
 from millrace._src.runtime.graph.batch_axis import find_mixing
-from millrace._src.runtime.graph.program_serialization import StoredGraph, for_any_rows, store
+from millrace._src.runtime.graph.program_serialization import SerializedProgram, for_any_rows, store
 
 ROWS = (5, 7, 11)
 WIDTH = (4, 6)
@@ -128,7 +128,7 @@ def analysed(steps):
         return None
     try:
         described = for_any_rows([(rows, program) for rows, program, _ in programs])
-        return StoredGraph(json.loads(json.dumps(described)), programs[0][2])
+        return SerializedProgram(json.loads(json.dumps(described)), programs[0][2])
     except MillraceError:  # it does not fit one row
         return None
 

@@ -17,7 +17,7 @@ from millrace import (
     set_context,
     value_and_grad,
 )
-from millrace._src.runtime.graph.replay import graphs_of
+from millrace._src.runtime.graph.replay import capture_cache_of
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_net_learns_the_same_bits_in_both_modes():
     assert plain[0] == graph[0]
     for a, b in zip(plain[1], graph[1], strict=True):
         assert np.array_equal(a, b)
-    assert graphs_of(graph[2]).replayed == 2  # the first call runs plainly, the second is recorded
+    assert capture_cache_of(graph[2]).replayed == 2  # the first call runs plainly, the second is recorded
 
 
 def test_a_cell_is_recorded_once_and_replayed(graph_mode):
@@ -84,8 +84,8 @@ def test_a_cell_is_recorded_once_and_replayed(graph_mode):
     x = _batch(0)[0]
     first, second = net(x), net(x)
     assert np.array_equal(first.asnumpy(), second.asnumpy())
-    assert (graphs_of(net).recorded, graphs_of(net).replayed) == (1, 1)
-    assert graphs_of(net.first).recorded == 0  # it is part of the whole
+    assert (capture_cache_of(net).recorded, capture_cache_of(net).replayed) == (1, 1)
+    assert capture_cache_of(net.first).recorded == 0  # it is part of the whole
 
 
 def test_training_and_not_are_two_recordings(graph_mode):
@@ -96,7 +96,7 @@ def test_training_and_not_are_two_recordings(graph_mode):
     assert np.array_equal(net(x).asnumpy(), calm * 2)
     net.set_train(False)
     assert np.array_equal(net(x).asnumpy(), calm)
-    assert graphs_of(net).recorded == 2
+    assert capture_cache_of(net).recorded == 2
 
 
 def test_new_values_of_a_parameter_are_seen(graph_mode):
@@ -105,7 +105,7 @@ def test_new_values_of_a_parameter_are_seen(graph_mode):
     before = net(x).asnumpy()
     net.scale.set_data(Tensor([3.0]))
     assert np.allclose(net(x).asnumpy(), before * 3)
-    assert graphs_of(net).recorded == 1
+    assert capture_cache_of(net).recorded == 1
 
 
 def test_hooks_are_called_every_time(graph_mode):

@@ -10,8 +10,8 @@ from millrace import Parameter, Tensor, ops
 from millrace._src.core.errors import OperationError
 from millrace._src.runtime.graph.graph_report import graph_report, save_graphs
 from millrace._src.runtime.graph.jit import jit, mutable
-from millrace._src.runtime.graph.replay import MOST, graphs_of
-from millrace._src.runtime.tensor.rng_state import generator
+from millrace._src.runtime.graph.replay import MAX_CAPTURES, capture_cache_of
+from millrace._src.runtime.tensor.rng_state import initializer_generator
 from millrace._src.runtime.tensor.storage import wrap
 
 
@@ -46,7 +46,7 @@ def test_other_shapes_types_and_numbers_are_recorded_anew():
     assert scale(Tensor([1, 2]), 3).asnumpy().tolist() == [3, 6]
     assert scale(Tensor([1, 2]), factor=3).asnumpy().tolist() == [3, 6]
     assert scale(Tensor([1, 2]), 3.5).asnumpy().tolist() == [3.5, 7.0]
-    assert graphs_of(scale).recorded == 6
+    assert capture_cache_of(scale).recorded == 6
 
 
 def test_numbers_made_mutable_need_no_second_recording():
@@ -56,7 +56,7 @@ def test_numbers_made_mutable_need_no_second_recording():
 
     for factor in (1.0, 2.0, 5.0):
         assert scale(Tensor([2.0]), mutable(factor)).item() == 2 * factor
-    assert graphs_of(scale).recorded == 1
+    assert capture_cache_of(scale).recorded == 1
 
 
 def test_one_tensor_twice_is_not_two_tensors():
@@ -104,7 +104,7 @@ def test_a_value_that_leaves_for_python_is_never_baked_in():
     with pytest.warns(UserWarning, match="operation by operation.*test_jit.py"):
         assert sign(Tensor([1.0])).item() == 2.0
     assert sign(Tensor([-1.0])).item() == -2.0
-    (why,) = graphs_of(sign).why()
+    (why,) = capture_cache_of(sign).why()
     assert "test_jit.py" in why.where
     assert "sign" in str(graph_report())
 
@@ -120,7 +120,7 @@ def test_every_way_out_is_noticed(leave):
 
     with pytest.warns(UserWarning, match="leaves for Python"):
         step(Tensor(1.0))
-    assert graphs_of(step).why()
+    assert capture_cache_of(step).why()
 
 
 def test_strict_makes_leaving_an_error():
@@ -135,7 +135,7 @@ def test_strict_makes_leaving_an_error():
 def test_random_operations_draw_anew_in_each_replay():
     @jit
     def noise(x):
-        return x + wrap(torch.rand(4, generator=generator()))
+        return x + wrap(torch.rand(4, generator=initializer_generator()))
 
     made = [noise(Tensor(np.zeros(4, np.float32))).asnumpy().tolist() for _ in range(4)]
     assert len({tuple(row) for row in made}) == 4
@@ -148,9 +148,9 @@ def test_too_many_kinds_run_plainly_and_say_so():
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for by in range(MOST + 3):
+        for by in range(MAX_CAPTURES + 3):
             assert shift(Tensor([1]), by).item() == 1 + by
-    assert graphs_of(shift).fell_back == 3
+    assert capture_cache_of(shift).fell_back == 3
 
 
 def test_an_error_in_a_replay_names_the_users_line():
@@ -197,7 +197,7 @@ def test_shapes_that_are_tensors_are_not_baked_in():
         for function in (given, computed):
             for shape in ([3, 4], [3, 4], [4, 3]):
                 assert function(_tensor(12), Tensor(shape)).shape == tuple(shape)
-            assert graphs_of(function).fell_back
+            assert capture_cache_of(function).fell_back
     for seed in range(2):
         assert outside(_tensor(12, seed=seed)).shape == (3, 4)
-    assert (graphs_of(outside).recorded, graphs_of(outside).replayed) == (1, 1)
+    assert (capture_cache_of(outside).recorded, capture_cache_of(outside).replayed) == (1, 1)

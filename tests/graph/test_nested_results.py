@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from millrace._src.runtime.graph.capture import Recorder
+from millrace._src.runtime.graph.capture import GraphCapture
 from millrace._src.runtime.graph.program import Program
 
 library = torch.library.Library("millrace_tests", "DEF")
@@ -20,7 +20,7 @@ library.impl("parts", _parts, "CompositeExplicitAutograd")
 
 def test_a_list_among_results_is_recorded_and_replayed():
     x = torch.tensor([1.0, 2.0])
-    with Recorder([x]) as recorder:
+    with GraphCapture([x]) as recorder:
         twice, more, minus = torch.ops.millrace_tests.parts(x, 3)
         made = [twice + more[2], minus * more[0]]
     assert recorder.leaving is None
@@ -31,7 +31,7 @@ def test_a_list_among_results_is_recorded_and_replayed():
 
 def test_an_empty_list_among_results():
     x = torch.tensor([1.0])
-    with Recorder([x]) as recorder:
+    with GraphCapture([x]) as recorder:
         twice, _, minus = torch.ops.millrace_tests.parts(x, 0)
         made = twice + minus
     program = Program(recorder, [recorder.slot_of(made)])

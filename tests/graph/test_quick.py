@@ -8,9 +8,13 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from millrace._src.runtime.graph.capture import Recorded, Recorder, Slot
-from millrace._src.runtime.graph.fast_dispatch import AS_FUNCTIONS, AS_METHODS, AS_NN, quickest
-from millrace._src.runtime.tensor.backend.torch_private import functions, methods, nn_functions
+from millrace._src.runtime.graph.capture import CapturedCall, GraphCapture, Slot
+from millrace._src.runtime.graph.fast_dispatch import AS_FUNCTIONS, AS_METHODS, AS_NN, fastest_callable
+from millrace._src.runtime.tensor.backend.torch_private import (
+    torch_functions,
+    torch_methods,
+    torch_nn_functions,
+)
 
 aten = torch.ops.aten
 
@@ -157,8 +161,8 @@ def full(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case[0]))
 def test_the_quick_way_dispatches_what_was_recorded(case: Any) -> None:
     func, args, kwargs = case
-    call = Recorded(func, (Slot("in", 0), *args[1:]), kwargs, (), "one", "")
-    found, spread = quickest(call)
+    call = CapturedCall(func, (Slot("in", 0), *args[1:]), kwargs, (), "one", "")
+    found, spread = fastest_callable(call)
     if spread:
         args = (args[0], *args[1])
     with Seen() as seen:
@@ -176,9 +180,9 @@ def test_every_quick_way_is_tried() -> None:
 
 
 def test_every_quick_way_exists() -> None:
-    assert all(hasattr(functions, name) for name in AS_FUNCTIONS)
-    assert all(hasattr(nn_functions, name) for name in AS_NN)
-    assert all(hasattr(methods, name) for name in AS_METHODS)
+    assert all(hasattr(torch_functions, name) for name in AS_FUNCTIONS)
+    assert all(hasattr(torch_nn_functions, name) for name in AS_NN)
+    assert all(hasattr(torch_methods, name) for name in AS_METHODS)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -187,7 +191,7 @@ def test_every_quick_way_exists() -> None:
 def test_a_number_held_as_a_tensor_gives_the_same_bits(name: str, number: float, dtype: torch.dtype) -> None:
     operator = getattr(aten, name)
     for left in (torch.linspace(-3, 3, 67, dtype=dtype), torch.tensor(1 / 3, dtype=dtype)):
-        with Recorder([left]) as recorder:
+        with GraphCapture([left]) as recorder:
             want = getattr(torch, name)(left, number)
             same = operator.Scalar(left, number)
         assert [call.func for call in recorder.calls] == [operator.Tensor, operator.Tensor]
@@ -202,7 +206,7 @@ def test_a_number_held_as_a_tensor_gives_the_same_bits(name: str, number: float,
 
 @pytest.mark.parametrize("left", [torch.arange(4), torch.ones(3, dtype=torch.float16), TRUE])
 def test_numbers_stay_where_a_tensor_would_change_the_type(left: torch.Tensor) -> None:
-    with Recorder([left]) as recorder:
+    with GraphCapture([left]) as recorder:
         torch.mul(left, 0.5)
     assert recorder.calls[0].args[1] == 0.5
     assert not recorder.outside

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from millrace import GRAPH_MODE, PYNATIVE_MODE, Tensor, nn, ops, set_context, value_and_grad  # noqa: E402
-from millrace._src.runtime.graph.replay import graphs_of  # noqa: E402
+from millrace._src.runtime.graph.replay import capture_cache_of  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -37,7 +37,7 @@ def replayed(function, *arrays):
         made = cell(*(Tensor(array.copy()) for array in arrays))
     set_context(mode=PYNATIVE_MODE)
     plain = cell(*(Tensor(array.copy()) for array in arrays))
-    (entry,) = graphs_of(cell).entries.values()
+    (entry,) = capture_cache_of(cell).entries.values()
     values = [part.asnumpy() for part in (made if isinstance(made, tuple) else (made,))]
     wanted = [part.asnumpy() for part in (plain if isinstance(plain, tuple) else (plain,))]
     assert all((a == b).all() and a.dtype == b.dtype for a, b in zip(values, wanted, strict=True))
@@ -115,7 +115,7 @@ def test_the_backward_of_activations_writes_over_the_gradient():
     plain, wanted = step(Tensor(X))
     assert loss.asnumpy() == plain.asnumpy()
     assert all((a.asnumpy() == b.asnumpy()).all() for a, b in zip(gradients, wanted, strict=True))
-    (entry,) = graphs_of(step).entries.values()
+    (entry,) = capture_cache_of(step).entries.values()
     kernels = [str(call.func) for call in entry.program.calls]
     assert "aten.threshold_backward.grad_input" in kernels
     assert "aten.sigmoid_backward.grad_input" in kernels

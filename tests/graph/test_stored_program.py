@@ -13,7 +13,7 @@ from millrace._src.core.errors import FormatError, OperationError  # noqa: E402
 from millrace._src.runtime.graph import allowed_operators as operators  # noqa: E402
 from millrace._src.runtime.graph import shape_rules, stored_sizes  # noqa: E402
 from millrace._src.runtime.graph.operator_table import TABLE  # noqa: E402
-from millrace._src.runtime.graph.program_serialization import StoredGraph, store  # noqa: E402
+from millrace._src.runtime.graph.program_serialization import SerializedProgram, store  # noqa: E402
 from millrace._src.runtime.tensor.backend.torch_private import schema_text  # noqa: E402
 from tests.graph.emitted import emitted_names, in_recording, layers, raw, samples, zoo  # noqa: E402
 
@@ -103,7 +103,7 @@ def test_each_network_of_the_zoo_gives_the_same_bits_from_its_program(name):
     described, tensors = stored(emitter)
     inputs = [given._torch for given in emitter.inputs]
     before = [bits(tensor) for tensor in (*inputs, *tensors)]
-    graph = StoredGraph(described, tensors)
+    graph = SerializedProgram(described, tensors)
     for _ in range(2):  # the first call compares shapes, the second does not
         results = graph(inputs)
         assert list(map(bits, results)) == [bits(t) for t in ([wanted] if graph.single else wanted)]
@@ -125,7 +125,7 @@ def test_programs_of_layers_give_the_same_bits_twice_and_write_into_nothing_of_t
             described, tensors = stored(emitter)
         except Exception:  # a case of wrong arguments, or a denied operator
             continue
-        graph = StoredGraph(described, tensors)
+        graph = SerializedProgram(described, tensors)
         inputs = [given._torch for given in emitter.inputs]
         before = [bits(tensor) for tensor in (*inputs, *tensors)]
         first, second = graph(inputs), graph(inputs)
@@ -153,7 +153,7 @@ def test_rules_of_shapes_give_what_the_kernels_give(monkeypatch):
         except Exception:  # a sample of wrong arguments, or a denied operator
             continue
         try:
-            graph = StoredGraph(described, tensors)
+            graph = SerializedProgram(described, tensors)
         except FormatError as error:
             if "nonzero" not in str(error):  # an index by a mask: the size of its result depends on values
                 raise
@@ -179,7 +179,7 @@ BAD_NAMES = [
 def test_any_other_name_is_refused_before_a_call_runs(name):
     described = program([call("abs", X), [name, [X, X], {"dict": {}}, [slot("temp", 1)], "one"]])
     with pytest.raises(FormatError):
-        StoredGraph(described, [])
+        SerializedProgram(described, [])
 
 
 BAD_ARGUMENTS = {
@@ -251,7 +251,7 @@ def test_wrong_arguments_are_refused_before_a_call_runs(name):
     if mask:
         calls[1] = call("index.Tensor", X, [slot("temp", 0)], results=(("temp", 1),))
     with pytest.raises(FormatError):
-        StoredGraph(program(calls), [])
+        SerializedProgram(program(calls), [])
 
 
 BAD_PROGRAMS = {
@@ -287,10 +287,10 @@ BAD_PROGRAMS = {
 def test_wrong_programs_are_refused(name):
     described, tensors = BAD_PROGRAMS[name]
     if name == "rows are fixed":  # without free rows their number is 0
-        assert StoredGraph(described, tensors)([torch.zeros(2, 3)])[0].shape == (0,)
+        assert SerializedProgram(described, tensors)([torch.zeros(2, 3)])[0].shape == (0,)
         return
     with pytest.raises(FormatError):
-        StoredGraph(described, tensors)
+        SerializedProgram(described, tensors)
 
 
 def norm(channels, **changed):
@@ -311,11 +311,11 @@ def norm(channels, **changed):
 
 def test_kernels_that_trust_their_callers_get_shapes_that_fit():
     described, tensors = norm(3)
-    StoredGraph(described, tensors)([torch.ones(2, 3, 4)])
+    SerializedProgram(described, tensors)([torch.ones(2, 3, 4)])
     for name in ("weight", "bias", "mean", "var"):
         for shape in ([1], [2], [], [3, 1], [0]):
             with pytest.raises(FormatError):
-                StoredGraph(*norm(3, **{name: shape}))
+                SerializedProgram(*norm(3, **{name: shape}))
 
 
 @pytest.mark.parametrize("heads", [(1, 2, 2), (2, 1, 2), (2, 2, 1)])
@@ -327,15 +327,15 @@ def test_attention_with_heads_that_differ_is_refused(heads):
         results=(("temp", 0), ("temp", 1)), form="many",
     )  # fmt: skip
     with pytest.raises(FormatError, match="do not fit"):
-        StoredGraph(program([attention], inputs=inputs), [])
+        SerializedProgram(program([attention], inputs=inputs), [])
 
 
 def test_a_transform_with_a_longer_signal_than_its_input_is_refused():
     inputs = [((4,), "torch.complex64")]
     for length in (5, 100, 0, -1, 8):
         with pytest.raises(FormatError):
-            StoredGraph(program([call("_fft_c2r", X, [0], 0, length)], inputs=inputs), [])
-    StoredGraph(program([call("_fft_c2r", X, [0], 0, 6)], inputs=inputs), [])
+            SerializedProgram(program([call("_fft_c2r", X, [0], 0, length)], inputs=inputs), [])
+    SerializedProgram(program([call("_fft_c2r", X, [0], 0, 6)], inputs=inputs), [])
 
 
 def test_indices_out_of_range_are_an_error_of_the_call():
@@ -349,7 +349,7 @@ def test_indices_out_of_range_are_an_error_of_the_call():
         }[name]
         first = [call("view", X, [2, 1], results=(("temp", 1),))] if name == "gather" else []
         described = program([*first, call(name, *arguments)], inputs=[((2,), "torch.int64")], names=["table"])
-        graph = StoredGraph(described, [torch.zeros(4, 3)])
+        graph = SerializedProgram(described, [torch.zeros(4, 3)])
         for wrong in (4, 10**12, -5, -(10**12)):
             with pytest.raises((IndexError, RuntimeError)):
                 graph([torch.tensor([0, wrong])])
@@ -365,14 +365,14 @@ def test_results_are_bounded_one_by_one_and_together(monkeypatch):
         call("cat", [slot("temp", n), slot("temp", n)], results=(("temp", n + 1),)) for n in range(40)
     ]
     with pytest.raises(FormatError, match="bytes, more than"):
-        StoredGraph(program(doubled, results=(("temp", 40),)), [])
+        SerializedProgram(program(doubled, results=(("temp", 40),)), [])
     kept = [call("zeros", [1 << 20], results=(("temp", n),)) for n in range(10)]
     alive = program(kept, results=[("temp", n) for n in range(10)])
-    StoredGraph(alive, [])
+    SerializedProgram(alive, [])
     monkeypatch.setattr(limits, "ARCHIVE", limits.ArchiveLimits(live_bytes=16 << 20))
     with pytest.raises(FormatError, match="at one time"):
-        StoredGraph(alive, [])
-    StoredGraph(program(kept, results=[("temp", 9)]), [])  # those that nobody reads are freed
+        SerializedProgram(alive, [])
+    SerializedProgram(program(kept, results=[("temp", 9)]), [])  # those that nobody reads are freed
 
 
 def test_each_number_of_rows_is_checked_before_it_runs(monkeypatch):
@@ -383,7 +383,7 @@ def test_each_number_of_rows_is_checked_before_it_runs(monkeypatch):
     ]
     described = program(product, inputs=[((-1, 3), "torch.float32")], results=(("temp", 1),))
     monkeypatch.setattr(limits, "ARCHIVE", limits.ArchiveLimits(result_bytes=64 << 20, rows=1000))
-    graph = StoredGraph(described, [])
+    graph = SerializedProgram(described, [])
     assert graph([torch.zeros(2, 3)])[0].item() == 0
     with pytest.raises(FormatError, match="more than"):
         graph([torch.zeros(500, 3)])
@@ -399,7 +399,7 @@ def test_sizes_of_rows_are_computed_once(monkeypatch):
     monkeypatch.setattr(
         stored, "measure", lambda graph, rows: counted.append(rows) or stored_sizes.measure(graph, rows)
     )
-    graph = StoredGraph(program([call("abs", X)], inputs=[((-1, 3), "torch.float32")]), [])
+    graph = SerializedProgram(program([call("abs", X)], inputs=[((-1, 3), "torch.float32")]), [])
     for _ in range(3):
         for rows in (1, 5, 9):
             graph([torch.zeros(rows, 3)])
@@ -407,7 +407,7 @@ def test_sizes_of_rows_are_computed_once(monkeypatch):
 
 
 def test_inputs_of_other_shapes_or_types_do_not_run():
-    graph = StoredGraph(program([call("abs", X)]), [])
+    graph = SerializedProgram(program([call("abs", X)]), [])
     for wrong in (
         [torch.zeros(2, 4)],
         [torch.zeros(2, 3).double()],
@@ -429,7 +429,7 @@ def test_in_place_operators_change_neither_constants_nor_inputs():
         call("mm", X, constant, results=(("temp", 1),)),
     ]
     table = torch.arange(6.0).reshape(2, 3)
-    graph = StoredGraph(program(calls, results=[("temp", 1), ("out", 0)], names=["w"]), [table])
+    graph = SerializedProgram(program(calls, results=[("temp", 1), ("out", 0)], names=["w"]), [table])
     given = torch.ones(2, 3)
     first = [tensor.clone() for tensor in graph([given])]
     second = graph([given])
@@ -447,12 +447,12 @@ def test_in_place_operators_change_neither_constants_nor_inputs():
 
 def test_unused_uninitialised_results_of_version_0_2_0_do_not_run_and_used_ones_are_refused():
     empty = call("empty.memory_format", [0], device={"device": "cpu"}, results=(("temp", 1),))
-    graph = StoredGraph(program([empty, call("abs", X)]), [])
+    graph = SerializedProgram(program([empty, call("abs", X)]), [])
     assert [step.operator.name for step in graph.calls] == ["aten::abs"]
     for used in (call("abs", slot("temp", 1)), None):
         described = program([empty, *([used] if used else [])], results=[("temp", 0 if used else 1)])
         with pytest.raises(FormatError) as failed:
-            StoredGraph(described, [])
+            SerializedProgram(described, [])
         assert not used or "0.2.0" in str(failed.value)
 
 
@@ -463,11 +463,11 @@ def test_the_exporter_writes_zeros_for_uninitialised_memory():
             made.copy_(x._torch)
             return Tensor(made)
 
-    from millrace._src.train.export.archive import recorded
+    from millrace._src.train.export.archive import capture_forward
 
-    described, tensors = recorded(Empties(), [Tensor(np.ones((2, 3), np.float32))])
+    described, tensors = capture_forward(Empties(), [Tensor(np.ones((2, 3), np.float32))])
     assert [each[0] for each in described["calls"]] == ["aten::zeros_like", "aten::copy_"]
-    assert torch.equal(StoredGraph(described, tensors)([torch.ones(2, 3)])[0], torch.ones(2, 3))
+    assert torch.equal(SerializedProgram(described, tensors)([torch.ones(2, 3)])[0], torch.ones(2, 3))
 
 
 def test_a_network_with_a_denied_operator_is_refused_by_export_with_the_reason(tmp_path):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from tests.contracts.bit_examples import ALL, arguments
 
 __all__ = ["DIFFERENCES", "Difference", "compare", "compute"]
@@ -127,7 +127,7 @@ def compute(names: Any = tuple(ALL)) -> dict[str, Rows]:
         rows = []
         for i in range(ROWS):
             ids = np.array([i], np.uint64)
-            draws = Draws.for_rows(ids, seed=5, epoch=0, op=1) if operation.random else None
+            draws = RandomStream.for_rows(ids, seed=5, epoch=0, op=1) if operation.random else None
             row = operation.rows(draws)(0, *arguments(ALL[name].inputs, i))
             rows.append(tuple(np.asarray(part) for part in (row if type(row) is tuple else (row,))))
         results[name] = rows

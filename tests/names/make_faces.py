@@ -140,7 +140,7 @@ def faces() -> dict[str, dict[str, tuple[str, str]]]:
         # the table of methods is one of the files to write and may name what is no longer there
         if path.stem not in ("__init__", "tensor_methods", "tensor_method_table"):
             importlib.import_module(".".join(("millrace", *path.relative_to(ROOT).with_suffix("").parts)))
-    return importlib.import_module("millrace._src.runtime.ops.declare.registry").FACES
+    return importlib.import_module("millrace._src.runtime.ops.declare.registry").PUBLIC_NAMES
 
 
 def texts() -> dict[Path, str]:

@@ -153,7 +153,7 @@ def record() -> dict[str, Any]:
     made = {name: recorder.module(module, names_of(module)) for name, module in ours.items()}
     theirs = {}
     listed = recorded()
-    for path in sorted(path for path, behind in table.TABLE.items() if behind):
+    for path in sorted(path for path, behind in table.MODULE_MAP.items() if behind):
         try:
             module = importlib.import_module(path)
         except ImportError:

@@ -26,13 +26,13 @@ def missing_paths(known: set[str]) -> dict[str, list[str]]:
     Names that are known to be missing under their first path (runtime_not_yet.json) are missing everywhere: they are
     not said again.
     """
-    from millrace._src.compat.as_mindspore.import_hook import NOTHING, exists, offered
-    from millrace._src.compat.as_mindspore.module_map import TABLE
+    from millrace._src.compat.as_mindspore.import_hook import NOTHING, exists, lookup_name
+    from millrace._src.compat.as_mindspore.module_map import MODULE_MAP
 
     modules: dict[str, types.ModuleType | None] = {}
     found = {}
     for path, names in recorded().items():
-        behind = TABLE.get(path, ())
+        behind = MODULE_MAP.get(path, ())
         for each in behind:
             if each not in modules:
                 modules[each] = importlib.import_module(each) if exists(each) else None
@@ -42,8 +42,8 @@ def missing_paths(known: set[str]) -> dict[str, list[str]]:
             name
             for name in names
             if name not in known
-            and offered(targets, name) is NOTHING
-            and not (here and f"{path}.{name}" in TABLE)
+            and lookup_name(targets, name) is NOTHING
+            and not (here and f"{path}.{name}" in MODULE_MAP)
         ]
         if left:
             found[path] = left

@@ -23,7 +23,7 @@ from millrace import (  # noqa: E402
     set_ps_context,
     value_and_grad,
 )
-from millrace._src.runtime.graph.replay import graphs_of  # noqa: E402
+from millrace._src.runtime.graph.replay import capture_cache_of  # noqa: E402
 from millrace._src.runtime.nn.cell_settings import MixedPrecisionType  # noqa: E402
 
 torch.set_num_threads(1)
@@ -68,7 +68,7 @@ def test_calls_are_checked_in_graph_mode(graph_mode):
     net.set_inputs(WIDE)
     assert net.get_inputs() == (WIDE,)
     assert [net(ones(3, n)).shape for n in (4, 7, 4)] == [(3, 4), (3, 7), (3, 4)]
-    assert (graphs_of(net).recorded, graphs_of(net).replayed) == (2, 1)
+    assert (capture_cache_of(net).recorded, capture_cache_of(net).replayed) == (2, 1)
     for args, error, text in (
         (
             (ones(2, 7),),
@@ -121,13 +121,13 @@ def test_what_set_inputs_refuses(graph_mode):
 
 
 def test_many_shapes_are_no_surprise_after_set_inputs(graph_mode, monkeypatch):
-    monkeypatch.setattr("millrace._src.runtime.graph.replay.MOST", 2)
+    monkeypatch.setattr("millrace._src.runtime.graph.replay.MAX_CAPTURES", 2)
     told, silent = Twice(), Twice()
     told.set_inputs(WIDE)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert [told(ones(3, n)).shape[1] for n in range(1, 6)] == [1, 2, 3, 4, 5]
-    assert (graphs_of(told).recorded, graphs_of(told).fell_back) == (2, 3)
+    assert (capture_cache_of(told).recorded, capture_cache_of(told).fell_back) == (2, 3)
     silent(ones(3, 1)), silent(ones(3, 2))
     with pytest.warns(UserWarning, match="more than 2 kinds of shapes"):
         silent(ones(3, 3))
@@ -150,7 +150,7 @@ def test_compile_records_and_leaves_nothing_behind(graph_mode):
     for name, value in net.state_dict().items():
         assert np.array_equal(value.asnumpy(), before[name]), name
     net(ones(4, 3))
-    assert graphs_of(net).replayed == 1
+    assert capture_cache_of(net).replayed == 1
     assert not np.array_equal(net[1].moving_mean.asnumpy(), before["1.moving_mean"])
 
 
@@ -159,7 +159,7 @@ def test_compile_and_run_in_pynative_mode():
     assert not net.compiled
     assert net.compile_and_run(ones(2)).tolist() == [2.0, 2.0]
     assert net.compiled
-    assert graphs_of(net).recorded == 1
+    assert capture_cache_of(net).recorded == 1
     assert net.run_construct((ones(2),), {}).tolist() == [2.0, 2.0]
 
 

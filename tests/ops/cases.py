@@ -19,7 +19,7 @@ import numpy as np
 import millrace
 import millrace._src.runtime.ops as operation_modules
 from millrace._src.core.values.dtype import DType
-from millrace._src.runtime.ops.declare.registry import TABLE, Op
+from millrace._src.runtime.ops.declare.registry import OP_REGISTRY, OpSpec
 from tests.ops.samples import Sample, Typed, key, load
 
 HERE = Path(__file__).parent
@@ -50,17 +50,17 @@ class Case:
         return f"{self.path}/{self.number}"
 
 
-def operations() -> list[Op]:
+def operations() -> list[OpSpec]:
     """Every operation of the table, families loaded."""
     millrace.Tensor([1.0]).abs()
     for name in ("numpy", "scipy.linalg"):  # families that have no other face
         importlib.import_module(f"millrace.{name}")
     for module in pkgutil.walk_packages(operation_modules.__path__, f"{operation_modules.__name__}."):
         importlib.import_module(module.name)  # also those that only layers call
-    return TABLE
+    return OP_REGISTRY
 
 
-def cases(spec: Op) -> Iterator[Case]:
+def cases(spec: OpSpec) -> Iterator[Case]:
     """Every sample through every face."""
     for number, sample in enumerate(load().get(key(spec), [])):
         for face, name in spec.faces:
@@ -83,19 +83,19 @@ class Store:
 
     folder: Path
     kind: str  # what `play.py` does with a case
-    cases: Callable[[Op], Iterable[Case]]
+    cases: Callable[[OpSpec], Iterable[Case]]
 
     def path(self, family: str) -> Path:
         return self.folder / f"{family}.json"
 
-    def digest(self, spec: Op) -> str:
+    def digest(self, spec: OpSpec) -> str:
         """What the samples of an operation are, in a few letters: answers to other samples are stale."""
         text = "".join(
             repr((c.name, plain(c.init), plain(c.args), plain(c.kwargs))) for c in self.cases(spec)
         )
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
-    def read(self, spec: Op) -> dict[str, Any]:
+    def read(self, spec: OpSpec) -> dict[str, Any]:
         """What MindSpore makes of an operation's samples: case -> answer; with the digest of the samples."""
         path = self.path(key(spec).partition(".")[0])
         found = _read(path).get(spec.name, {}) if path.exists() else {}

@@ -17,7 +17,7 @@ import numpy as np
 
 import millrace
 from millrace import ops
-from millrace._src.runtime.ops.declare.registry import Op
+from millrace._src.runtime.ops.declare.registry import OpSpec
 from tests.ops.cases import HERE, TOLERANCE, Case, Store, applied, cases, tensor
 from tests.ops.samples import Typed
 
@@ -49,7 +49,7 @@ def rounded(value: Any) -> Any:
     return value if isinstance(value, Typed) else np.clip(np.round(value), -1, 1)
 
 
-def gradient_cases(spec: Op) -> Iterator[Case]:
+def gradient_cases(spec: OpSpec) -> Iterator[Case]:
     """Every case that can be differentiated, and the edges."""
     if not spec.differentiable or spec.random:
         return

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import millrace  # noqa: E402
-from millrace._src.runtime.graph.replay import graphs_of  # noqa: E402
+from millrace._src.runtime.graph.replay import capture_cache_of  # noqa: E402
 from millrace._src.runtime.tensor.backend.torch_private import release  # noqa: E402
 from tests.ops.cases import HERE, applied, cases, key, operations, tensor  # noqa: E402
 from tests.ops.gradients import floats, weighted  # noqa: E402
@@ -105,7 +105,7 @@ def same_in_both_modes(spec, case, make):
         wanted = attempt(plain, *map(tensor, values))
         made = attempt(step, *map(tensor, values))
         assert bits(made) == bits(wanted), f"{case.name}: {made} instead of {wanted}"
-    return graphs_of(step)
+    return capture_cache_of(step)
 
 
 @each_operation

@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("torch")
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.parallel.process_failure import Death, last_traceback, root_of
-from millrace._src.runtime.distributed.cluster_environment import read_place
+from millrace._src.parallel.process_failure import ProcessFailure, first_failure, last_traceback
+from millrace._src.runtime.distributed.cluster_environment import detect_environment
 
 SCRIPT = Path(__file__).with_name("scripts.py")
 LIMIT = 100  # seconds, on a busy machine
@@ -241,7 +241,7 @@ ENVIRONMENTS = {
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_who_a_process_is(name):
     env, wanted = ENVIRONMENTS[name]
-    found = read_place(env)
+    found = detect_environment(env)
     assert (found.rank, found.size, found.local_rank, found.local_size, found.host, found.port) == wanted
 
 
@@ -256,16 +256,16 @@ def test_who_a_process_is(name):
 )
 def test_an_environment_that_says_too_little(env, words):
     with pytest.raises(ArgumentValueError, match=re.escape(words)):
-        read_place(env)
+        detect_environment(env)
 
 
 def test_who_died_first(tmp_path):
-    left = Death(0, 1, 1, "OperationError: could not finish it with the others")
-    told = Death(2, 3, -signal.SIGTERM, "")
-    assert root_of([left, told, Death(3, 4, 1, "ValueError")]).rank == 3
-    assert root_of([left, told, Death(3, 4, -signal.SIGKILL, "")]).rank == 3
-    assert root_of([told, left]).rank == 0
-    assert root_of([left, Death(2, 3, -signal.SIGTERM, "Traceback\nValueError")]).rank == 2
+    left = ProcessFailure(0, 1, 1, "OperationError: could not finish it with the others")
+    told = ProcessFailure(2, 3, -signal.SIGTERM, "")
+    assert first_failure([left, told, ProcessFailure(3, 4, 1, "ValueError")]).rank == 3
+    assert first_failure([left, told, ProcessFailure(3, 4, -signal.SIGKILL, "")]).rank == 3
+    assert first_failure([told, left]).rank == 0
+    assert first_failure([left, ProcessFailure(2, 3, -signal.SIGTERM, "Traceback\nValueError")]).rank == 2
     (tmp_path / "a" / "1").mkdir(parents=True)
     (tmp_path / "a" / "1" / "stderr.log").write_text(
         "x\n[rank1]: Traceback (most recent call last):\n[rank1]: E: 1\n"

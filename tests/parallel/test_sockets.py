@@ -30,7 +30,7 @@ from millrace._src.core.errors import ArgumentValueError, OperationError
 from millrace._src.parallel import launch
 from millrace._src.parallel.rendezvous import StateStore, _JsonStateHolder, decode_state, encode_state
 from millrace._src.runtime.distributed import addresses
-from millrace._src.runtime.distributed.cluster_environment import read_place
+from millrace._src.runtime.distributed.cluster_environment import detect_environment
 from millrace._src.runtime.distributed.rendezvous_file import open_meeting
 from tests.listeners import beyond_loopback, listening, processes_with
 
@@ -182,7 +182,7 @@ PUBLIC = {
 def test_public_addresses_are_refused(options, tmp_path, monkeypatch):
     monkeypatch.setattr(launch, "route_to", lambda host, port: "10.0.0.2")
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
-    wanted = launch.Launch(["x.py"], 1, **options)
+    wanted = launch.LaunchRequest(["x.py"], 1, **options)
     with pytest.raises(
         ArgumentValueError, match=r"expected addresses of a private network, got .*--insecure"
     ):
@@ -201,7 +201,7 @@ def test_the_command_refuses_public_addresses(tmp_path):
 def test_a_name_that_is_loopback_only_here_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(addresses, "resolve", lambda host: ["127.0.1.1"])
     monkeypatch.setattr(launch, "resolve", lambda host: ["127.0.1.1"])
-    wanted = launch.Launch(["x.py"], 1, rdzv="node1:29400")
+    wanted = launch.LaunchRequest(["x.py"], 1, rdzv="node1:29400")
     with pytest.raises(ArgumentValueError, match=r"got node1, which is 127\.0\.1\.1 here"):
         launch._config(wanted, 1, tmp_path)
     wanted.insecure = True
@@ -392,7 +392,7 @@ def test_the_meeting_file_is_in_a_folder_of_the_user(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     job = "../../" + "x" * 500
     env = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": job}
-    place = read_place(env | {"OMPI_COMM_WORLD_LOCAL_SIZE": "2"})
+    place = detect_environment(env | {"OMPI_COMM_WORLD_LOCAL_SIZE": "2"})
     assert Path(place.file).parent == tmp_path / "millrace"
     assert (tmp_path / "millrace").stat().st_mode & 0o777 == 0o700
 
@@ -404,6 +404,6 @@ def test_ranks_of_another_launcher_do_not_meet_at_the_file_of_the_outer_run():
         "MILLRACE_MEETING": "outer:/folder",
         "TORCHELASTIC_RESTART_COUNT": "1",
     }
-    assert read_place(env | {"TORCHELASTIC_RUN_ID": "outer"}).file == "/folder/meet-1"
-    assert read_place(env | {"TORCHELASTIC_RUN_ID": "inner"}).file == ""
-    assert read_place(env).file == ""
+    assert detect_environment(env | {"TORCHELASTIC_RUN_ID": "outer"}).file == "/folder/meet-1"
+    assert detect_environment(env | {"TORCHELASTIC_RUN_ID": "inner"}).file == ""
+    assert detect_environment(env).file == ""

@@ -128,7 +128,7 @@ async def together(batcher, model, most):
 
 
 def test_who_asks_alone_does_not_wait(monkeypatch):
-    monkeypatch.setattr(batching, "LITTLE", 1e6)
+    monkeypatch.setattr(batching, "DEFAULT_MAX_WAIT_SECONDS", 1e6)
     model = Model()
     model.go.set()
 
@@ -141,7 +141,7 @@ def test_who_asks_alone_does_not_wait(monkeypatch):
 
 
 def test_who_was_there_beside_others_is_waited_for(monkeypatch):
-    monkeypatch.setattr(batching, "LITTLE", 1e6)
+    monkeypatch.setattr(batching, "DEFAULT_MAX_WAIT_SECONDS", 1e6)
     model = Model()
 
     async def steps(batcher):
@@ -159,9 +159,9 @@ def test_who_did_not_come_in_time_is_not_waited_for_again(monkeypatch):
 
     async def steps(batcher):
         await together(batcher, model, most=2)
-        monkeypatch.setattr(batching, "LITTLE", 0.01)
+        monkeypatch.setattr(batching, "DEFAULT_MAX_WAIT_SECONDS", 0.01)
         await asked(batcher, model, rows(1.0), wait=None)
-        monkeypatch.setattr(batching, "LITTLE", 1e6)
+        monkeypatch.setattr(batching, "DEFAULT_MAX_WAIT_SECONDS", 1e6)
         await asked(batcher, model, rows(1.0), wait=None)
 
     run(steps)

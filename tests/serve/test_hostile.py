@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from millrace._src.core.errors import ServeError
-from millrace._src.serve.http.request_body import read
+from millrace._src.serve.http.request_body import read_body
 from millrace._src.serve.limits import ByteBudget
 from millrace._src.serve.thread_offload import Turns
 from millrace.serve import Client, start
@@ -103,7 +103,7 @@ def test_a_body_that_has_ended_is_not_waited_for():
         return parts.pop(0)  # an error where it is asked for more
 
     with pytest.raises(ServeError, match="the server's limit is 3"):
-        asyncio.run(read({"headers": []}, receive, 3, 60.0, ByteBudget(100, "bodies").lease(), Turns(1)))
+        asyncio.run(read_body({"headers": []}, receive, 3, 60.0, ByteBudget(100, "bodies").lease(), Turns(1)))
 
 
 def test_a_compressed_body_is_refused(at):

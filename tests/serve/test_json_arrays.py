@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from millrace._src.core.errors import ServeError
 from millrace._src.serve.http.json_arrays import NumberArray, cut_arrays, encode_array, json_size
-from millrace._src.serve.tensor_codec import DATATYPES, Spec
+from millrace._src.serve.tensor_codec import DATATYPES, TensorSpec
 
 SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 
@@ -17,7 +17,7 @@ SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 def read(text, datatype="FP64", shape=None):
     array = NumberArray(memoryview(text))
     shape = array.shape() if shape is None else shape
-    return array.read(Spec("x", datatype, (-1,) * len(shape)), int(np.prod(shape)), shape)
+    return array.read(TensorSpec("x", datatype, (-1,) * len(shape)), int(np.prod(shape)), shape)
 
 
 @settings(max_examples=150, deadline=None)

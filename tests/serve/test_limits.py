@@ -16,7 +16,7 @@ from millrace._src.serve.limits import BYTES_ELEMENT, INLINE, MAX_FIELDS, Budget
 from millrace._src.serve.protobuf_messages import INFERENCE, SERVING, messages
 from millrace._src.serve.protocols import mindspore_rest as mindspore
 from millrace._src.serve.protocols import open_inference_http as v2
-from millrace._src.serve.tensor_codec import Spec, from_bytes
+from millrace._src.serve.tensor_codec import TensorSpec, from_bytes
 from millrace.serve import Client, Config, start
 from tests.serve.hostile import INFER, answer, good, raw, send, target, wait_until, whole_of
 from tests.serve.models import config
@@ -159,7 +159,7 @@ def free_request(shape, binary):
 
 def test_a_response_is_bounded(files, monkeypatch):
     """Its size is known from the shapes, before it is encoded."""
-    monkeypatch.setattr(v2, "encoded", forbidden := lambda *_: pytest.fail("it was encoded"))
+    monkeypatch.setattr(v2, "encode_response", forbidden := lambda *_: pytest.fail("it was encoded"))
     monkeypatch.setattr(mindspore, "encoded", forbidden)
     with serving(files, "free", max_response=100_000) as (at, _):
         for count, binary in ((5000, False), (30_000, True)):
@@ -336,12 +336,12 @@ def test_a_message_of_many_fields_is_refused_before_it_is_parsed(tag):
 )
 def test_lengths_of_bytes_are_checked(data):
     with pytest.raises(ServeError, match="element"):
-        from_bytes(Spec("x", "BYTES", (-1,)), 1, data, [1])
+        from_bytes(TensorSpec("x", "BYTES", (-1,)), 1, data, [1])
 
 
 def test_an_element_of_bytes_counts_with_its_object():
     """An empty one has four bytes in a body, and many times that in memory."""
-    spec = Spec("x", "BYTES", (-1,))
+    spec = TensorSpec("x", "BYTES", (-1,))
     assert spec.check("BYTES", [1000], 1000 * BYTES_ELEMENT) == 1000
     with pytest.raises(ServeError, match="more than the server's limit"):
         spec.check("BYTES", [1001], 1000 * BYTES_ELEMENT)

@@ -12,7 +12,7 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.serve.client import Client
 from millrace._src.serve.runners import mnn
 from millrace._src.serve.runners.runner import OnnxRunner
-from millrace._src.serve.servable import read
+from millrace._src.serve.servable import load_model_file
 from millrace.serve import Config, Servable, start
 from tests.serve.models import any_rows
 
@@ -120,7 +120,7 @@ def test_where_it_is_not_right_or_not_faster_onnxruntime_computes(file, monkeypa
         monkeypatch.setattr(mnn, "CONVERT", "print('no such operation')")
     elif change == "missing":
         monkeypatch.setitem(sys.modules, "MNN", None)
-    assert read(file).runner.platform == "onnxruntime_onnx"
+    assert load_model_file(file).runner.platform == "onnxruntime_onnx"
     words = {
         "other answers": "MNN gives other answers",
         "slower": "ms a row, and not less than 0.00",

@@ -9,8 +9,8 @@ import pytest
 from millrace import export, nn, ops
 from millrace._src.runtime.graph.batch_axis import analysis
 from millrace._src.serve.runners import runner as runners
-from millrace._src.serve.servable import read
-from millrace._src.train.export.archive import recorded, write_archive
+from millrace._src.serve.servable import load_model_file
+from millrace._src.train.export.archive import capture_forward, write_archive
 from millrace.serve import Client, Config, Servable, start
 from tests.graph.networks import Function, RunningTotal
 from tests.serve.conftest import Asked
@@ -59,7 +59,7 @@ def models(tmp_path_factory):
             key = f"{name}-{form.lower()}"
             export(Function(function), any_rows(4), file_name=str(folder / key), file_format=form)
             files[key] = str(folder / f"{key}.{form.lower()}")
-    described, tensors = recorded(TimeFirst(), [any_rows(4)])
+    described, tensors = capture_forward(TimeFirst(), [any_rows(4)])
     write_archive(str(folder / "time.mindir"), described, tensors)
     files["time-mindir"] = str(folder / "time.mindir")
     for form in ("MINDIR", "ONNX"):
@@ -107,7 +107,7 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_no_response_holds_rows_of_others(running, models, name):
     rows = np.random.default_rng(5).standard_normal((USERS, 4)).astype(np.float32)
-    alone = read(models[name])
+    alone = load_model_file(models[name])
     before = batches(running, name)
     for row, response in zip(rows, ask_at_once(running, name, rows), strict=True):
         assert response.tobytes() == alone.answer([row[None]])[0].tobytes()
@@ -167,7 +167,7 @@ TRAINING = {
 def test_a_network_in_training_mode_is_not_loaded(tmp_path, name):
     build, message = TRAINING[name]
     path = str(tmp_path / "net.mindir")
-    write_archive(path, *recorded(build(), [any_rows(4)]))
+    write_archive(path, *capture_forward(build(), [any_rows(4)]))
     with pytest.raises(RuntimeError, match="expected a network in evaluation mode") as failed:
         start(Config({"net": path}, port=0))
     assert message in str(failed.value)

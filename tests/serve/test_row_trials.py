@@ -9,7 +9,7 @@ from millrace._src.serve import row_independence_trials as row_trials
 from millrace._src.serve.batching_decision import decide_batching
 from millrace._src.serve.row_independence_trials import run_trials
 from millrace._src.serve.runners.runner import OnnxRunner
-from millrace._src.serve.tensor_codec import Spec
+from millrace._src.serve.tensor_codec import TensorSpec
 
 
 class Model:
@@ -19,8 +19,8 @@ class Model:
 
     def __init__(self, function, *inputs, outputs=1):
         self.function = function
-        self.inputs = inputs or (Spec("x", "FP32", (-1, 3)),)
-        self.outputs = tuple(Spec(f"y{number}", "FP32", (-1, 3)) for number in range(outputs))
+        self.inputs = inputs or (TensorSpec("x", "FP32", (-1, 3)),)
+        self.outputs = tuple(TensorSpec(f"y{number}", "FP32", (-1, 3)) for number in range(outputs))
         self.sizes = []
 
     def run(self, arrays):
@@ -135,7 +135,7 @@ def test_token_numbers_stay_in_the_range_that_the_model_accepts():
         seen["types"] |= set(kinds.ravel().tolist())
         return result
 
-    model = Model(embed, Spec("ids", "INT32", (-1, 4)), Spec("types", "INT64", (-1, 4)))
+    model = Model(embed, TensorSpec("ids", "INT32", (-1, 4)), TensorSpec("types", "INT64", (-1, 4)))
     assert run_trials(model, 8, True).problem is None
     assert seen["types"] == {0, 1}
     assert seen["ids"] == set(range(20))  # the widest range of those tried that fits
@@ -162,9 +162,9 @@ def test_inputs_of_every_type_and_open_lengths():
 
     model = Model(
         together,
-        Spec("flags", "BOOL", (-1, 2)),
-        Spec("texts", "BYTES", (-1, -1)),
-        Spec("numbers", "UINT8", (-1, -1)),
+        TensorSpec("flags", "BOOL", (-1, 2)),
+        TensorSpec("texts", "BYTES", (-1, -1)),
+        TensorSpec("numbers", "UINT8", (-1, -1)),
     )
     assert run_trials(model, 8, True).problem is None
 

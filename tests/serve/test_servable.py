@@ -9,7 +9,7 @@ from PIL import Image
 
 import millrace.dataset as ds
 from millrace import Tensor, export, float32, int32, nn
-from millrace._src.serve.servable import read
+from millrace._src.serve.servable import load_model_file
 from millrace.dataset import text, transforms, vision
 from millrace.serve import ArgMax, Client, Config, Labels, Servable, Softmax, start
 from tests.serve.models import any_rows, config
@@ -117,7 +117,7 @@ def test_the_archive_is_data_and_is_refused_where_it_names_anything_else(tmp_pat
             for name, data in others.items():
                 archive.writestr(name, data)
         with pytest.raises(RuntimeError, match=r"other\.mindir"):
-            read(str(tmp_path / "other.mindir"))
+            load_model_file(str(tmp_path / "other.mindir"))
 
 
 def test_an_onnx_file_takes_transforms_too(tmp_path):
@@ -127,16 +127,16 @@ def test_an_onnx_file_takes_transforms_too(tmp_path):
         tmp_path / "net.onnx", pre=[transforms.TypeCast(float32)], takes=("UINT8", (2,)), post=[ArgMax()]
     )
     made.save(str(tmp_path / "net.mindir"))
-    again = read(str(tmp_path / "net.mindir"))
+    again = load_model_file(str(tmp_path / "net.mindir"))
     assert again.runner.platform == "onnxruntime_onnx"
     assert (again.inputs[0].datatype, again.inputs[0].shape) == ("UINT8", (-1, 2))
     assert again.answer([np.array([[1, 2], [3, 4]], np.uint8)])[0].tolist() == [0, 0]
     # an archive can be given other transforms
     other = Servable(tmp_path / "net.mindir", post=[Softmax()])
     other.save(str(tmp_path / "other.mindir"))
-    assert read(str(tmp_path / "other.mindir")).answer([np.ones((1, 2), np.float32)])[0].tolist() == [
-        [0.5, 0.5]
-    ]
+    assert load_model_file(str(tmp_path / "other.mindir")).answer([np.ones((1, 2), np.float32)])[
+        0
+    ].tolist() == [[0.5, 0.5]]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_any_number_of_rows_gives_what_the_net_gives(tmp_path):
     net = nn.SequentialCell([nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Flatten(), nn.Dense(32, 3)])
     export(net, any_rows(1, 4, 4), file_name=str(tmp_path / "net"), file_format="MINDIR")
     net.set_train(False)
-    ready = read(str(tmp_path / "net.mindir"))
+    ready = load_model_file(str(tmp_path / "net.mindir"))
     from millrace import load
 
     cell = nn.GraphCell(load(str(tmp_path / "net.mindir")))

@@ -12,15 +12,15 @@ import numpy as np
 
 import millrace.dataset as ds
 from millrace._src.core.settings import override
-from millrace._src.transfer import Feed
-from millrace._src.transfer.clock import Planted
-from millrace._src.transfer.transfer import Host
+from millrace._src.transfer import DevicePrefetcher
+from millrace._src.transfer.clock import SimulatedClock
+from millrace._src.transfer.transfer import HostTransfer
 
 SLOTS = 4
 ROWS = 2
 
 
-class SlowMover(Host):
+class SlowMover(HostTransfer):
     """A way to a device that takes as long as it is told."""
 
     def __init__(self, clock, seconds):
@@ -36,7 +36,7 @@ class Run:
     """A pipeline that spends `making` on its batches, a way that spends `moving`, steps that spend `stepping`."""
 
     def __init__(self, making, moving, stepping, fails_at=None):
-        self.clock = clock = Planted()
+        self.clock = clock = SimulatedClock()
         self.stepping, self.batches = stepping, len(making)
 
         def slow(number):
@@ -53,7 +53,7 @@ class Run:
         with override(executor="inline", chunk_rows=1):
             source = data.create_tuple_iterator(num_epochs=1)
         mover = None if moving is None else SlowMover(clock, moving)
-        self.feed = Feed(source, epochs=1, slots=SLOTS, clock=clock, mover=mover)
+        self.feed = DevicePrefetcher(source, epochs=1, slots=SLOTS, clock=clock, mover=mover)
 
     def steps(self, count=None):
         """Take so many batches (all there are), and compute on each."""

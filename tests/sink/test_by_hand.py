@@ -9,7 +9,7 @@ import torch
 import millrace as ms
 import millrace.dataset as ds
 from millrace import ops
-from millrace._src.core.errors import ArgumentValueError, SinkError
+from millrace._src.core.errors import ArgumentValueError, DeviceQueueError
 
 
 def numbers(count=6, size=2):
@@ -20,10 +20,10 @@ def numbers(count=6, size=2):
 
 def test_a_queue_is_sent_stopped_and_goes_on():
     queue = numbers().device_que()
-    with pytest.raises(SinkError, match=r"call send\(\) first"):
+    with pytest.raises(DeviceQueueError, match=r"call send\(\) first"):
         queue.get_send_info()
     queue.send(num_epochs=2)
-    with pytest.raises(SinkError, match="sends already"):
+    with pytest.raises(DeviceQueueError, match="sends already"):
         queue.send()
     queue.stop_send()
     queue.continue_send()
@@ -117,7 +117,7 @@ def test_its_state_goes_on_in_a_later_epoch_and_ends_with_the_last():
             [[2, 3], [4, 5]],
             [[0, 1], [2, 3], [4, 5]],
         ]
-        with pytest.raises(SinkError, match="the data ended after 5 batches"):
+        with pytest.raises(DeviceQueueError, match="the data ended after 5 batches"):
             next(again)
 
 

@@ -16,11 +16,11 @@ pytest.importorskip("torch")
 
 import millrace.dataset as ds
 from millrace._src.core import settings
-from millrace._src.core.errors import ArgumentValueError, DataError, SinkError
-from millrace._src.core.machine.shared_value import Share
-from millrace._src.data.plan.host_device_split import Cut, jpeg_size
-from millrace._src.transfer import Feed
-from millrace._src.transfer.decode_balancer import DOWN, EVERY, UP, Split
+from millrace._src.core.errors import ArgumentValueError, DataError, DeviceQueueError
+from millrace._src.core.machine.shared_value import SharedFloat
+from millrace._src.data.plan.host_device_split import HostDeviceSplit, jpeg_size
+from millrace._src.transfer import DevicePrefetcher
+from millrace._src.transfer.decode_balancer import DOWN, EVERY, UP, DecodeBalancer
 from millrace._src.transfer.kernels import Images
 from millrace.dataset import transforms, vision
 from tests.sink.card_cases import ASKED, EXACT, MEAN, STD, folder, pictures, sized
@@ -36,7 +36,7 @@ def on_host(data: Any, epochs: int = 1) -> list[Any]:
 def on_card(data: Any, epochs: int = 1, **options: Any) -> list[Any]:
     source = data._for_card(epochs, **options)
     assert source.card is not None, "nothing moved"
-    with Feed(source, epochs=epochs) as feed:
+    with DevicePrefetcher(source, epochs=epochs) as feed:
         return [[value.asnumpy() for value in batch] for _ in range(epochs) for batch in feed]
 
 
@@ -94,7 +94,7 @@ def test_pictures_of_different_sizes_travel_packed() -> None:
     ops = [vision.RandomResizedCrop((16, 12)), vision.RandomHorizontalFlip(), vision.ToTensor()]
     alike(sized().map(ops, "image", offload=True).batch(4))
     alike(sized().map([vision.Resize(24), vision.CenterCrop(20)], "image", offload=True).batch(4))
-    with pytest.raises(SinkError, match="different sizes cannot be one batch"):
+    with pytest.raises(DeviceQueueError, match="different sizes cannot be one batch"):
         on_card(sized().map(vision.Resize(24), "image", offload=True).batch(4))
 
 
@@ -230,7 +230,7 @@ def host_decoder(monkeypatch: Any) -> list[int]:
         assert [tuple(image.shape[1:]) for image in images] == sizes
         return Images.of_planes(images)
 
-    monkeypatch.setattr("millrace._src.transfer.batch_transforms.decoded", decoded)
+    monkeypatch.setattr("millrace._src.transfer.batch_transforms.decode_jpeg_batch", decoded)
     return groups
 
 
@@ -265,7 +265,7 @@ def test_the_host_takes_a_share_of_the_decoding(tmp_path: Any, host_decoder: lis
         host_decoder.clear()
         source = data._for_card(1)
         source.card.work[0].share.set(share)
-        with Feed(source, epochs=1) as feed:
+        with DevicePrefetcher(source, epochs=1) as feed:
             made = [batch[0].asnumpy() for batch in feed]
         assert least <= sum(host_decoder) <= most
         for one, other in zip(expected, made, strict=True):
@@ -273,8 +273,8 @@ def test_the_host_takes_a_share_of_the_decoding(tmp_path: Any, host_decoder: lis
 
 
 def test_the_share_follows_what_steps_wait_for() -> None:
-    share = Share()
-    split = Split([share])
+    share = SharedFloat()
+    split = DecodeBalancer([share])
     for _ in range(EVERY * 5):
         split.look(full=True, waited=0.0, stepped=1.0)
     assert share.get() == pytest.approx(5 * UP)
@@ -298,7 +298,7 @@ def test_without_torchvision_the_error_names_the_extra(tmp_path: Any, monkeypatc
 
 
 def test_a_cut_travels() -> None:
-    cut = Cut([vision.RandomHorizontalFlip(), vision.ToTensor()], settings.current())
+    cut = HostDeviceSplit([vision.RandomHorizontalFlip(), vision.ToTensor()], settings.current())
     assert cut.steps
     assert [step.op for step in pickle.loads(pickle.dumps(cut)).steps] == ["RandomHorizontalFlip", "ToTensor"]
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace._src.core.device_queues import find
-from millrace._src.core.errors import DataError, SinkError, StallError
-from millrace._src.transfer import Feed
-from millrace._src.transfer.ring_buffer import Closed, Item, Ring
+from millrace._src.core.device_queues import find_queue
+from millrace._src.core.errors import DataError, DeviceQueueError, StallError
+from millrace._src.transfer import DevicePrefetcher
+from millrace._src.transfer.ring_buffer import RingBuffer, RingClosedError, RingItem
 
 from .said import logged
 
@@ -27,7 +27,7 @@ def values(feed):
 
 def test_batches_come_in_order_epoch_by_epoch():
     data = numbers(5)
-    with Feed(data.create_tuple_iterator(num_epochs=3), epochs=3, slots=2) as feed:
+    with DevicePrefetcher(data.create_tuple_iterator(num_epochs=3), epochs=3, slots=2) as feed:
         epochs = [values(feed) for _ in range(3)]
     assert epochs == [[[0, 1], [2, 3], [4]]] * 3
 
@@ -36,14 +36,16 @@ def test_batches_come_in_order_epoch_by_epoch():
 @pytest.mark.parametrize("most_bytes", [1, 40, 1 << 20])
 def test_the_size_of_the_ring_changes_no_batch(slots, most_bytes):
     data = numbers(33, 4)
-    with Feed(data.create_tuple_iterator(num_epochs=1), epochs=1, slots=slots, most_bytes=most_bytes) as feed:
+    with DevicePrefetcher(
+        data.create_tuple_iterator(num_epochs=1), epochs=1, slots=slots, most_bytes=most_bytes
+    ) as feed:
         assert values(feed) == [list(range(at, min(at + 4, 33))) for at in range(0, 33, 4)]
 
 
 def test_asking_after_the_last_epoch_says_that_the_data_ended():
-    feed = Feed(numbers(4).create_tuple_iterator(num_epochs=1), epochs=1)
+    feed = DevicePrefetcher(numbers(4).create_tuple_iterator(num_epochs=1), epochs=1)
     assert len(values(feed)) == 2
-    with pytest.raises(SinkError, match=r"ended early.*the data ended after 2 batches.*sink_size"):
+    with pytest.raises(DeviceQueueError, match=r"ended early.*the data ended after 2 batches.*sink_size"):
         next(feed)
     feed.close()
 
@@ -55,14 +57,14 @@ def test_an_error_of_a_row_comes_where_its_batch_would():
         return x
 
     data = ds.NumpySlicesDataset({"x": list(range(8))}, shuffle=False).map(fail).batch(2)
-    feed = Feed(data.create_tuple_iterator(num_epochs=1), epochs=1)
+    feed = DevicePrefetcher(data.create_tuple_iterator(num_epochs=1), epochs=1)
     assert next(feed)[0].asnumpy().tolist() == [0, 1]
     assert next(feed)[0].asnumpy().tolist() == [2, 3]
     with pytest.raises(DataError, match="five is bad"):
         next(feed)
     assert feed.verdict().situation == "ended early"
     assert "five is bad" in feed.verdict().evidence
-    with pytest.raises(SinkError, match="five is bad"):  # the first error is the one that is told
+    with pytest.raises(DeviceQueueError, match="five is bad"):  # the first error is the one that is told
         next(feed)
 
 
@@ -71,10 +73,10 @@ def test_the_state_is_that_after_the_batch_taken_not_after_those_made_ahead():
         return ds.NumpySlicesDataset({"x": list(range(40))}, shuffle=True).batch(4)
 
     ds.config.set_seed(3)
-    with Feed(shuffled().create_tuple_iterator(num_epochs=2), epochs=2, states=True) as feed:
+    with DevicePrefetcher(shuffled().create_tuple_iterator(num_epochs=2), epochs=2, states=True) as feed:
         whole = values(feed) + values(feed)
     for taken in (1, 7, 10, 13):
-        with Feed(shuffled().create_tuple_iterator(num_epochs=2), epochs=2, states=True) as feed:
+        with DevicePrefetcher(shuffled().create_tuple_iterator(num_epochs=2), epochs=2, states=True) as feed:
             seen = []
             while len(seen) < taken:
                 batch = feed.take()
@@ -89,7 +91,7 @@ def test_the_state_is_that_after_the_batch_taken_not_after_those_made_ahead():
 
 
 def test_pause_and_resume():
-    feed = Feed(numbers(100, 1).create_tuple_iterator(num_epochs=1), epochs=1, slots=2)
+    feed = DevicePrefetcher(numbers(100, 1).create_tuple_iterator(num_epochs=1), epochs=1, slots=2)
     first = next(feed)
     feed.pause()
     rest = []
@@ -108,21 +110,21 @@ def threads():
 
 @pytest.mark.parametrize("how", ["closed", "forgotten", "exhausted"])
 def test_nothing_is_left(how):
-    feed = Feed(numbers(1000, 1).create_tuple_iterator(num_epochs=1), epochs=1, slots=2)
+    feed = DevicePrefetcher(numbers(1000, 1).create_tuple_iterator(num_epochs=1), epochs=1, slots=2)
     name = feed.name
     next(feed)
     if how == "closed":
         feed.close()
         feed.close()
-        with pytest.raises(SinkError, match="it was stopped"):
+        with pytest.raises(DeviceQueueError, match="it was stopped"):
             next(feed)
     elif how == "exhausted":
         assert len(values(feed)) == 999
     del feed
     gc.collect()
     assert not [thread for thread in threads() if thread.startswith(f"{name}-")]
-    with pytest.raises(SinkError, match="no channel"):
-        find(name)
+    with pytest.raises(DeviceQueueError, match="no channel"):
+        find_queue(name)
 
 
 def test_a_step_that_waits_too_long_is_told_what_for():
@@ -133,7 +135,7 @@ def test_a_step_that_waits_too_long_is_told_what_for():
         return x
 
     data = ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False).map(slow)
-    feed = Feed(data.create_tuple_iterator(num_epochs=1), epochs=1)
+    feed = DevicePrefetcher(data.create_tuple_iterator(num_epochs=1), epochs=1)
     try:
         with pytest.raises(
             StallError,
@@ -153,7 +155,7 @@ def test_a_step_that_waits_longer_than_its_limit_is_logged_with_the_status():
         return x
 
     data = ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False).map(slow)
-    feed = Feed(data.create_tuple_iterator(num_epochs=1), epochs=1, patience=0.01, name="slowly")
+    feed = DevicePrefetcher(data.create_tuple_iterator(num_epochs=1), epochs=1, patience=0.01, name="slowly")
     with logged("millrace.transfer.prefetcher", then=release.set) as seen:
         assert next(feed)[0].item() == 1
     feed.close()
@@ -163,14 +165,14 @@ def test_a_step_that_waits_longer_than_its_limit_is_logged_with_the_status():
 
 
 def test_a_ring_closed_from_either_side_frees_the_other():
-    ring = Ring(1, 10)
-    ring.put(Item("a", 1))
+    ring = RingBuffer(1, 10)
+    ring.put(RingItem("a", 1))
     got = []
 
     def put():
         try:
-            ring.put(Item("b", 1))
-        except Closed:
+            ring.put(RingItem("b", 1))
+        except RingClosedError:
             got.append("closed")
 
     thread = threading.Thread(target=put)
@@ -178,22 +180,22 @@ def test_a_ring_closed_from_either_side_frees_the_other():
     ring.close()
     thread.join(10)
     assert got == ["closed"]
-    with pytest.raises(Closed):
+    with pytest.raises(RingClosedError):
         ring.take()
 
 
 def test_a_finished_ring_is_emptied_first():
-    ring = Ring(4, 100)
-    ring.put(Item("a", 1))
+    ring = RingBuffer(4, 100)
+    ring.put(RingItem("a", 1))
     ring.finish()
     assert ring.take().value == "a"
-    with pytest.raises(Closed):
+    with pytest.raises(RingClosedError):
         ring.take()
 
 
 def test_text_and_dicts_pass():
     data = ds.NumpySlicesDataset({"t": ["a", "b"], "n": np.arange(2)}, shuffle=False)
-    with Feed(data.create_tuple_iterator(num_epochs=1), epochs=1) as feed:
+    with DevicePrefetcher(data.create_tuple_iterator(num_epochs=1), epochs=1) as feed:
         assert [str(batch[0].asnumpy()) for batch in feed] == ["a", "b"]
 
 
@@ -204,7 +206,7 @@ def test_where_no_more_memory_can_be_pinned_batches_come_all_the_same(monkeypatc
     import torch
 
     from millrace._src.core.settings import override
-    from millrace._src.transfer.pinned_memory import Pinned
+    from millrace._src.transfer.pinned_memory import PinnedAllocator
 
     def refuse(*args, **kwargs):
         raise RuntimeError("CUDA error: out of memory")
@@ -212,7 +214,7 @@ def test_where_no_more_memory_can_be_pinned_batches_come_all_the_same(monkeypatc
     monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
     monkeypatch.setattr(torch, "empty", refuse)
     monkeypatch.setattr(torch.Tensor, "is_pinned", lambda self: False)
-    with logged("millrace.transfer.pinned_memory") as said, override(lender=Pinned("cuda:0")):
+    with logged("millrace.transfer.pinned_memory") as said, override(lender=PinnedAllocator("cuda:0")):
         rows = numbers(6).create_tuple_iterator(num_epochs=1, output_numpy=True)
         assert [row[0].tolist() for row in rows] == [[0, 1], [2, 3], [4, 5]]
     assert ["no more pinned memory" in line for line in said] == [True]

@@ -14,7 +14,7 @@ import pytest
 import millrace.dataset as ds
 from millrace._src.core import settings, stable_ids
 from millrace._src.core.errors import CursorError, PlanError
-from millrace._src.data.transforms.serialization import restored
+from millrace._src.data.transforms.serialization import transform_from_json
 from millrace.dataset import vision
 from millrace.mindrecord import FileReader, set_dec_mode, set_enc_key
 
@@ -132,9 +132,9 @@ def test_the_numbers_of_autotune_are_taken() -> None:
 
 
 def test_the_history_of_a_run_is_read() -> None:
-    from millrace._src.observe.live.event_log import Tail
+    from millrace._src.observe.live.event_log import EventLogReader
 
-    with Tail("run.history") as tail:
+    with EventLogReader("run.history") as tail:
         _, lines = tail.more()
     assert [line["is"] for line in lines if "is" in line] == ["pipeline", "point", "verdict", "end", "over"]
 
@@ -189,10 +189,10 @@ def test_a_pickle_is_read(name: str) -> None:
 
 def test_a_transform_of_another_module_is_refused() -> None:
     saved = json.loads(SAVED_TRANSFORMS.read_text())["Pad"]
-    assert type(restored(saved)) is vision.Pad
+    assert type(transform_from_json(saved)) is vision.Pad
     for module in ("millrace._src.data.transforms.text.base", "os", "millrace.dataset.text", "", None):
         with pytest.raises(Exception, match="cannot be rebuilt"):
-            restored({**saved, "python_module": module})
+            transform_from_json({**saved, "python_module": module})
 
 
 def test_the_frozen_table_names_every_class_that_positions_hold() -> None:

@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 
 import millrace
 from millrace import Tensor, nn, train
-from millrace._src.serve.servable import read
+from millrace._src.serve.servable import load_model_file
 
 from .pickled import OBJECTS
 from .test_read_0_2_0 import PICKLES
@@ -85,7 +85,7 @@ def test_an_archive_computes_what_its_network_does(name: str, rows: int) -> None
 
 
 def test_an_archive_with_transforms_of_images_is_served() -> None:
-    loaded = read("archives/images.mindir")
+    loaded = load_model_file("archives/images.mindir")
     images = np.stack([np.full((4, 4, 3), 10, np.uint8), np.full((4, 4, 3), 20, np.uint8)])
     assert [type(step).__name__ for step in loaded.pre[loaded.inputs[0].name].operations] == [
         "Resize",
@@ -97,7 +97,7 @@ def test_an_archive_with_transforms_of_images_is_served() -> None:
 
 
 def test_an_archive_with_transforms_of_text_is_served() -> None:
-    loaded = read("archives/words.mindir")
+    loaded = load_model_file("archives/words.mindir")
     steps = loaded.pre[loaded.inputs[0].name]
     assert steps.takes_text
     (made,) = loaded.answer([np.array([b"a b c", b"b"], object)])

@@ -14,9 +14,9 @@ import pytest
 import millrace._src.data
 import millrace.dataset as ds
 from millrace._src.core import stable_ids
-from millrace._src.data.plan.fingerprint.value_hash import leaves_of
+from millrace._src.data.plan.fingerprint.value_hash import hash_leaves
 from millrace._src.data.plan.node import Node
-from millrace._src.data.samplers.base import REGISTRY, BuiltinSampler
+from millrace._src.data.samplers.base import SAMPLER_TYPES, BuiltinSampler
 from millrace._src.data.sources.source_traits import SourceTraits
 from millrace._src.data.transforms.base import Transform
 from millrace._src.data.transforms.json_names import TRANSFORMS
@@ -80,7 +80,7 @@ def test_json_names_a_public_module_that_has_the_transform(name: str) -> None:
 
 
 def test_ids_hold_no_module_of_ours() -> None:
-    for known in {**stable_ids.paths_of_0_2_0(), **dict.fromkeys(REGISTRY)}:
+    for known in {**stable_ids.paths_of_0_2_0(), **dict.fromkeys(SAMPLER_TYPES)}:
         assert not known.startswith(("millrace", "data.", "core.")), known
 
 
@@ -96,14 +96,14 @@ def test_an_id_has_one_class() -> None:
 
 def test_where_a_class_is_defined_changes_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
     value = [vision.Resize((2, 3), vision.Inter.AREA), ds.SequentialSampler(1), np.float32]
-    before = leaves_of("x", value)
+    before = hash_leaves("x", value)
     moved = (vision.Resize, vision.Inter, ds.SequentialSampler)
     names = [one.__qualname__ for one in moved]
     try:
         for one in moved:
             monkeypatch.setattr(one, "__module__", "millrace.somewhere.else")
             one.__qualname__ = "Renamed"
-        assert leaves_of("x", value) == before
+        assert hash_leaves("x", value) == before
     finally:
         for one, name in zip(moved, names, strict=True):
             one.__qualname__ = name
@@ -115,9 +115,9 @@ def test_a_class_of_the_user_is_known_by_its_module() -> None:
 
     assert stable_ids.find_id(Mine) is None
     assert stable_ids.stored_name(Mine).module == __name__
-    before = leaves_of("x", Mine(3))
+    before = hash_leaves("x", Mine(3))
     Mine.__module__ = f"{__name__}.other"
-    assert leaves_of("x", Mine(3)) != before
+    assert hash_leaves("x", Mine(3)) != before
 
 
 def test_a_function_of_ours_is_known_by_its_public_name() -> None:

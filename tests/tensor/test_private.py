@@ -85,8 +85,8 @@ X = torch.linspace(0.5, 2.0, 6).reshape(2, 3)
 
 def test_functions_and_methods(fallbacks: Any) -> None:
     assert fallbacks.nn_functions is None
-    assert fallbacks.functions.add(X, X).equal(private.functions.add(X, X))
-    assert fallbacks.methods.view(X, 3, 2).equal(private.methods.view(X, 3, 2))
+    assert fallbacks.functions.add(X, X).equal(private.torch_functions.add(X, X))
+    assert fallbacks.methods.view(X, 3, 2).equal(private.torch_methods.view(X, 3, 2))
     assert fallbacks.kernel_of(torch.add) is torch.add
     with fallbacks.below_autograd():
         assert not torch.ones(2, requires_grad=True).mul(2).requires_grad

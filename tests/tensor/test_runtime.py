@@ -143,7 +143,7 @@ def test_a_generator_goes_on_from_a_kept_state():
 
 
 def test_settings_of_parallel_training_are_kept_and_said_to_change_nothing(caplog):
-    parallel_context._said.clear()
+    parallel_context._warned_settings.clear()
     with caplog.at_level(logging.INFO):
         context.set_auto_parallel_context(
             parallel_mode=context.ParallelMode.DATA_PARALLEL,

@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 from millrace import Tensor, export, load, nn  # noqa: E402
 from millrace._src.core import limits  # noqa: E402
 from millrace._src.core.errors import FormatError  # noqa: E402
-from millrace._src.serve.servable import read  # noqa: E402
+from millrace._src.serve.servable import load_model_file  # noqa: E402
 
 PROGRAM, WEIGHTS = "program.json", "weights.safetensors"
 
@@ -48,7 +48,7 @@ def changed(members, **fields):
 
 def refused(path, words=""):
     """Both readers raise the one class."""
-    for reader in (load, read):
+    for reader in (load, load_model_file):
         with pytest.raises(FormatError) as failed:
             reader(str(path))
         assert type(failed.value).__mro__[0] in (FormatError, *FormatError.__subclasses__())
@@ -182,7 +182,7 @@ DOCUMENTS = {
 def test_hostile_json_is_refused(tmp_path, members, name):
     refused(write(tmp_path / "a.mindir", {**members, PROGRAM: DOCUMENTS[name]}))
     with pytest.raises(FormatError):
-        read(write(tmp_path / "b.mindir", {**members, "servable.json": DOCUMENTS[name]}))
+        load_model_file(write(tmp_path / "b.mindir", {**members, "servable.json": DOCUMENTS[name]}))
 
 
 def test_deep_arguments_inside_a_program_are_refused(tmp_path, members):
@@ -384,7 +384,7 @@ STRANGE = [None, True, -1, 0, 1 << 62, -(1 << 63), 10**19, 1.5, "", "x", "aten::
 
 
 def test_every_value_of_a_program_replaced_gives_one_class_of_error_or_a_program_that_runs(tmp_path, members):
-    from millrace._src.runtime.graph.program_serialization import StoredGraph
+    from millrace._src.runtime.graph.program_serialization import SerializedProgram
 
     described = json.loads(members[PROGRAM])
     tensors = load(write(tmp_path / "a.mindir", members)).tensors
@@ -403,7 +403,7 @@ def test_every_value_of_a_program_replaced_gives_one_class_of_error_or_a_program
             target = target[key]
         target[path[-1]] = STRANGE[int(random.integers(len(STRANGE)))]
         try:
-            graph = StoredGraph(changed_program, tensors)
+            graph = SerializedProgram(changed_program, tensors)
             graph([torch.zeros(2, 3)])
         except FormatError:
             refusals += 1
@@ -445,7 +445,7 @@ def test_an_onnx_model_that_names_another_file_is_refused(tmp_path, nested):
     write(tmp_path / "a.mindir", {"model.onnx": model.SerializeToString()})
     for name in ("a.onnx", "a.mindir"):
         with pytest.raises(FormatError, match="external data"):
-            read(str(tmp_path / name))
+            load_model_file(str(tmp_path / name))
 
 
 def test_an_onnx_model_that_is_too_large_or_damaged_is_refused(tmp_path, monkeypatch):
@@ -455,11 +455,11 @@ def test_an_onnx_model_that_is_too_large_or_damaged_is_refused(tmp_path, monkeyp
         nn.Dense(3, 2), Tensor(np.ones((1, 3), np.float32)), file_name=str(tmp_path / "a"), file_format="ONNX"
     )
     data = (tmp_path / "a.onnx").read_bytes()
-    read(str(tmp_path / "a.onnx"))
+    load_model_file(str(tmp_path / "a.onnx"))
     path = tmp_path / "b.onnx"
     for damaged in mutations(data, 120):
         path.write_bytes(damaged)
-        attempt(read, path)
+        attempt(load_model_file, path)
     monkeypatch.setattr(limits, "ARCHIVE", limits.ArchiveLimits(onnx_bytes=len(data) - 1))
     with pytest.raises(FormatError, match="more than"):
-        read(str(tmp_path / "a.onnx"))
+        load_model_file(str(tmp_path / "a.onnx"))

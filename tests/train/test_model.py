@@ -228,7 +228,7 @@ def test_training_goes_on_at_the_very_step(mode):
 
 
 def test_sunk_epochs_are_as_long_as_asked_for_and_callbacks_come_once_for_each(monkeypatch, mode):
-    monkeypatch.setattr("millrace._src.train.model.sinks_here", lambda: True)
+    monkeypatch.setattr("millrace._src.train.model.is_epoch_sink_device", lambda: True)
     seen = []
 
     class Watch(train.Callback):
@@ -272,7 +272,7 @@ def test_a_sunk_training_on_a_cpu_has_the_same_bits_and_its_epochs_are_those_of_
 
 
 def test_steps_that_do_not_use_up_the_data_are_told_before_the_first(monkeypatch):
-    monkeypatch.setattr("millrace._src.train.model.sinks_here", lambda: True)
+    monkeypatch.setattr("millrace._src.train.model.is_epoch_sink_device", lambda: True)
     steps = []
 
     class Watch(train.Callback):
@@ -350,7 +350,7 @@ def test_an_error_that_is_not_about_shapes_passes_as_it_is():
 
 
 def test_the_feed_counts_and_waits():
-    feed = feeding.Feed(data(), epochs=2)
+    feed = feeding.EpochIterator(data(), epochs=2)
     assert len(list(feed.epoch())) == 3
     assert feed.batches == 3
     assert feed.waited > 0

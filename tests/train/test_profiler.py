@@ -26,9 +26,9 @@ def test_a_schedule_says_what_mindspore_says():
     "given", [{"wait": -1, "active": 1}, {"wait": "a", "active": 1}, {"wait": 0, "active": 0}]
 )
 def test_a_number_that_is_none_is_told_and_taken_as_the_least(given):
-    from millrace._src.core.log import say_again
+    from millrace._src.core.log import reset_warn_once
 
-    say_again()
+    reset_warn_once()
     with pytest.warns(UserWarning, match="must be an int of at least"):
         made = profiler.schedule(**given)
     assert (made.wait, made.active) == (0, 1)

@@ -22,7 +22,7 @@ def test_a_terminal_sees_epoch_step_rate_loss_and_the_share_of_waiting(monkeypat
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(progress, "EVERY", 0.0)
-    monkeypatch.setattr(progress.ProgressLine.__init__, "__defaults__", (None, 0.0))
+    monkeypatch.setattr(progress.ProgressBar.__init__, "__defaults__", (None, 0.0))
     dense().train(2, data())
     text = screen.getvalue()
     assert re.search(r"epoch 2/2  step 3/3  [\d.]+ steps/s  loss [\d.e-]+  waited for data \d+%", text)
@@ -36,6 +36,6 @@ def test_nothing_is_written_elsewhere(capsys):
 
 def test_no_line_is_drawn_between_those_of_a_callback_that_prints(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    assert progress.wants_line([])
-    assert not progress.wants_line([train.LossMonitor()])
-    assert progress.wants_line([train.LossMonitor(0)])
+    assert progress.should_show_progress([])
+    assert not progress.should_show_progress([train.LossMonitor()])
+    assert progress.should_show_progress([train.LossMonitor(0)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace._src.train.epoch_iterator import Feed
+from millrace._src.train.epoch_iterator import EpochIterator
 
 
 def data():
@@ -20,20 +20,20 @@ def values(batches):
 
 @pytest.mark.parametrize("stop", [0, 1, 6, 7, 8, 13])
 def test_the_state_is_after_the_batch_that_was_used(stop):
-    plain = Feed(data(), epochs=2)
+    plain = EpochIterator(data(), epochs=2)
     whole = values(plain.take(14))
     plain.close()
-    first = Feed(data(), epochs=2, through_sink=True)
+    first = EpochIterator(data(), epochs=2, through_sink=True)
     seen = values(first.take(stop))
     at = first.state()
     first.close()
-    second = Feed(data(), epochs=2, at=at, through_sink=True)
+    second = EpochIterator(data(), epochs=2, at=at, through_sink=True)
     assert seen + values(second.take(14 - stop)) == whole
     second.close()
 
 
 def test_epochs_end_where_the_dataset_says():
-    feed = Feed(data(), epochs=2, through_sink=True)
+    feed = EpochIterator(data(), epochs=2, through_sink=True)
     assert [len(values(feed.epoch())) for _ in range(2)] == [7, 7]
     assert feed.batches == 14
     assert feed.sink.channel.taken == 14

@@ -9,8 +9,8 @@ import millrace.dataset as ds
 from millrace import Tensor, nn, train
 from millrace._src.core import device_queues as sinks
 from millrace._src.observe import training_registry as steps
-from millrace._src.observe.live.event_log import Tail
-from millrace._src.observe.live.run_state import State
+from millrace._src.observe.live.event_log import EventLogReader
+from millrace._src.observe.live.run_state import RunState
 from tests.train.nets import data, dense
 
 
@@ -20,8 +20,8 @@ def own_folder(tmp_path, monkeypatch):
 
 
 def now(path):
-    state = State()
-    for line in Tail(path).all():
+    state = RunState()
+    for line in EventLogReader(path).all():
         assert state.take(line), line
     return state.now(ended=True)
 
@@ -76,7 +76,7 @@ def test_a_training_that_nobody_looks_at_reads_no_loss():
     model.train(1, data())
     assert model._training.loss is None
     assert model._training.look().over
-    assert not steps.looked_at()
+    assert not steps.has_subscribers()
 
 
 def test_watching_changes_no_bit():
@@ -91,10 +91,10 @@ def test_watching_changes_no_bit():
 
 
 def test_rings_are_seen_with_their_pipeline():
-    others = sinks.channels()  # those that an earlier test still holds
+    others = sinks.open_queues()  # those that an earlier test still holds
     with ds.monitor() as watched, data(rows=40).create_device_iterator(num_epochs=1) as batches:
         assert isinstance(next(batches)["x"], Tensor)
-        (counts,) = [each.look() for each in sinks.channels() if each not in others]
+        (counts,) = [each.look() for each in sinks.open_queues() if each not in others]
         assert counts.device == "cpu"
         assert (counts.host_slots, counts.ring_slots) == (0, 8)
         for _ in batches:

@@ -16,7 +16,7 @@ import torch
 
 import millrace
 from millrace import GRAPH_MODE, PYNATIVE_MODE, set_context
-from millrace._src.runtime.graph.replay import graphs_of
+from millrace._src.runtime.graph.replay import capture_cache_of
 from tests.zoo.nets import nets
 from tests.zoo.play import learn
 from tests.zoo.record_zoo import GOLDENS
@@ -47,7 +47,7 @@ def main() -> int:
                 abs(a - b) / max(abs(b), 1e-9)
                 for a, b in zip(made[PYNATIVE_MODE]["losses"], theirs, strict=True)
             )
-            same, counts = made[PYNATIVE_MODE] == made[GRAPH_MODE], graphs_of(step)
+            same, counts = made[PYNATIVE_MODE] == made[GRAPH_MODE], capture_cache_of(step)
             fine = same and apart < CHAOTIC.get(name, APART)
             print(
                 f"{name:16} {'ok ' if fine else 'BAD'} same bits: {same!s:5} losses apart: {apart:.1e} "

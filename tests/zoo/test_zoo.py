@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 import millrace  # noqa: E402
 from millrace import GRAPH_MODE, PYNATIVE_MODE, set_context  # noqa: E402
-from millrace._src.runtime.graph.replay import graphs_of  # noqa: E402
+from millrace._src.runtime.graph.replay import capture_cache_of  # noqa: E402
 from tests.zoo.nets import nets  # noqa: E402
 from tests.zoo.play import learn  # noqa: E402
 from tests.zoo.record_zoo import GOLDENS  # noqa: E402
@@ -43,4 +43,8 @@ def test_a_net_learns_as_under_mindspore_and_alike_in_both_modes(name):
     finally:
         set_context(mode=PYNATIVE_MODE)
     assert graph == ours
-    assert (graphs_of(step).recorded, graphs_of(step).replayed, graphs_of(step).fell_back) == (1, 2, 0)
+    assert (
+        capture_cache_of(step).recorded,
+        capture_cache_of(step).replayed,
+        capture_cache_of(step).fell_back,
+    ) == (1, 2, 0)

@@ -15,7 +15,9 @@ objects, nothing is loaded twice. What Millrace does not have is an ImportError 
 
 from __future__ import annotations
 
-from millrace._src.compat.as_mindspore.import_hook import MindSporeLoaded, NotInMillrace, install, installed
+from millrace._src.compat.as_mindspore.import_hook import MindSporeAlreadyImportedError as MindSporeLoaded
+from millrace._src.compat.as_mindspore.import_hook import UnsupportedModuleError as NotInMillrace
+from millrace._src.compat.as_mindspore.import_hook import install, installed
 
 __all__ = ["MindSporeLoaded", "NotInMillrace", "install", "installed"]
 

@@ -218,7 +218,7 @@ def test_cache_folder_is_made_when_needed(machine, tmp_path):
 
 def test_indexes_of_files_that_are_gone(machine, tmp_path, monkeypatch):
     from millrace._src.data.formats.files import offset_index_cache as offsets
-    from millrace._src.data.formats.files.byte_ranges import Spans
+    from millrace._src.data.formats.files.byte_ranges import ByteRanges
 
     monkeypatch.setattr(offsets, "KEEP_FROM", 1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -226,7 +226,9 @@ def test_indexes_of_files_that_are_gone(machine, tmp_path, monkeypatch):
 
     for name in ("kept", "gone"):
         (tmp_path / name).write_text("a line\n")
-        offsets.spans_of(str(tmp_path / name), "lines", lambda path: Spans(np.array([0]), np.array([7])))
+        offsets.load_or_scan_offsets(
+            str(tmp_path / name), "lines", lambda path: ByteRanges(np.array([0]), np.array([7]))
+        )
     (tmp_path / "gone").unlink()
     here = machine(environ={"XDG_CACHE_HOME": str(tmp_path / "cache")})
     ok, stale = folders.cache(here)

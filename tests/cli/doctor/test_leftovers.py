@@ -75,7 +75,7 @@ def test_links_and_strangers_are_left_alone(machine, tmp_path):
     stranger = Machine(root=tmp_path, environ={}, temp=tmp_path / "temp", folders=(), uid=ME + 1)
     assert found(machine) == {f"millrace-spill-{DEAD}-hishishi"}
     assert found(stranger) == set()
-    link = leftovers.Leftover(tmp_path / "temp" / f"millrace-spill-{DEAD}-linklink", 0)
+    link = leftovers.StaleFile(tmp_path / "temp" / f"millrace-spill-{DEAD}-linklink", 0)
     assert not leftovers.remove(link, machine)
     assert precious.is_dir()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from millrace._src.data.cache.in_process_server import end_own
+from millrace._src.data.cache.in_process_server import stop_in_process_server
 from millrace._src.data.engine.segment import cached_read_step as kept
 
 from .served import Served, serving
@@ -36,4 +36,4 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 def own_cache_ends() -> Iterator[None]:
     """What a test keeps in the process's own cache is gone after it."""
     yield
-    end_own()
+    stop_in_process_server()

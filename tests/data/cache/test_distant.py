@@ -13,7 +13,7 @@ import pytest
 import millrace.dataset as ds
 from millrace._src.core.errors import CacheError
 from millrace._src.data.cache import server_admin as admin
-from millrace._src.data.cache.authenticated_connection import Wire, read_key
+from millrace._src.data.cache.authenticated_connection import AuthenticatedConnection, read_key
 
 HOST = "127.0.0.2"
 
@@ -115,7 +115,7 @@ def test_a_stranger_at_the_door_disturbs_nobody(server, noise):
     info, key = server
     with socket.create_connection((HOST, info.port)) as sock:
         sock.sendall(noise)
-    wire = Wire(socket.create_connection((HOST, info.port)), read_key(key), serves=False)
+    wire = AuthenticatedConnection(socket.create_connection((HOST, info.port)), read_key(key), serves=False)
     wire.send({"do": "stat", "session": admin.generate(port=info.port), "keys": []})
     assert wire.receive()[0]["hits"] == 0
     wire.close()
@@ -127,9 +127,9 @@ def test_a_changed_message_is_noticed():
     other, _ = tcp.accept()
     key = b"k" * 32
     ends = []
-    thread = threading.Thread(target=lambda: ends.append(Wire(other, key, serves=True)))
+    thread = threading.Thread(target=lambda: ends.append(AuthenticatedConnection(other, key, serves=True)))
     thread.start()
-    mine = Wire(client, key, serves=False)
+    mine = AuthenticatedConnection(client, key, serves=False)
     thread.join()
     mine._out = 5  # a message that was left out, or is repeated, has another number
     mine.send({"do": "note"})

@@ -9,7 +9,7 @@ import pytest
 
 from millrace._src.core.errors import CacheError
 from millrace._src.data.cache import server_admin as admin
-from millrace._src.data.cache.authenticated_connection import Wire, read_key
+from millrace._src.data.cache.authenticated_connection import AuthenticatedConnection, read_key
 from millrace._src.data.cache.gateway import Gateway, Greetings, Limits
 
 from .served import until
@@ -39,14 +39,14 @@ SOURCES = {
 def test_a_client_gets_in_while_strangers_hold_connections(source, server):  # noqa: F811
     info, key = server
     session, secret = admin.generate(port=info.port), read_key(key)
-    before = Wire(connected(info.port, "127.0.0.1"), secret, serves=False)
+    before = AuthenticatedConnection(connected(info.port, "127.0.0.1"), secret, serves=False)
     strangers = []
     try:
         for number in range(STRANGERS):
             strangers.append(connected(info.port, source(number)))
             if number % 2:
                 strangers[-1].send(b"\x40")  # the first byte of a greeting, and no other
-        after = Wire(connected(info.port, "127.0.0.1"), secret, serves=False)
+        after = AuthenticatedConnection(connected(info.port, "127.0.0.1"), secret, serves=False)
         assert stat(before, session) == stat(after, session) == 0
         before.close()
         after.close()
@@ -73,7 +73,7 @@ def test_a_greeting_byte_by_byte_has_one_deadline():
         return float(len(seconds))
 
     with client, pytest.raises(CacheError, match="its greeting took too long"):
-        Wire(server_side, KEY, serves=True, greeting_seconds=10, clock=clock)
+        AuthenticatedConnection(server_side, KEY, serves=True, greeting_seconds=10, clock=clock)
     assert len(seconds) < 15
     assert server_side.fileno() == -1
 
@@ -82,7 +82,7 @@ def test_a_client_has_one_deadline_too():
     client, server_side = pair()
     moments = iter([0.0, 20.0])
     with server_side, pytest.raises(CacheError, match="its greeting took too long"):
-        Wire(client, KEY, serves=False, greeting_seconds=10, clock=lambda: next(moments))
+        AuthenticatedConnection(client, KEY, serves=False, greeting_seconds=10, clock=lambda: next(moments))
 
 
 def test_a_proof_that_is_no_text_is_a_wrong_one():
@@ -90,7 +90,7 @@ def test_a_proof_that_is_no_text_is_a_wrong_one():
     data = '{"nonce": "1", "proof": "é"}'.encode()
     client.sendall(struct.pack("<IQ", len(data), 0) + data)
     with client, pytest.raises(CacheError, match="does not know the key"):
-        Wire(server_side, KEY, serves=True)
+        AuthenticatedConnection(server_side, KEY, serves=True)
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_a_greeting_ends_at_its_deadline(gateways):
 def test_one_client_too_many_is_told_so(gateways):
     gateway = gateways(clients=1)
     assert gateway._clients.acquire(blocking=False)
-    wire = Wire(connected(gateway.port, "127.0.0.1", "127.0.0.1"), KEY, serves=False)
+    wire = AuthenticatedConnection(connected(gateway.port, "127.0.0.1", "127.0.0.1"), KEY, serves=False)
     assert wire.receive()[0] == {"error": "the cache server has 1 connections already"}
     wire.close()
 
@@ -165,5 +165,5 @@ def test_an_error_of_accept_does_not_close_the_door(gateways, monkeypatch):
 
     monkeypatch.setattr(socket.socket, "accept", failing)
     gateway = gateways()
-    Wire(connected(gateway.port, "127.0.0.1", "127.0.0.1"), KEY, serves=False).close()
+    AuthenticatedConnection(connected(gateway.port, "127.0.0.1", "127.0.0.1"), KEY, serves=False).close()
     assert errors == []

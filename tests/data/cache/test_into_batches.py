@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace._src.core.values.batch_buffers import Slots, in_place
+from millrace._src.core.values.batch_buffers import BatchAssembler, is_in_batch_buffer
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.core.values.columns import Texts
-from millrace._src.data.cache.row_gather import Part, gathered, own_column
+from millrace._src.core.values.columns import StringColumn
+from millrace._src.data.cache.row_gather import RowSelection, gather_columns, writable_column
 
 ROWS = 50
 salt = itertools.count()
@@ -134,29 +134,31 @@ def test_large_rows_of_several_blocks_are_written_into_the_batch_in_the_order_as
         for at in (0, 4)
     ]
     parts = [
-        Part(np.array([0, 3]), blocks[1], np.array([3, 0])),
-        Part(np.array([1, 2]), blocks[0], np.array([0, 2])),
+        RowSelection(np.array([0, 3]), blocks[1], np.array([3, 0])),
+        RowSelection(np.array([1, 2]), blocks[0], np.array([0, 2])),
     ]
-    slots = Slots(4)
-    made = gathered(parts, ["x"], 4, lambda name, i, shape, dtype: slots.place(name, 0, i, shape, dtype))
+    slots = BatchAssembler(4)
+    made = gather_columns(
+        parts, ["x"], 4, lambda name, i, shape, dtype: slots.place(name, 0, i, shape, dtype)
+    )
     assert [int(row[0]) for row in made["x"]] == [7, 0, 2, 4]
-    assert all(in_place(row) for row in made["x"])
+    assert all(is_in_batch_buffer(row) for row in made["x"])
 
 
 def test_columns_of_all_kinds_come_together_in_the_order_asked_for():
     def block(at):
         columns = {
             "dense": np.arange(at, at + 3),
-            "text": Texts.of([f"t{i}" for i in range(at, at + 3)]),
+            "text": StringColumn.of([f"t{i}" for i in range(at, at + 3)]),
             "list": [np.full(i + 1, i) for i in range(at, at + 3)],
         }
         return Chunk(columns, np.arange(3, dtype=np.uint64))
 
     parts = [
-        Part(np.array([2, 0]), block(0), np.array([2, 1])),
-        Part(np.array([1]), block(3), np.array([0])),
+        RowSelection(np.array([2, 0]), block(0), np.array([2, 1])),
+        RowSelection(np.array([1]), block(3), np.array([0])),
     ]
-    made = gathered(parts, ["dense", "text", "list"], 3)
+    made = gather_columns(parts, ["dense", "text", "list"], 3)
     assert made["dense"].tolist() == [1, 3, 2]
     assert [str(value) for value in made["text"]] == ["t1", "t3", "t2"]
     assert [row.tolist() for row in made["list"]] == [[1] * 2, [3] * 4, [2] * 3]
@@ -164,6 +166,6 @@ def test_columns_of_all_kinds_come_together_in_the_order_asked_for():
 
 def test_an_own_column_is_memory_of_its_own():
     column = np.zeros((3, 20_000), np.uint8)
-    for made in (own_column(column), own_column(column, "x", lambda *_: None)):
+    for made in (writable_column(column), writable_column(column, "x", lambda *_: None)):
         made[0][:] = 1
         assert not column.any()

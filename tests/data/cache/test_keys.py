@@ -16,11 +16,11 @@ import pytest
 import millrace.dataset as ds
 import millrace.dataset.transforms as transforms
 from millrace._src.core import settings
-from millrace._src.data.plan.bind import bind, optimise
-from millrace._src.data.plan.fingerprint.plan_fingerprint import key_of
+from millrace._src.data.plan.bind import bind, optimize
+from millrace._src.data.plan.fingerprint.plan_fingerprint import cache_key
 from millrace._src.data.plan.node import walk
-from millrace._src.data.plan.nodes.cache_ops import Cached
-from millrace._src.data.plan.nodes.physical import KeptRead
+from millrace._src.data.plan.nodes.cache_ops import Cache
+from millrace._src.data.plan.nodes.physical import CachedRead
 from tests.contracts.fake_data import everything, find
 
 from .pipes import double, in_place, slices, stream
@@ -30,10 +30,10 @@ FAKES = everything()
 
 def key(data: ds.Dataset) -> str:
     """The key under which the rows of a cache on top are kept."""
-    root = optimise(bind(data.cache()._node, settings.current())).root
+    root = optimize(bind(data.cache()._node, settings.current())).root
     parts = [part for node in walk(root) for part in (node, *node.parts)]
-    node = next(part for part in reversed(parts) if isinstance(part, (Cached, KeptRead)))
-    return key_of(node.subject or node.inputs[0], settings.current(), ordered=isinstance(node, Cached))
+    node = next(part for part in reversed(parts) if isinstance(part, (Cache, CachedRead)))
+    return cache_key(node.subject or node.inputs[0], settings.current(), ordered=isinstance(node, Cache))
 
 
 # the same rows in another order -----------------------------------------------------------------------

@@ -21,8 +21,8 @@ from millrace._src.data.cache import server as server_of
 from millrace._src.data.cache import server_admin as admin
 from millrace._src.data.cache.client import Connection
 from millrace._src.data.cache.protocol import MOST_BYTES, VERSION, receive, send
-from millrace._src.data.cache.server import Server
-from millrace._src.data.cache.session_manager import Rooms
+from millrace._src.data.cache.server import CacheServer
+from millrace._src.data.cache.session_manager import SessionManager
 
 from .served import Served, runtime_folder, until
 
@@ -321,7 +321,7 @@ def test_a_server_that_lies_gives_no_row() -> None:
 
 def test_another_users_client_is_refused(monkeypatch: pytest.MonkeyPatch, no_leaks: None) -> None:
     with runtime_folder() as folder, in_thread(folder / "s"):
-        monkeypatch.setattr(server_of, "peer_of", lambda sock: (os.getpid(), os.getuid() + 1))
+        monkeypatch.setattr(server_of, "peer_credentials", lambda sock: (os.getpid(), os.getuid() + 1))
         with pytest.raises(CacheError, match=r"another user|gone"):
             Connection(str(folder / "s"))
 
@@ -329,18 +329,18 @@ def test_another_users_client_is_refused(monkeypatch: pytest.MonkeyPatch, no_lea
 def test_another_users_server_is_refused(monkeypatch: pytest.MonkeyPatch, no_leaks: None) -> None:
     with runtime_folder() as folder, in_thread(folder / "s"):
         monkeypatch.setattr(
-            "millrace._src.data.cache.client.peer_of", lambda sock: (os.getpid(), os.getuid() + 1)
+            "millrace._src.data.cache.client.peer_credentials", lambda sock: (os.getpid(), os.getuid() + 1)
         )
         with pytest.raises(CacheError, match="belongs to another user"):
             Connection(str(folder / "s"))
 
 
 @contextlib.contextmanager
-def in_thread(path: Path) -> Iterator[Server]:
+def in_thread(path: Path) -> Iterator[CacheServer]:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(str(path))
     listener.listen(8)
-    made = Server(listener, Rooms(64 << 20, None))
+    made = CacheServer(listener, SessionManager(64 << 20, None))
     thread = threading.Thread(target=made.serve)
     thread.start()
     try:

@@ -13,7 +13,7 @@ import pytest
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
 from millrace._src.core.errors import PlanError
-from millrace._src.data.cache.in_process_server import end_own
+from millrace._src.data.cache.in_process_server import stop_in_process_server
 from tests.contracts.pipelines import Noise
 from tests.contracts.test_failed_rows import Count
 
@@ -119,7 +119,7 @@ def test_a_dataset_inside_flat_map(function: Any, no_leaks: None) -> None:
         list(data.create_dict_iterator(num_epochs=1))
     fine = ordered().flat_map(spread).cache()
     assert list(fine.create_dict_iterator(num_epochs=1))
-    end_own()
+    stop_in_process_server()
 
 
 def test_above_the_cache_all_is_allowed() -> None:

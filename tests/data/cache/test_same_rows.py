@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import millrace.dataset as ds
 from millrace._src.core import settings as engine
 from millrace._src.core.errors import PlanError
-from millrace._src.core.log import say_again
-from millrace._src.data.cache.in_process_server import end_own
+from millrace._src.core.log import reset_warn_once
+from millrace._src.data.cache.in_process_server import stop_in_process_server
 from tests.contracts.test_same_rows import assert_same
 
 from .pipes import OPS, Pipe, pipes
@@ -69,7 +69,7 @@ def legal(pipe: Pipe, cache: Any = None) -> ds.Dataset:
 def check(pipe: Pipe, cache: Any = None, **changes: Any) -> None:
     before = engine.snapshot()
     try:
-        say_again()
+        reset_warn_once()
         ds.config.set_seed(11)
         engine.update(**changes)
         data = legal(pipe, cache)
@@ -91,7 +91,7 @@ def test_any_place(pipe: Pipe, chunk: int | None, executor: str) -> None:
     try:
         check(pipe, executor=executor, chunk_rows=chunk)
     finally:
-        end_own()
+        stop_in_process_server()
 
 
 @RELAXED
@@ -105,7 +105,7 @@ def test_failed_rows_are_never_kept(pipe: Pipe, mode: str, chunk: int | None, ex
     try:
         check(pipe, error_samples_mode=mode, error_samples_limit=1.0, chunk_rows=chunk, executor=executor)
     finally:
-        end_own()
+        stop_in_process_server()
 
 
 @settings(RELAXED, max_examples=25)
@@ -140,13 +140,13 @@ def test_resume(pipe: Pipe, data: st.DataObject, mode: str) -> None:
             states.append((epoch + 1, 0, iterator.state()))
         epoch, step, state = data.draw(st.sampled_from(states[:-1]))
         if data.draw(st.booleans()):
-            end_own()  # resumed where nothing is kept
+            stop_in_process_server()  # resumed where nothing is kept
         resumed = started(pipe.build(), state=json.loads(json.dumps(state)))
         got = [list(resumed) for _ in range(EPOCHS - epoch)]
         resumed.stop()
         assert_same(got, [wanted[epoch][step:], *wanted[epoch + 1 :]])
     finally:
-        end_own()
+        stop_in_process_server()
         engine.restore(before)
 
 
@@ -161,7 +161,7 @@ def test_worker_processes(pipe: Pipe, no_leaks: None) -> None:
     try:
         check(pipe, executor="processes", num_parallel_workers=2, chunk_rows=3)
     finally:
-        end_own()
+        stop_in_process_server()
 
 
 @pytest.mark.nightly
@@ -171,4 +171,4 @@ def test_any_place_with_worker_processes(pipe: Pipe, mode: str) -> None:
     try:
         check(pipe, executor="processes", num_parallel_workers=2, chunk_rows=3, error_samples_mode=mode)
     finally:
-        end_own()
+        stop_in_process_server()

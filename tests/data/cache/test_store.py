@@ -14,17 +14,17 @@ import pytest
 
 from millrace._src.core.errors import FormatError, ResourceError
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.core.values.columns import Ragged, Texts
+from millrace._src.core.values.columns import RaggedColumn, StringColumn
 from millrace._src.data.cache import memory_blocks as slabs
 from millrace._src.data.cache import session_manager as rooms_of
 from millrace._src.data.cache import slot_table as table
 from millrace._src.data.cache.client import Connection, connect, disconnect
-from millrace._src.data.cache.disk_store import folder_bytes, open_shelf
-from millrace._src.data.cache.in_process_server import own_address, own_session
-from millrace._src.data.cache.row_group import head_of, lay_out, open_block, tag_of
-from millrace._src.data.cache.row_store import Shelf
-from millrace._src.data.cache.session_manager import Rooms
-from millrace._src.data.cache.slot_table import Table, create_table, place_of
+from millrace._src.data.cache.disk_store import folder_bytes, open_disk_store
+from millrace._src.data.cache.in_process_server import in_process_address, in_process_session
+from millrace._src.data.cache.row_group import encode_row_group, head_of, open_row_group, tag_of
+from millrace._src.data.cache.row_store import RowStore
+from millrace._src.data.cache.session_manager import SessionManager
+from millrace._src.data.cache.slot_table import SlotTable, create_table, pack_slot
 
 ROWS = 64
 
@@ -36,8 +36,8 @@ def chunk_of(rows: Any, width: int = 3) -> Chunk:
         "dense": np.repeat(rows[:, None], width, 1).astype(np.float32),
         "number": rows.copy(),
         "words": np.array([f"w{row}" for row in rows]),
-        "texts": Texts.of([f"t{row}" for row in rows]),
-        "runs": Ragged(np.repeat(rows, rows % 3), np.append(0, np.cumsum(rows % 3))),
+        "texts": StringColumn.of([f"t{row}" for row in rows]),
+        "runs": RaggedColumn(np.repeat(rows, rows % 3), np.append(0, np.cumsum(rows % 3))),
         "list": [np.full(int(row) % 4, row, np.int16) for row in rows],
     }
     return Chunk(columns, rows.astype(np.uint64), rows)
@@ -57,16 +57,16 @@ def numbers(*rows: int) -> Any:
 
 
 @pytest.fixture(params=["memory", "folder"])
-def shelf(request: Any, tmp_path: Path) -> Iterator[Shelf]:
+def shelf(request: Any, tmp_path: Path) -> Iterator[RowStore]:
     if request.param == "memory":
-        found: Any = connect(own_address()).shelf(own_session(), "key", ROWS, None, False)
+        found: Any = connect(in_process_address()).shelf(in_process_session(), "key", ROWS, None, False)
     else:
-        found = open_shelf(tmp_path, "key", ROWS, None)
+        found = open_disk_store(tmp_path, "key", ROWS, None)
     yield found
     found.close()
 
 
-def got(shelf: Shelf, rows: Any) -> Any:
+def got(shelf: RowStore, rows: Any) -> Any:
     wanted = np.asarray(rows, np.uint64)
     return shelf.read(wanted, shelf.find(wanted))
 
@@ -74,7 +74,7 @@ def got(shelf: Shelf, rows: Any) -> Any:
 # what was put, in any order and any company -----------------------------------------------------------
 
 
-def test_rows_come_back_in_any_order_and_number(shelf: Shelf) -> None:
+def test_rows_come_back_in_any_order_and_number(shelf: RowStore) -> None:
     assert shelf.put(chunk_of([5, 1, 9]), numbers(5, 1, 9)) == 3
     assert shelf.put(chunk_of([20, 21]), numbers(20, 21)) == 2
     for rows in ([1], [9, 5, 1], [21, 1, 20, 9], [5, 5, 5], [20, 1, 20, 1]):
@@ -82,30 +82,30 @@ def test_rows_come_back_in_any_order_and_number(shelf: Shelf) -> None:
     assert not shelf.find(numbers(2))[0]
 
 
-def test_a_row_that_comes_twice_is_kept_once(shelf: Shelf) -> None:
+def test_a_row_that_comes_twice_is_kept_once(shelf: RowStore) -> None:
     assert shelf.put(chunk_of([7, 3, 7, 7]), numbers(7, 3, 7, 7)) == 2
     assert shelf.put(chunk_of([3, 4]), numbers(3, 4)) == 1
     assert same(got(shelf, [7, 7, 3, 4]), [7, 7, 3, 4])
 
 
-def test_rows_beyond_the_table_are_not_kept(shelf: Shelf) -> None:
+def test_rows_beyond_the_table_are_not_kept(shelf: RowStore) -> None:
     assert shelf.put(chunk_of([ROWS, ROWS - 1]), numbers(ROWS, ROWS - 1)) == 1
     assert shelf.put(chunk_of([0]), np.array([-1]).view(np.uint64)) == 0
     assert shelf.find(numbers(ROWS, ROWS + 7, ROWS - 1)).astype(bool).tolist() == [False, False, True]
 
 
-def test_no_rows(shelf: Shelf) -> None:
+def test_no_rows(shelf: RowStore) -> None:
     assert shelf.put(chunk_of([]), numbers()) == 0
     assert len(shelf.find(numbers())) == 0
     assert shelf.sequence(0, 10) is None
-    assert Table(create_table(0)).total is None
+    assert SlotTable(create_table(0)).total is None
 
 
-def test_what_is_read_may_be_written_to(shelf: Shelf) -> None:
+def test_what_is_read_may_be_written_to(shelf: RowStore) -> None:
     """The next op, and a user's function, write to their rows: nobody else's change."""
     big = {
         "dense": np.zeros((8, 2048), np.float32),
-        "runs": Ragged(np.zeros(8 * 2048, np.int32), np.arange(9) * 2048),
+        "runs": RaggedColumn(np.zeros(8 * 2048, np.int32), np.arange(9) * 2048),
         "list": [np.zeros(2048, np.int16) for _ in range(8)],
     }
     rows = np.arange(8)
@@ -123,7 +123,7 @@ def test_what_is_read_may_be_written_to(shelf: Shelf) -> None:
         assert all(not np.any(fresh[name][i]) for name in big for i in range(3))
 
 
-def test_two_threads_write_and_read(shelf: Shelf) -> None:
+def test_two_threads_write_and_read(shelf: RowStore) -> None:
     wrong: list[Any] = []
 
     def work(start: int) -> None:
@@ -141,7 +141,7 @@ def test_two_threads_write_and_read(shelf: Shelf) -> None:
     assert same(got(shelf, range(ROWS)), range(ROWS))
 
 
-def test_more_rows_than_fit_into_a_block(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_rows_than_fit_into_a_block(shelf: RowStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("millrace._src.data.cache.row_store.MOST_ROWS_PER_BLOCK", 10)
     assert shelf.put(chunk_of(range(ROWS)), np.arange(ROWS, dtype=np.uint64)) == ROWS
     assert same(got(shelf, range(ROWS)), range(ROWS))
@@ -150,7 +150,7 @@ def test_more_rows_than_fit_into_a_block(shelf: Shelf, monkeypatch: pytest.Monke
     assert same(part.columns, range(3, 3 + len(part)))
 
 
-def test_a_forked_process_keeps_nothing_and_spoils_nothing(shelf: Shelf) -> None:
+def test_a_forked_process_keeps_nothing_and_spoils_nothing(shelf: RowStore) -> None:
     shelf.put(chunk_of([1]), numbers(1))
     assert same(got(shelf, [1]), [1])  # mapped: the child can read it
     child = os.fork()
@@ -167,7 +167,7 @@ def test_a_forked_process_keeps_nothing_and_spoils_nothing(shelf: Shelf) -> None
 
 
 def test_a_row_larger_than_a_slab() -> None:
-    shelf: Any = connect(own_address()).shelf(own_session(), "large", 4, None, False)
+    shelf: Any = connect(in_process_address()).shelf(in_process_session(), "large", 4, None, False)
     try:
         large = np.arange(rooms_of.FIRST_SLAB + 12345, dtype=np.uint8).reshape(1, -1)
         one = Chunk({"x": large}, numbers(2), np.array([2]))
@@ -180,7 +180,7 @@ def test_a_row_larger_than_a_slab() -> None:
 # damage ----------------------------------------------------------------------------------------------
 
 
-def test_a_wrong_place_gives_no_row(shelf: Shelf) -> None:
+def test_a_wrong_place_gives_no_row(shelf: RowStore) -> None:
     """Whatever number stands in the table, the row that is asked for comes or none does."""
     shelf.put(chunk_of(range(10)), np.arange(10, dtype=np.uint64))
     shelf.put(chunk_of(range(10, 20)), np.arange(10, 20, dtype=np.uint64))
@@ -206,7 +206,7 @@ def test_a_wrong_place_gives_no_row(shelf: Shelf) -> None:
 
 
 def test_a_wrong_length_of_the_sequence_is_none() -> None:
-    made = Table(create_table(10))
+    made = SlotTable(create_table(10))
     made._head[2] = 99
     assert made.total is None
     made.total = 11
@@ -217,23 +217,23 @@ def test_a_wrong_length_of_the_sequence_is_none() -> None:
 
 def test_every_flipped_bit_of_a_checked_block_is_found() -> None:
     one = chunk_of([4, 5])
-    pieces, length = lay_out(one, numbers(4, 5))
+    pieces, length = encode_row_group(one, numbers(4, 5))
     data = np.zeros(length, np.uint8)
     whole = b"".join(bytes(piece) for piece in [head_of(pieces, 2, length, 7, checked=True), *pieces])
     data[:] = np.frombuffer(whole, np.uint8)
-    assert same(open_block(data, 0, 7).chunk.columns, [4, 5])
+    assert same(open_row_group(data, 0, 7).chunk.columns, [4, 5])
     with pytest.raises(FormatError, match="other rows"):
-        open_block(data, 0, 8)
+        open_row_group(data, 0, 8)
     for at in range(0, length, 3):
         if 20 <= at < 24:  # the flags, which say that there is a checksum at all
             continue
         damaged = data.copy()
         damaged[at] ^= 1 << (at % 8)
         with pytest.raises(FormatError):
-            open_block(damaged, 0, 7)
+            open_row_group(damaged, 0, 7)
     for size in range(0, length, 32):
         with pytest.raises(FormatError):
-            open_block(data[:size], 0, 7)
+            open_row_group(data[:size], 0, 7)
 
 
 def test_noise_is_no_block() -> None:
@@ -242,11 +242,11 @@ def test_noise_is_no_block() -> None:
         noise = draws.integers(0, 256, 256, np.uint8)
         noise[:4] = np.frombuffer(b"MRB1", np.uint8)
         with pytest.raises(FormatError):
-            open_block(noise, 0, 7)
+            open_row_group(noise, 0, 7)
 
 
 def _filled(folder: Path) -> Path:
-    made = open_shelf(folder, "key", ROWS, None)
+    made = open_disk_store(folder, "key", ROWS, None)
     for start in range(0, ROWS, 8):
         made.put(chunk_of(range(start, start + 8)), np.arange(start, start + 8, dtype=np.uint64))
     made.close()
@@ -272,7 +272,7 @@ def test_damaged_files_of_a_folder(name: str, tmp_path: Path) -> None:
     """Rows that are whole are read, the others are made anew, and the next run has all of them."""
     DAMAGES[name](_filled(tmp_path))
     for _ in range(2):
-        made = open_shelf(tmp_path, "key", ROWS, None)
+        made = open_disk_store(tmp_path, "key", ROWS, None)
         for row in range(ROWS):
             columns = got(made, [row]) if made.find(numbers(row))[0] else None
             assert columns is None or same(columns, [row])
@@ -291,7 +291,7 @@ def test_flipped_bits_in_a_folder(tmp_path: Path) -> None:
         damaged = bytearray(data)
         damaged[int(draws.integers(64, len(data)))] ^= 1 << int(draws.integers(8))
         path.write_bytes(damaged)
-        made = open_shelf(tmp_path, "key", ROWS, None)
+        made = open_disk_store(tmp_path, "key", ROWS, None)
         kept = [row for row in range(ROWS) if made.find(numbers(row))[0]]
         for row in kept:
             columns = got(made, [row])
@@ -312,7 +312,7 @@ def _fill(shelf: Any, rows: int, size: int) -> int:
 
 @pytest.mark.parametrize("limit", [1 << 20, 5 << 20])
 def test_a_limit_holds(limit: int) -> None:
-    address, session = own_address(), own_session()
+    address, session = in_process_address(), in_process_session()
     shelf: Any = connect(address).shelf(session, "limited", 10_000, limit, False)
     try:
         stored = _fill(shelf, 3000, 10_000)
@@ -327,7 +327,7 @@ def test_a_limit_holds(limit: int) -> None:
 
 
 def test_the_servers_memory_is_a_limit_and_idle_rows_make_room(tmp_path: Path) -> None:
-    rooms = Rooms(memory=8 << 20, spill=None)
+    rooms = SessionManager(memory=8 << 20, spill=None)
     session = rooms.generate()
 
     def fill(key: str, client: int) -> int:
@@ -351,7 +351,7 @@ def test_the_servers_memory_is_a_limit_and_idle_rows_make_room(tmp_path: Path) -
 
 def test_what_does_not_fit_goes_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rooms_of, "DISK_RESERVE", 0)
-    rooms = Rooms(memory=4 << 20, spill=str(tmp_path))
+    rooms = SessionManager(memory=4 << 20, spill=str(tmp_path))
     shelf = rooms.open(rooms.generate(), "key", 10, None, True, 1)
     kinds = [rooms.lease(shelf, 1 << 20, 1).kind for _ in range(3)]
     assert kinds[-1] == "disk"
@@ -361,8 +361,8 @@ def test_what_does_not_fit_goes_to_the_disk(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_folders_limit_holds_for_two_writers(tmp_path: Path) -> None:
     limit = 1 << 20
-    one = open_shelf(tmp_path, "one", 10_000, limit)
-    two = open_shelf(tmp_path, "two", 10_000, limit)
+    one = open_disk_store(tmp_path, "one", 10_000, limit)
+    two = open_disk_store(tmp_path, "two", 10_000, limit)
     work = [threading.Thread(target=_fill, args=(shelf, 400, 5_000)) for shelf in (one, two)]
     for thread in work:
         thread.start()
@@ -371,7 +371,7 @@ def test_a_folders_limit_holds_for_two_writers(tmp_path: Path) -> None:
     assert 0.8 * limit < folder_bytes(tmp_path) <= limit
     assert one.refused
     one.close()
-    three = open_shelf(tmp_path, "three", 10_000, limit)
+    three = open_disk_store(tmp_path, "three", 10_000, limit)
     before = folder_bytes(tmp_path, ["two"])
     assert _fill(three, 20, 5_000) > 0  # the rows of the first, which nobody uses, made room
     assert not (tmp_path / "one").exists()
@@ -391,7 +391,7 @@ def test_without_memfd_a_file_stands_in(
         raise OSError(errno.ENOSYS, "no")
 
     monkeypatch.setattr(os, "memfd_create", refuse)
-    shelf: Any = connect(own_address()).shelf(own_session(), "key", ROWS, None, False)
+    shelf: Any = connect(in_process_address()).shelf(in_process_session(), "key", ROWS, None, False)
     assert shelf.put(chunk_of([1, 2]), numbers(1, 2)) == 2
     assert same(got(shelf, [2, 1]), [2, 1])
     shelf.close()
@@ -399,28 +399,28 @@ def test_without_memfd_a_file_stands_in(
         "millrace._src.core.machine.shared_memory.fallback_folders", list
     )  # and /dev/shm is full
     with pytest.raises(ResourceError):
-        connect(own_address()).shelf(own_session(), "another", ROWS, None, False)
-    disconnect(own_address())
-    from millrace._src.data.cache.in_process_server import end_own
+        connect(in_process_address()).shelf(in_process_session(), "another", ROWS, None, False)
+    disconnect(in_process_address())
+    from millrace._src.data.cache.in_process_server import stop_in_process_server
 
-    end_own()
+    stop_in_process_server()
 
 
 def test_a_slab_whose_progress_is_nonsense_is_not_written_into_another_row() -> None:
     fd = slabs.create("memory", 1 << 16)
     os.pwrite(fd, np.array([(1 << 60) + 3, 5], np.uint64).tobytes(), 0)
-    writer = slabs.Writer(fd, 1 << 16)
+    writer = slabs.BlockWriter(fd, 1 << 16)
     assert writer.room < 0
     assert writer.used % 64 == 0
     writer.close()
 
 
 def test_two_connections_never_write_to_one_slab() -> None:
-    address, session = own_address(), own_session()
+    address, session = in_process_address(), in_process_session()
     one, two = Connection(address), Connection(address)
     shelves = [each.shelf(session, "both", 10_000, None, False) for each in (one, two)]
     assert [shelf.put(chunk_of([row]), numbers(row)) for row, shelf in enumerate(shelves)] == [1, 1]
-    places = [table.slab_of(shelves[0].find(numbers(row)))[0] for row in range(2)]
+    places = [table.slot_block(shelves[0].find(numbers(row)))[0] for row in range(2)]
     assert places[0] != places[1]
     one.close()  # as if its process had died
     three = Connection(address)
@@ -429,7 +429,7 @@ def test_two_connections_never_write_to_one_slab() -> None:
 
     until(lambda: three.ask(do="info")["clients"] <= 2)
     assert later.put(chunk_of([2]), numbers(2)) == 1
-    assert table.slab_of(later.find(numbers(2)))[0] == places[0]  # behind what the first had written
+    assert table.slot_block(later.find(numbers(2)))[0] == places[0]  # behind what the first had written
     assert shelves[0].put(chunk_of([3]), numbers(3)) == 0  # who was hung up on writes no more
     for shelf in shelves[1:]:
         assert same(got(shelf, [0, 1, 2]), [0, 1, 2])
@@ -438,5 +438,5 @@ def test_two_connections_never_write_to_one_slab() -> None:
 
 
 def test_places_know_their_slab() -> None:
-    assert table.slab_of(place_of(7, 64, np.arange(3, dtype=np.uint64))).tolist() == [7, 7, 7]
+    assert table.slot_block(pack_slot(7, 64, np.arange(3, dtype=np.uint64))).tolist() == [7, 7, 7]
     assert tag_of("a") != tag_of("b")

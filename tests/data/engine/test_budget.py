@@ -117,7 +117,7 @@ def test_caps_that_could_not_be_set_are_not_held(monkeypatch):
     def fail(controller):
         raise OSError("no libraries to limit")
 
-    monkeypatch.setattr(engine_budget, "_caps", engine_budget._Caps())
+    monkeypatch.setattr(engine_budget, "_caps", engine_budget._ThreadPoolLimits())
     monkeypatch.setattr(engine_budget, "_take_over", fail)
     data = ds.NumpySlicesDataset(list(range(4)), shuffle=False).map(lambda x: x + 1, num_parallel_workers=2)
     assert [int(row[0]) for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)] == [
@@ -132,8 +132,8 @@ def test_caps_that_could_not_be_set_are_not_held(monkeypatch):
 def test_a_worker_gives_back_the_caps_that_it_took(monkeypatch):
     before = engine_budget._caps
     users = before._users
-    with engine_budget.capped_libraries():
-        monkeypatch.setattr(engine_budget, "_caps", engine_budget._Caps())
+    with engine_budget.limit_library_threads():
+        monkeypatch.setattr(engine_budget, "_caps", engine_budget._ThreadPoolLimits())
     assert (before._users, engine_budget._caps._users) == (users, 0)
 
 
@@ -144,8 +144,8 @@ def test_libraries_stay_limited_while_new_ones_are_looked_for(monkeypatch):
         pools = threadpoolctl.threadpool_info()
         return max(pool["num_threads"] for pool in pools if pool["user_api"] == "blas")
 
-    caps, seen, look = engine_budget._Caps(), [], engine_budget.look_at_libraries
-    monkeypatch.setattr(engine_budget, "look_at_libraries", lambda: (seen.append(most()), look()))
+    caps, seen, look = engine_budget._ThreadPoolLimits(), [], engine_budget.find_thread_pools
+    monkeypatch.setattr(engine_budget, "find_thread_pools", lambda: (seen.append(most()), look()))
     with threadpoolctl.threadpool_limits(3, user_api="blas"):
         look()
         caps.enter(1)

@@ -9,8 +9,8 @@ import pytest
 import millrace.dataset as ds
 from millrace._src.core import settings
 from millrace._src.data.engine import adaptive_concurrency as concurrency
-from millrace._src.data.engine.adaptive_concurrency import Concurrency
-from millrace._src.data.plan.bind import bind, optimise
+from millrace._src.data.engine.adaptive_concurrency import AdaptiveConcurrency
+from millrace._src.data.plan.bind import bind, optimize
 from millrace._src.data.plan.node import walk
 from millrace._src.data.plan.nodes.physical import Segment
 from millrace.dataset import text, transforms
@@ -36,7 +36,7 @@ def play(
     """Feed chunks that arrive every so many seconds with all workers or with one; what was decided."""
     clock = Clock(monkeypatch)
     used: list[int] = []
-    controller = Concurrency(2, used.append)
+    controller = AdaptiveConcurrency(2, used.append)
     for _ in range(chunks):
         clock.now += seconds_all if used[-1] == 2 else seconds_one
         controller.finished(rows=8, busy=cpu if busy is None else busy, cpu=cpu, waited=True)
@@ -70,11 +70,11 @@ def test_copies_that_share_the_bus_become_one(monkeypatch: pytest.MonkeyPatch) -
     assert play(monkeypatch, seconds_all=0.0004, seconds_one=0.0003, cpu=0.0003, chunks=1000) == [1, 2, 1]
 
 
-def let_in(monkeypatch: pytest.MonkeyPatch, busy: float) -> tuple[Clock, Concurrency, list[int]]:
+def let_in(monkeypatch: pytest.MonkeyPatch, busy: float) -> tuple[Clock, AdaptiveConcurrency, list[int]]:
     """All workers, because the interpreter was free, and their first chunks: each takes so long."""
     clock = Clock(monkeypatch)
     used: list[int] = []
-    controller = Concurrency(2, used.append, looks=True)
+    controller = AdaptiveConcurrency(2, used.append, looks=True)
     for late in (0.0, 0.0, 0.004, 0.0, 0.0):  # one may be late: other programs run, too
         assert controller.looks
         controller.looked(late)
@@ -111,7 +111,7 @@ def test_chunks_of_workers_that_were_sent_to_rest_say_nothing_of_the_one(
 ) -> None:
     clock = Clock(monkeypatch)
     used: list[int] = []
-    controller = Concurrency(8, used.append, looks=True)
+    controller = AdaptiveConcurrency(8, used.append, looks=True)
     for _ in range(concurrency.FREE):
         controller.looked(0.0)
     left = 0  # chunks that the eight began
@@ -129,7 +129,7 @@ def test_chunks_of_workers_that_were_sent_to_rest_say_nothing_of_the_one(
 def test_an_interpreter_that_is_held_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     Clock(monkeypatch)
     used: list[int] = []
-    controller = Concurrency(2, used.append, looks=True)
+    controller = AdaptiveConcurrency(2, used.append, looks=True)
     for _ in range(2):
         assert controller.looks
         controller.looked(0.005)
@@ -146,7 +146,7 @@ def test_who_won_is_tested_again(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_slow_consumer_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     used: list[int] = []
-    controller = Concurrency(2, used.append)
+    controller = AdaptiveConcurrency(2, used.append)
     for _ in range(1000):
         clock.now += 0.01
         controller.finished(rows=8, busy=0.01, cpu=0.01, waited=False)
@@ -160,7 +160,7 @@ def test_a_consumer_that_waits_now_and_then_gets_all_if_they_help(
 ) -> None:
     clock = Clock(monkeypatch)
     used: list[int] = []
-    controller = Concurrency(2, used.append)
+    controller = AdaptiveConcurrency(2, used.append)
     for number in range(300):
         clock.now += seconds_all if used[-1] == 2 else 0.01
         controller.finished(rows=8, busy=0.01, cpu=0.01, waited=number % 2 == 0)
@@ -172,7 +172,7 @@ def test_a_consumer_that_waits_now_and_then_gets_all_if_they_help(
 def test_called_for_once_all_are_on_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     used: list[int] = []
-    controller = Concurrency(4, used.append)
+    controller = AdaptiveConcurrency(4, used.append)
     controller.all()
     assert used == [1, 4]
     assert not controller.decided
@@ -186,7 +186,7 @@ def test_called_for_once_all_are_on_trial(monkeypatch: pytest.MonkeyPatch) -> No
 def test_called_for_twice_all_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     Clock(monkeypatch)
     used: list[int] = []
-    controller = Concurrency(4, used.append)
+    controller = AdaptiveConcurrency(4, used.append)
     controller.all()
     controller._begin(1, 0.0)
     controller.all()
@@ -195,13 +195,13 @@ def test_called_for_twice_all_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_worker_needs_no_decision() -> None:
-    assert Concurrency(1, lambda n: None).decided
+    assert AdaptiveConcurrency(1, lambda n: None).decided
 
 
 def test_work_that_is_known_to_hold_the_gil_is_not_tried_on_more(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     used: list[int] = []
-    controller = Concurrency(4, used.append, bound=True)
+    controller = AdaptiveConcurrency(4, used.append, bound=True)
     for _ in range(200):
         clock.now += 0.01
         controller.finished(rows=8, busy=0.01, cpu=0.01, waited=True)
@@ -220,6 +220,6 @@ def test_a_segment_holds_the_gil_where_only_python_of_ours_is_in_it() -> None:
     }
     held = {}
     for name, data in found.items():
-        root = optimise(bind(data._node, settings.current(), seed=1)).root
+        root = optimize(bind(data._node, settings.current(), seed=1)).root
         held[name] = any(node.holds_gil for node in walk(root) if isinstance(node, Segment))
     assert held == {"tokenizer": True, "function": False, "numbers": False}

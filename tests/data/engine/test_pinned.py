@@ -17,15 +17,15 @@ import pytest
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
 from millrace._src.core import settings
-from millrace._src.core.random.rng import Draws, Permutation, mix, mix_into
-from millrace._src.data.plan.fingerprint.plan_fingerprint import fingerprint_of
+from millrace._src.core.random.rng import RandomPermutation, RandomStream, derive_row_ids, hash_integers
+from millrace._src.data.plan.fingerprint.plan_fingerprint import compute_fingerprint
 
 FILE = Path(__file__).with_name("pinned.json")
 SEED = 20261116
 
 
-def draws() -> Draws:
-    return Draws.for_rows(np.array([0, 1, 7, 1 << 40], np.uint64), seed=5, epoch=2, op=9)
+def draws() -> RandomStream:
+    return RandomStream.for_rows(np.array([0, 1, 7, 1 << 40], np.uint64), seed=5, epoch=2, op=9)
 
 
 def stream() -> Iterator[tuple[Any, ...]]:
@@ -76,8 +76,8 @@ def state_of(data: Any, steps: int) -> Any:
 
 
 MADE: dict[str, Callable[[], Any]] = {
-    "mix": lambda: [mix(1, 2), mix(2, 1), mix(0), mix(-1, 1 << 63)],
-    "mix_into": lambda: mix_into(np.arange(3, dtype=np.uint64), 4, 5).tolist(),
+    "mix": lambda: [hash_integers(1, 2), hash_integers(2, 1), hash_integers(0), hash_integers(-1, 1 << 63)],
+    "mix_into": lambda: derive_row_ids(np.arange(3, dtype=np.uint64), 4, 5).tolist(),
     "bits": lambda: draws().bits(3).tolist(),
     "uniform": lambda: draws().uniform(1, -1, 2).tolist(),
     "uniforms": lambda: draws().uniforms(range(3)).tolist(),
@@ -86,8 +86,8 @@ MADE: dict[str, Callable[[], Any]] = {
     "normal": lambda: draws().normal(4).tolist(),
     "child": lambda: draws().child(2).bits(0).tolist(),
     "generator": lambda: draws().generator(1, 3).bit_generator.random_raw(3).tolist(),
-    "permutation": lambda: Permutation(17, key=99).at(0, 17).tolist(),
-    "large permutation": lambda: Permutation(10_000_000, key=99).at(4_999_998, 5_000_006).tolist(),
+    "permutation": lambda: RandomPermutation(17, key=99).at(0, 17).tolist(),
+    "large permutation": lambda: RandomPermutation(10_000_000, key=99).at(4_999_998, 5_000_006).tolist(),
     "shuffled source": lambda: order(numbers()),
     "shuffle of a source": lambda: order(numbers(shuffle=False).shuffle(5)),
     "shuffle of a stream": lambda: order(ds.GeneratorDataset(stream, ["x"]).shuffle(8)),
@@ -105,8 +105,8 @@ MADE: dict[str, Callable[[], Any]] = {
     "random crops and flips": cropped,
     "cursor": lambda: state_of(resumable(), 3),
     "cursor of a window": lambda: state_of(windowed(), 3),
-    "fingerprint": lambda: fingerprint_of(resumable()._node, settings.Settings()).text,
-    "marks": lambda: fingerprint_of(resumable()._node, settings.Settings()).marks(),
+    "fingerprint": lambda: compute_fingerprint(resumable()._node, settings.Settings()).text,
+    "marks": lambda: compute_fingerprint(resumable()._node, settings.Settings()).marks(),
 }
 
 

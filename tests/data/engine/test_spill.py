@@ -21,7 +21,7 @@ from millrace._src.core import log, settings
 from millrace._src.core.errors import ResourceError
 from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.engine.transport import spill as spilling
-from millrace._src.data.engine.transport.spill import Spill
+from millrace._src.data.engine.transport.spill import SpillFile
 
 ROWS = 60
 
@@ -179,7 +179,7 @@ def test_rows_come_back_as_they_were() -> None:
     picture = Image.new("RGB", (3, 2), (1, 2, 3))
     columns: dict[str, Any] = {"a": np.arange(4.0), "b": [np.arange(i) for i in range(4)], "c": [picture] * 4}
     chunk = Chunk(columns, np.arange(4, dtype=np.uint64), np.arange(4) + 7, 2, 0)
-    spill = Spill()
+    spill = SpillFile()
     places = spill.add(chunk)
     assert places is not None
     row = spill.row(places[2])

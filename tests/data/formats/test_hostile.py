@@ -21,7 +21,7 @@ from millrace._src.core.errors import FormatError, MillraceError
 from millrace._src.data.formats.annotations import read_json, read_xml
 from millrace._src.data.formats.audio_files import read_sphere, read_wav
 from millrace._src.data.formats.cifar_pickle import read_batch
-from millrace._src.data.formats.column_readers import map_file, map_grey_bmp
+from millrace._src.data.formats.column_readers import map_file, map_gray_bmp
 from millrace._src.data.formats.files import decompression as unpacking
 from millrace._src.data.formats.idx import map_idx, read_idx
 from millrace._src.data.formats.json_decoder import parse_json
@@ -84,7 +84,7 @@ def test_tfrecord_that_unpacks_without_end(tmp_path: Path) -> None:
 
 def test_what_packs_well_is_still_read(tmp_path: Path) -> None:
     (tmp_path / "a.z").write_bytes(zlib.compress(bytes(MEGABYTE - 1), 9))
-    with open(unpacking.Unpacked("ZLIB")(str(tmp_path / "a.z")), "rb") as file:
+    with open(unpacking.DecompressedFile("ZLIB")(str(tmp_path / "a.z")), "rb") as file:
         file.seek(0)
         assert len(file.read()) == MEGABYTE - 1
 
@@ -140,7 +140,7 @@ LIARS: dict[str, tuple[bytes, Callable[[Any], Any]]] = {
     "sphere": (b"NIST_1A\n   1024\nsample_rate -i 2147483646\nend_head\n".ljust(1024) + b"abcd",
                lambda p: read_sphere(str(p), 0, 1e9)),
     "bmp": (b"BM" + struct.pack("<IIIIiiHHI", 0, 0, 54, 40, 1 << 19, 1 << 19, 1, 8, 0) + bytes(20),
-            lambda p: map_grey_bmp(str(p))),
+            lambda p: map_gray_bmp(str(p))),
     "tar": (b"x".ljust(100, b"\0") + b"\0" * 24 + b"77777777777\0" + bytes(12) + b"0" * 8 + bytes(356),
             lambda p: list(members(p))),
 }  # fmt: skip

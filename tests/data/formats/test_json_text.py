@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from millrace._src.core.errors import FormatError
 from millrace._src.data.formats.annotations import read_json
-from millrace._src.data.formats.files.byte_ranges import Block
+from millrace._src.data.formats.files.byte_ranges import RowBlock
 from millrace._src.data.formats.json_decoder import json_lines, json_value
 from millrace._src.data.formats.text.json_lines import JsonLines
 
@@ -71,7 +71,7 @@ def test_an_error_names_file_and_line(tmp_path: Path) -> None:
     spans = form.scan(str(path))
 
     def rows(count: int) -> Any:
-        block = Block(
+        block = RowBlock(
             path.read_bytes(), spans.starts[:count], spans.stops[:count], str(path), np.arange(count)
         )
         return form.rows(block)["a"]

@@ -16,7 +16,7 @@ from millrace._src.data.formats.cifar_pickle import read_batch, read_cifar
 from millrace._src.data.formats.csv.type_inference import read_table, typed
 from millrace._src.data.formats.idx import read_idx
 from millrace._src.data.formats.tfrecord.example import encode_example, parse_example
-from millrace._src.data.formats.tfrecord.record_file import masked, read_records, write_record
+from millrace._src.data.formats.tfrecord.record_file import masked_crc32c, read_records, write_record
 from tests.interop.mind_dataset import python2_batch
 
 
@@ -29,7 +29,7 @@ def test_the_stored_checksum_is_the_one_by_bits(size):
         for _ in range(8):
             crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
     crc ^= 0xFFFFFFFF
-    assert masked(data) == ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    assert masked_crc32c(data) == ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 # --- TFRecord ---------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from millrace._src.data.formats.column_readers import map_grey_bmp
+from millrace._src.data.formats.column_readers import map_gray_bmp
 from millrace._src.data.kernels.vision import affine as warp
 from millrace._src.data.kernels.vision import color as colour
 from millrace._src.data.kernels.vision import color_space as spaces
@@ -139,7 +139,7 @@ def test_neither_blas_nor_lapack_is_called(module, monkeypatch, tmp_path):
         warp.perspective(Image.fromarray(image), points, moved, Inter.BILINEAR)
     else:
         Image.fromarray(image).save(tmp_path / "a.bmp")
-        grey = map_grey_bmp(str(tmp_path / "a.bmp"))
+        grey = map_gray_bmp(str(tmp_path / "a.bmp"))
         red, green, blue = (image[..., c].astype(np.float64) for c in range(3))
         np.testing.assert_array_equal(grey, np.rint(blue * 0.114 + green * 0.587 + red * 0.299))
 

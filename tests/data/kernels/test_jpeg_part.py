@@ -43,7 +43,7 @@ KINDS = ["4:4:4", "4:2:2", "4:2:0", "4:2:0 progressive", "440", "grey"]
 
 
 def part_of(data: bytes, box: jpeg.Box) -> Any:
-    return jpeg.decode_part(memoryview(data), lambda *size: 1, lambda *size: box)
+    return jpeg.decode_jpeg_region(memoryview(data), lambda *size: 1, lambda *size: box)
 
 
 # the system's library is optional: where it is missing, simplejpeg alone decodes parts
@@ -86,7 +86,7 @@ def test_an_image_leaves_nothing_for_the_next(engine):
     small, large = encoded(64, 80, "4:2:0"), encoded(200, 300, "4:2:2")
     for by in (1, 4, 2):
         for data, size in ((small, (64, 80)), (large, (200, 300))):
-            jpeg.decode_part(memoryview(large), lambda *_, by=by: by, lambda *_: None)
+            jpeg.decode_jpeg_region(memoryview(large), lambda *_, by=by: by, lambda *_: None)
             part = part_of(data, (5, 6, 20, 21))
             assert part.shape == (*size, 3)
             np.testing.assert_array_equal(part[5:25, 6:27], codec.decode(data)[5:25, 6:27])
@@ -95,9 +95,9 @@ def test_an_image_leaves_nothing_for_the_next(engine):
 @pytest.mark.parametrize("by", [2, 4, 8])
 def test_smaller_sizes(by, engine):
     data = encoded(120, 161, "4:2:0")
-    made = jpeg.decode_part(memoryview(data), lambda *size: by, lambda *size: None)
+    made = jpeg.decode_jpeg_region(memoryview(data), lambda *size: by, lambda *size: None)
     assert made.shape == (-(-120 // by), -(-161 // by), 3)
-    part = jpeg.decode_part(memoryview(data), lambda *size: by, lambda *size: (1, 2, 3, 4)).copy()
+    part = jpeg.decode_jpeg_region(memoryview(data), lambda *size: by, lambda *size: (1, 2, 3, 4)).copy()
     whole = simplejpeg.decode_jpeg(data, "RGB", min_height=-(-120 // by), min_width=-(-161 // by))
     np.testing.assert_array_equal(part[1:4, 2:6], whole[1:4, 2:6])
 
@@ -137,24 +137,24 @@ def test_damage_inside_the_part_is_noticed(engine):
 def test_a_part_is_the_same_as_of_the_whole_decode(monkeypatch, engine):
     data = np.frombuffer(encoded(90, 80, "4:2:0"), np.uint8)
     cut = lambda image: image[10:30, 20:50].copy()  # noqa: E731
-    part = codec.decode_part(data, lambda *size: (10, 20, 20, 30), cut)
-    monkeypatch.setattr(jpeg, "decode_part", lambda *arguments: None)
-    np.testing.assert_array_equal(codec.decode_part(data, lambda *size: (10, 20, 20, 30), cut), part)
+    part = codec.decode_region(data, lambda *size: (10, 20, 20, 30), cut)
+    monkeypatch.setattr(jpeg, "decode_jpeg_region", lambda *arguments: None)
+    np.testing.assert_array_equal(codec.decode_region(data, lambda *size: (10, 20, 20, 30), cut), part)
 
 
 def test_a_view_of_the_part_is_not_overwritten():
     first, second = (np.frombuffer(encoded(60, 80, kind), np.uint8) for kind in ("4:2:0", "grey"))
     cut = lambda image: image[10:30, 20:50]  # noqa: E731
-    kept = codec.decode_part(first, lambda *size: (10, 20, 20, 30), cut)
+    kept = codec.decode_region(first, lambda *size: (10, 20, 20, 30), cut)
     before = kept.copy()
-    codec.decode_part(second, lambda *size: (10, 20, 20, 30), cut)
+    codec.decode_region(second, lambda *size: (10, 20, 20, 30), cut)
     np.testing.assert_array_equal(kept, before)
 
 
 def test_a_file_cut_short_is_an_error_wherever_the_part_lies():
     data = np.frombuffer(encoded(200, 200, "4:2:0"), np.uint8)[:-500]
     with pytest.raises(DataError, match="cut short"):
-        codec.decode_part(data, lambda *size: (0, 0, 8, 8), lambda image: image)
+        codec.decode_region(data, lambda *size: (0, 0, 8, 8), lambda image: image)
 
 
 def test_a_size_that_is_claimed_is_checked_first():
@@ -162,4 +162,4 @@ def test_a_size_that_is_claimed_is_checked_first():
     at = data.index(b"\xff\xc0")
     data[at + 5 : at + 9] = b"\xff\xdc\xff\xdc"
     with pytest.raises(DataError, match="65500 x 65500"):
-        codec.decode_part(bytes(data), lambda *size: (0, 0, 8, 8), lambda image: image)
+        codec.decode_region(bytes(data), lambda *size: (0, 0, 8, 8), lambda image: image)

@@ -32,7 +32,7 @@ def test_same_numbers(name):
     x = LYING[name]
     wanted = (x.astype(np.float32) - np.array(MEAN, np.float32)) / np.array(STD, np.float32)
     out = np.full((3, *x.shape[:2]), np.nan, np.float32)
-    layout.write_normalized(x, MEAN, STD, out)
+    layout.normalize_to_chw(x, MEAN, STD, out)
     assert (out == wanted.transpose(2, 0, 1)).all()
     assert (layout.normalize(x, MEAN, STD, True) == wanted).all()
 

@@ -57,7 +57,7 @@ def encoded(image: np.ndarray, kinds: list[int], pieces: int = 1, extra: bytes =
 
 
 def part_of(data: bytes, box: png.Box) -> Any:
-    return png.grey_part(memoryview(data), lambda *size: box)
+    return png.decode_gray_png_region(memoryview(data), lambda *size: box)
 
 
 @given(
@@ -128,25 +128,25 @@ def test_others_are_left_to_opencv(data: bytes):
 
 def test_after_another_filter_some_files_are_not_tried():
     assert part_of(encoded(mask(20, 30), [2]), (0, 0, 20, 30)) is None
-    assert png.grey_part(memoryview(GOOD), lambda *size: (0, 0, 20, 30)) is None
+    assert png.decode_gray_png_region(memoryview(GOOD), lambda *size: (0, 0, 20, 30)) is None
 
 
 def test_what_is_huge_is_refused():
     with (
-        settings.using(settings.current().replace(max_image_pixels=100)),
+        settings.use_settings(settings.current().replace(max_image_pixels=100)),
         pytest.raises(DataError, match="20 x 30"),
     ):
-        codec.grey_part(GOOD, lambda *size: (0, 0, 20, 30), lambda image: image, False)
+        codec.decode_gray_region(GOOD, lambda *size: (0, 0, 20, 30), lambda image: image, False)
 
 
 def test_results_are_not_overwritten_by_the_next():
     first, second = mask(20, 30), 255 - mask(20, 30)
     got = [
-        codec.grey_part(encoded(x, [1]), lambda *size: (0, 0, 20, 30), lambda x: x, False)
+        codec.decode_gray_region(encoded(x, [1]), lambda *size: (0, 0, 20, 30), lambda x: x, False)
         for x in (first, second)
     ]
     assert (got[0] == first).all()
     assert (got[1] == second).all()
-    three = codec.grey_part(GOOD, lambda *size: (0, 0, 20, 30), lambda x: x, True)
+    three = codec.decode_gray_region(GOOD, lambda *size: (0, 0, 20, 30), lambda x: x, True)
     assert (three == first[:, :, None]).all()
     assert three.shape == (20, 30, 3)

@@ -14,9 +14,9 @@ from rich.console import Console
 
 import millrace.dataset as ds
 from millrace._src.observe.report import Report
-from millrace._src.observe.views.formatting import count, many, per_second
+from millrace._src.observe.views.formatting import count, format_count, per_second
 from millrace._src.observe.views.plain_text import line_of
-from millrace._src.observe.views.terminal import picture
+from millrace._src.observe.views.terminal import render_run
 from tests.data.monitor.snapshots import op, run_of, segment
 
 
@@ -110,9 +110,9 @@ def test_batches_are_called_batches_and_add_up(name: str) -> None:
     sources = [stage for stage in report.stages if stage["unit"] == "row"]
     assert all(stage["given"] <= report.rows for stage in sources)
     assert report.rows == {"stream": 100, "two branches": 400}.get(name, 200)
-    assert report.headline().startswith(many(report.rows, "row"))
+    assert report.headline().startswith(format_count(report.rows, "row"))
     if report.unit == "batch":
-        assert many(report.delivered, "batch") in report.headline()
+        assert format_count(report.delivered, "batch") in report.headline()
 
 
 def test_one_rate_in_the_text_the_page_the_screen_and_the_lines() -> None:
@@ -123,7 +123,7 @@ def test_one_rate_in_the_text_the_page_the_screen_and_the_lines() -> None:
     assert rate in report.headline()
     assert rate in line_of(run)
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(picture(run))
+    console.print(render_run(run))
     assert rate in console.export_text()
     page = report.to_html()
     assert f"<b>{count(report.rate)}</b>" in page

@@ -14,14 +14,14 @@ import pytest
 import millrace.dataset as ds
 from millrace._src.core.machine.idle_time import idle_seconds
 from millrace._src.core.statistics import RunStats, StageStats
-from millrace._src.observe.diagnosis import Verdict, judge
+from millrace._src.observe.diagnosis import Diagnosis, diagnose
 from tests.data.monitor.snapshots import op, run_of, segment
 
 BUDGET = 10**9
 
 
-def verdict_of(run: RunStats, cores: int = 2) -> Verdict:
-    return judge(run, BUDGET, cores=cores)
+def verdict_of(run: RunStats, cores: int = 2) -> Diagnosis:
+    return diagnose(run, BUDGET, cores=cores)
 
 
 # a change to make ---------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def loop(x: Any) -> Any:
     return x
 
 
-def drained(data: ds.Dataset) -> Verdict:
+def drained(data: ds.Dataset) -> Diagnosis:
     for _ in data.create_tuple_iterator(num_epochs=1, output_numpy=True):
         pass
     return data.report().verdict

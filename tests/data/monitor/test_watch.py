@@ -18,7 +18,7 @@ import millrace.dataset as ds
 from millrace._src.core.statistics import RunStats, StageStats
 from millrace._src.observe import active_monitor as watching
 from millrace._src.observe import monitor as watch
-from millrace._src.observe.history import MOST_POINTS, History
+from millrace._src.observe.history import MOST_POINTS, CounterHistory
 
 
 def numbers(rows: int = 200) -> ds.Dataset:
@@ -104,7 +104,7 @@ def test_a_page_that_cannot_be_written_is_an_error_unless_there_is_a_worse_one(t
 
 
 def test_the_history_is_bounded_and_keeps_the_whole_run() -> None:
-    stats, history = RunStats(), History(interval=0.0)
+    stats, history = RunStats(), CounterHistory(interval=0.0)
     stats.add(StageStats("read", "threads"))
     stats.started = 0.0
     for second in range(10 * MOST_POINTS):

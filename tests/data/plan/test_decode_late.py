@@ -15,7 +15,7 @@ from millrace._src.core.errors import DataError
 from millrace._src.data.plan import bind
 from millrace._src.data.plan.node import walk
 from millrace._src.data.plan.nodes.physical import Segment
-from millrace._src.data.transforms.base import name_of
+from millrace._src.data.transforms.base import display_name
 from millrace.dataset.vision import Inter
 from tests.data.kernels.test_jpeg_part import encoded, picture
 from tests.data.kernels.test_png_part import encoded as png_of
@@ -134,9 +134,9 @@ def test_same_rows(voc: Path, monkeypatch: Any, name: str):
 
 def fast_of(data: ds.Dataset) -> list[str]:
     """The ops that stand in for those of the segment that reads."""
-    tree = bind.optimise(bind.bind(data._node, settings.current(), seed=1)).root
+    tree = bind.optimize(bind.bind(data._node, settings.current(), seed=1)).root
     read = next(node for node in walk(tree) if isinstance(node, Segment))
-    return [" ".join(name_of(each) for each in getattr(op, "operations", ())) for op in read.fast]
+    return [" ".join(display_name(each) for each in getattr(op, "operations", ())) for op in read.fast]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ import pytest
 import millrace.dataset as ds
 from millrace._src.core import settings
 from millrace._src.core.errors import CursorError
-from millrace._src.data.plan.fingerprint.plan_fingerprint import fingerprint_of, key_of
+from millrace._src.data.plan.fingerprint.plan_fingerprint import cache_key, compute_fingerprint
 from millrace._src.data.plan.fingerprint.value_hash import is_library
 from millrace.dataset import transforms
 
@@ -112,7 +112,7 @@ def numbers() -> Any:
 
 
 def print_of(data: Any) -> str:
-    return fingerprint_of(data._node, settings.current()).text
+    return compute_fingerprint(data._node, settings.current()).text
 
 
 def difference(before: Any, after: Any) -> str:
@@ -472,10 +472,10 @@ def test_what_does_not_decide_rows_does_not_count() -> None:
 def test_a_key_of_a_prefix_sees_the_data() -> None:
     now = settings.current()
     whole = numbers().map(helper).batch(2)
-    assert key_of(whole._node.inputs[0], now) == key_of(numbers().map(helper)._node, now)
+    assert cache_key(whole._node.inputs[0], now) == cache_key(numbers().map(helper)._node, now)
     other = ds.NumpySlicesDataset(np.arange(8.0) + 1, ["x"], shuffle=False)
     assert print_of(other) == print_of(numbers())
-    assert key_of(other._node, now) != key_of(numbers()._node, now)
+    assert cache_key(other._node, now) != cache_key(numbers()._node, now)
 
 
 def test_a_circle_ends() -> None:

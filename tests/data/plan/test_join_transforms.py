@@ -197,7 +197,7 @@ def test_a_file_with_a_slip_is_decoded_whole_with_a_tolerance_too(monkeypatch):
     ds.config.set_decode_tolerance(30)
     dataset = images(TestTolerance.LARGE).map(TestTolerance.CHAINS[1], "image")
     exact = apart(monkeypatch, dataset)
-    decode_part = jpeg.decode_part
+    decode_part = jpeg.decode_jpeg_region
 
     def fails(data: Any, factor: Any, wants: Any) -> None:
         assert decode_part(data, factor, wants) is not None
@@ -205,6 +205,6 @@ def test_a_file_with_a_slip_is_decoded_whole_with_a_tolerance_too(monkeypatch):
 
     if jpeg.library() is None:
         pytest.skip("no libjpeg-turbo 3 here")
-    monkeypatch.setattr(jpeg, "decode_part", fails)
+    monkeypatch.setattr(jpeg, "decode_jpeg_region", fails)
     for one, two in zip(rows(dataset), exact, strict=True):
         np.testing.assert_array_equal(one, two)

@@ -14,7 +14,7 @@ import millrace.dataset as ds
 import millrace.dataset.vision as vision
 from millrace._src.core import settings
 from millrace._src.core.errors import DataError
-from millrace._src.data.plan.bind import bind, optimise
+from millrace._src.data.plan.bind import bind, optimize
 from millrace._src.data.plan.node import walk
 from millrace._src.data.plan.nodes.physical import Segment
 from tests.data.kernels.test_jpeg_part import encoded
@@ -101,7 +101,7 @@ def test_what_stays_on_threads(folder, build):
 
 def kinds(data: ds.Dataset) -> list[tuple[str, ...]]:
     """The segments, sources first: the executor, then the ops."""
-    plan = optimise(bind(data._node, settings.current(), seed=1))
+    plan = optimize(bind(data._node, settings.current(), seed=1))
     found = [node for node in walk(plan.root) if isinstance(node, Segment)]
     return [(node.place.executor, *(type(op).__name__ for op in node.ops)) for node in found]
 
@@ -179,7 +179,7 @@ def test_rows_for_a_batch_function_are_made_by_all_workers(folder):
 
 
 def test_everything_is_decided_before_anything_is_fused(folder):
-    plan = optimise(bind(images(folder, 8).batch(4)._node, settings.current(), seed=1))
+    plan = optimize(bind(images(folder, 8).batch(4)._node, settings.current(), seed=1))
     placed = dict(plan.history)["place"]
     (place,) = {node.place for node in walk(placed)}
     assert (place.executor, place.workers, place.unit, place.rows) == ("processes", 8, 4, 8)

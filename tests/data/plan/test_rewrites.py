@@ -15,7 +15,7 @@ from millrace._src.core import settings
 from millrace._src.core.settings import Settings
 from millrace._src.data.plan import bind
 from millrace._src.data.plan.node import Node, rewrite, walk
-from millrace._src.data.plan.nodes.order_ops import Map, Permute, Read, Slice
+from millrace._src.data.plan.nodes.order_ops import Map, PermuteStep, Read, SliceStep
 from millrace._src.data.plan.nodes.physical import Segment
 from millrace._src.data.plan.passes import PASSES
 from tests.contracts.pipelines import PIPELINES, double, squares, streamed
@@ -35,7 +35,7 @@ def shape(node: Node) -> str:
 
 def trees(data: Any, upto: str, now: Settings | None = None) -> tuple[Node, Node]:
     """The tree before and after one pass."""
-    plan = bind.optimise(bind.bind(data._node, now or settings.current(), seed=1))
+    plan = bind.optimize(bind.bind(data._node, now or settings.current(), seed=1))
     history = dict(plan.history)
     names = ["as written", *NAMES]
     return history[names[names.index(upto) - 1]], history[upto]
@@ -72,9 +72,9 @@ def test_push_order_makes_steps_of_the_source() -> None:
     before, after = trees(data, "push order down")
     assert (shape(before), shape(after)) == ("Read > Map > Shuffle > Skip > Take", "Read > Map")
     permute, skip, take = read_of(after).steps
-    assert isinstance(permute, Permute)
+    assert isinstance(permute, PermuteStep)
     assert permute.op == next(node.op for node in walk(before) if type(node).__name__ == "Shuffle")
-    assert (skip, take) == (Slice(skip=2), Slice(take=5))
+    assert (skip, take) == (SliceStep(skip=2), SliceStep(take=5))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_gather_rows_tells_the_last_map_of_its_batch() -> None:
 def test_passes_keep_the_numbers_of_ops() -> None:
     """An op's random numbers hang on its number: no pass may give it another."""
     for make in PIPELINES.values():
-        plan = bind.optimise(bind.bind(make()._node, settings.current(), seed=1))
+        plan = bind.optimize(bind.bind(make()._node, settings.current(), seed=1))
         wanted = {(type(node).__name__, node.op) for node in walk(plan.logical)}
         for _, tree in plan.history[1:]:
             ops = [op for node in walk(tree) for op in (node, *getattr(node, "ops", ()))]
@@ -227,7 +227,7 @@ def test_the_same_rows_unfused(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = rows(data)
     at = NAMES.index("fuse rows")
     monkeypatch.setattr(bind, "PASSES", (*PASSES[:at], ("apart", _apart), *PASSES[at:]))
-    plan = bind.optimise(bind.bind(data()._node, settings.current(), seed=1))
+    plan = bind.optimize(bind.bind(data()._node, settings.current(), seed=1))
     assert shape(plan.root) == "[Read] > [Map] > [Map] > [Filter]"
     assert_same(rows(data), wanted)
 

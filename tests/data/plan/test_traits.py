@@ -8,10 +8,10 @@ import pytest
 import millrace.dataset as ds
 from millrace._src.core.errors import PlanError
 from millrace._src.core.settings import Settings
-from millrace._src.data.engine.segment.step_registry import step_for
-from millrace._src.data.engine.stages.base import Through
-from millrace._src.data.engine.stages.stage_registry import stage_for
-from millrace._src.data.plan.bind import bind, optimise
+from millrace._src.data.engine.segment.step_registry import register_step
+from millrace._src.data.engine.stages.base import UnaryStage
+from millrace._src.data.engine.stages.stage_registry import register_stage
+from millrace._src.data.plan.bind import bind, optimize
 from millrace._src.data.plan.node import Node, user_fields, walk
 from millrace._src.data.plan.nodes import order_ops as ops
 from millrace._src.data.plan.nodes.physical import Segment
@@ -51,7 +51,7 @@ class Peek(Node):
     keeps_order = True
 
 
-class PeekStage(Through):
+class PeekStage(UnaryStage):
     def pull(self):
         return self.up.pull()
 
@@ -69,8 +69,8 @@ class Unknown(Node):
 
 @pytest.fixture(autouse=True, scope="module")
 def entered():
-    step_for(Plus)(lambda op, seed, settings, aligned: PlusStep(op.by))
-    stage_for(Peek)(lambda making: PeekStage(making.up, making.stats))
+    register_step(Plus)(lambda op, seed, settings, aligned: PlusStep(op.by))
+    register_stage(Peek)(lambda making: PeekStage(making.up, making.stats))
 
 
 def over(data, node, **fields):
@@ -88,14 +88,14 @@ def rows_of(data):
 
 
 def plan_of(data):
-    return optimise(bind(data._node, Settings(), seed=1)).root
+    return optimize(bind(data._node, Settings(), seed=1)).root
 
 
 def test_a_row_wise_op_joins_the_segment_and_lets_order_pass():
     data = over(source(), Plus, by=100).skip(3).batch(4, drop_remainder=True)
     (segment,) = [node for node in walk(plan_of(data)) if isinstance(node, Segment)]
     assert [type(op).__name__ for op in segment.ops] == ["Read", "Plus", "Batch"]
-    assert segment.ops[0].steps[0] == ops.Slice(skip=3)
+    assert segment.ops[0].steps[0] == ops.SliceStep(skip=3)
     assert rows_of(data) == [list(range(i, i + 4)) for i in range(103, 119, 4)]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import millrace.dataset as ds
-from millrace._src.data.transforms.tensor_operation import Operation
+from millrace._src.data.transforms.tensor_operation import TensorOperation
 from millrace.dataset import transforms, vision
 
 OPERATIONS = {
@@ -104,7 +104,7 @@ def test_what_one_operation_made_of_a_column_goes_on_together(images):
 def test_every_operation_says_how_many_columns_it_takes():
     for name in dir(vision) + dir(transforms):
         kind = getattr(vision, name, None) or getattr(transforms, name)
-        if isinstance(kind, type) and issubclass(kind, Operation):
+        if isinstance(kind, type) and issubclass(kind, TensorOperation):
             given = list(inspect.signature(kind.row).parameters.values())[1:]
             if any(one.kind is one.VAR_POSITIONAL for one in given):
                 assert kind.takes is None, name

@@ -8,14 +8,14 @@ from PIL import Image
 
 import millrace.dataset.transforms as T
 import millrace.dataset.vision as V
-from millrace._src.core.random.rng import Draws
-from millrace._src.data.transforms.vision.crop import pick_box
+from millrace._src.core.random.rng import RandomStream
+from millrace._src.data.transforms.vision.crop import choose_crop_box
 
 ROWS = 4000
 
 
 def drawn(op):
-    return op.params(Draws.for_rows(np.arange(ROWS, dtype=np.uint64), seed=3, epoch=0, op=9))
+    return op.params(RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=3, epoch=0, op=9))
 
 
 def share(values) -> float:
@@ -43,7 +43,7 @@ def test_crops_reach_every_place_evenly():
 
 def test_resized_crops_have_areas_and_ratios_within_the_ranges():
     op = V.RandomResizedCrop(8, (0.2, 0.6), (0.5, 2.0))
-    boxes = np.array([pick_box(row, op.ratio, 300, 400) for row in drawn(op)[0]])
+    boxes = np.array([choose_crop_box(row, op.ratio, 300, 400) for row in drawn(op)[0]])
     area = boxes[:, 2] * boxes[:, 3] / (300 * 400)
     ratio = boxes[:, 3] / boxes[:, 2]
     assert 0.19 < area.min() < 0.22
@@ -60,7 +60,7 @@ def test_resized_crops_have_areas_and_ratios_within_the_ranges():
 
 def test_a_crop_that_never_fits_falls_back_to_the_middle():
     op = V.RandomResizedCrop(8, (5.0, 5.0), (1.0, 1.0))
-    assert pick_box(drawn(op)[0][0], op.ratio, 30, 40) == (0, 5, 30, 30)
+    assert choose_crop_box(drawn(op)[0][0], op.ratio, 30, 40) == (0, 5, 30, 30)
 
 
 def test_angles_of_rotations():
@@ -98,7 +98,7 @@ def test_affine_ranges():
 
 
 def test_choice_order_and_apply():
-    draws = Draws.for_rows(np.arange(ROWS, dtype=np.uint64), seed=3, epoch=0, op=9)
+    draws = RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=3, epoch=0, op=9)
     ops = [lambda x: [*x, "a"], lambda x: [*x, "b"], lambda x: [*x, "c"]]
     one_of = T.RandomChoice(ops).rows(draws)
     chosen = [one_of(i, [])[0] for i in range(ROWS)]
@@ -112,14 +112,14 @@ def test_choice_order_and_apply():
 
 
 def test_uniform_augment_applies_half_of_what_it_draws():
-    draws = Draws.for_rows(np.arange(ROWS, dtype=np.uint64), seed=3, epoch=0, op=9)
+    draws = RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=3, epoch=0, op=9)
     call = V.UniformAugment([lambda x: x + 1, lambda x: x + 1, lambda x: x + 1], 2).rows(draws)
     counts = np.bincount([call(i, 0) for i in range(ROWS)], minlength=3) / ROWS
     np.testing.assert_allclose(counts, [0.25, 0.5, 0.25], atol=0.04)
 
 
 def test_inner_transforms_draw_independently():
-    draws = Draws.for_rows(np.arange(ROWS, dtype=np.uint64), seed=3, epoch=0, op=9)
+    draws = RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=3, epoch=0, op=9)
     call = T.Compose([V.RandomHorizontalFlip(), V.RandomVerticalFlip()]).rows(draws)
     picture = np.array([[1, 2], [3, 4]], np.uint8)
     found = [int(call(i, picture)[0, 0]) for i in range(ROWS)]

@@ -10,9 +10,9 @@ import pytest
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
 from millrace._src.core import settings
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision.batch_kernels import MOST_BYTES
-from millrace._src.data.transforms.vision.fused_normalize import NormalizePlanes
+from millrace._src.data.transforms.vision.fused_normalize import FusedNormalizeToCHW
 
 ROWS = 9
 SHAPES = [(28, 28), (28, 28, 1), (32, 32, 3), (8, 9, 4), (5, 7, 2)]
@@ -44,7 +44,9 @@ def images(shape: tuple[int, ...], kind: str, rows: int = ROWS) -> Any:
 @pytest.mark.parametrize("name", OPS)
 def test_as_row_by_row(name: str, shape: tuple[int, ...], kind: str) -> None:
     op, xs = OPS[name](shape[2] if len(shape) == 3 else 1), images(shape, kind)
-    draws = Draws.for_rows(np.arange(ROWS, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
+    draws = (
+        RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
+    )
     params = op.params(draws) if draws is not None else ()
     try:
         rows = [np.ascontiguousarray(op.row(x, *(p[i] for p in params))) for i, x in enumerate(xs)]
@@ -89,7 +91,7 @@ def test_in_a_pipeline(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run()
     for each in (type(op) for op in chain):
         monkeypatch.setattr(each, "batch", None)
-    monkeypatch.setattr(NormalizePlanes, "batch", None)
+    monkeypatch.setattr(FusedNormalizeToCHW, "batch", None)
     rows = run()
     assert len(whole) == len(rows) == 4
     for one, two in zip(whole, rows, strict=True):

@@ -18,8 +18,8 @@ import millrace._src.data.transforms
 import millrace.dataset as ds
 from millrace._src.core.errors import ArgumentValueError, MillraceError, PlanError
 from millrace._src.data.transforms.json_names import REFUSED, TRANSFORMS
-from millrace._src.data.transforms.serialization import restored
-from millrace._src.data.transforms.tensor_operation import Operation
+from millrace._src.data.transforms.serialization import transform_from_json
+from millrace._src.data.transforms.tensor_operation import TensorOperation
 from millrace.dataset import audio, text, transforms, vision
 from tests.mutations import HOSTILE, mutated_json
 
@@ -41,11 +41,11 @@ BASES = {
 }
 
 
-def transform_classes() -> set[type[Operation]]:
+def transform_classes() -> set[type[TensorOperation]]:
     package = millrace._src.data.transforms
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         importlib.import_module(module.name)
-    classes, stack = set(), [Operation]
+    classes, stack = set(), [TensorOperation]
     while stack:
         stack += (below := stack.pop().__subclasses__())
         classes.update(below)
@@ -61,7 +61,7 @@ def test_the_table_is_complete() -> None:
 def test_every_public_transform_is_in_the_table_or_refused_with_a_reason() -> None:
     for module in (audio, text, transforms, vision):
         for name, value in vars(module).items():
-            if inspect.isclass(value) and issubclass(value, Operation):
+            if inspect.isclass(value) and issubclass(value, TensorOperation):
                 listed = TRANSFORMS.get(value.__name__)
                 assert listed is value or REFUSED.get(value.__name__), name
 
@@ -78,7 +78,7 @@ def without_modules(saved: Any) -> Any:
 
 @pytest.mark.parametrize("name", sorted(SAVED))
 def test_what_version_0_2_0_wrote_is_read(name: str) -> None:
-    operation = restored(SAVED[name])
+    operation = transform_from_json(SAVED[name])
     assert type(operation) is TRANSFORMS[SAVED[name]["tensor_op_name"]]
     # the module is the public one now, at every depth
     assert without_modules(json.loads(operation.to_json())) == without_modules(SAVED[name])
@@ -87,18 +87,18 @@ def test_what_version_0_2_0_wrote_is_read(name: str) -> None:
 
 def test_members_of_enumerations_come_back_as_members() -> None:
     resize = vision.Resize((4, 5), vision.Inter.NEAREST)
-    again = restored(json.loads(resize.to_json()))
+    again = transform_from_json(json.loads(resize.to_json()))
     assert again.interpolation is vision.Inter.NEAREST
-    assert restored(json.loads(vision.Erase(1, 1, 2, 2, 7).to_json())).value == (7,)
+    assert transform_from_json(json.loads(vision.Erase(1, 1, 2, 2, 7).to_json())).value == (7,)
 
 
 def test_bytes_come_back_as_bytes() -> None:
-    assert restored(json.loads(transforms.Fill(b"ab").to_json())).fill_value == b"ab"
+    assert transform_from_json(json.loads(transforms.Fill(b"ab").to_json())).fill_value == b"ab"
 
 
 def test_words_of_a_vocabulary_are_words_whatever_they_are() -> None:
     lookup = text.Lookup(text.Vocab.from_list(["millrace", "tensor_op_name"]), "millrace")
-    again = restored(json.loads(lookup.to_json()))
+    again = transform_from_json(json.loads(lookup.to_json()))
     assert again(np.array(["tensor_op_name"])).tolist() == lookup(np.array(["tensor_op_name"])).tolist()
 
 
@@ -143,7 +143,7 @@ def of(name: str, module: str, **arguments: Any) -> dict[str, Any]:
 def test_a_plugin_is_refused_wherever_it_stands(wrapper: str, tmp_path: Path) -> None:
     saved = WRAPPERS[wrapper](plugin(tmp_path))
     with pytest.raises(ArgumentValueError, match="runs a Python file"):
-        restored(saved)
+        transform_from_json(saved)
     pipeline = ds.serialize(ds.RandomDataset(total_rows=2).map(transforms.Duplicate(), "c0", ["c0", "b"]))
     pipeline["operations"] = [saved]
     with pytest.raises(PlanError, match="runs a Python file"):
@@ -160,7 +160,7 @@ def test_an_archive_does_not_name_a_plugin(wrapper: str, tmp_path: Path) -> None
     assert not (tmp_path / "ran").exists()
 
 
-class Fill(Operation):  # the name of a transform of ours
+class Fill(TensorOperation):  # the name of a transform of ours
     """A transform of the user."""
 
     def row(self, x: Any) -> Any:
@@ -188,7 +188,9 @@ class Fill(Operation):  # the name of a transform of ours
 )
 def test_nothing_outside_of_the_table_is_built(name: Any, module: Any) -> None:
     with pytest.raises(ArgumentValueError, match="cannot be rebuilt"):
-        restored({"tensor_op_name": name, "python_module": module, "tensor_op_params": {"fill_value": 1}})
+        transform_from_json(
+            {"tensor_op_name": name, "python_module": module, "tensor_op_params": {"fill_value": 1}}
+        )
 
 
 def test_no_module_is_loaded_by_a_name_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +200,7 @@ def test_no_module_is_loaded_by_a_name_of_the_file(tmp_path: Path, monkeypatch: 
     monkeypatch.syspath_prepend(str(tmp_path))
     for module in ("side_effect_of_json", "millrace.data.transforms.side_effect_of_json", "antigravity"):
         with pytest.raises(ArgumentValueError):
-            restored({"tensor_op_name": "Fill", "python_module": module})
+            transform_from_json({"tensor_op_name": "Fill", "python_module": module})
     assert not {"side_effect_of_json", "antigravity"} & set(sys.modules)
 
 
@@ -207,7 +209,7 @@ def test_a_field_that_is_no_argument_is_refused(field: str) -> None:
     saved = json.loads(vision.CenterCrop(4).to_json())
     saved["tensor_op_params"][field] = json.loads(vision.HWC2CHW().to_json())
     with pytest.raises(ArgumentValueError, match="no argument"):
-        restored(saved)
+        transform_from_json(saved)
 
 
 # --- damage -----------------------------------------------------------------------------------------------------------
@@ -219,7 +221,7 @@ def test_damaged_transforms_raise_one_class_of_error() -> None:
     for _ in range(3000):
         saved = mutated_json(SAVED[rng.choice(names)], rng)
         try:
-            restored(saved)
+            transform_from_json(saved)
         except ArgumentValueError:
             refused += 1
     assert refused > 1000
@@ -233,7 +235,7 @@ def test_every_argument_is_checked_against_hostile_values(name: str) -> None:
             saved = json.loads(json.dumps(SAVED[name]))
             saved["tensor_op_params"][field] = value
             try:
-                restored(saved).to_json()
+                transform_from_json(saved).to_json()
             except ArgumentValueError:
                 pass
 
@@ -257,4 +259,4 @@ def test_an_array_is_not_larger_than_the_limit() -> None:
     saved = json.loads(transforms.Concatenate(0, append=np.array(["a"])).to_json())
     saved["tensor_op_params"]["append"] = {"millrace": "array", "dtype": "<U268435455", "value": ["a"] * 8}
     with pytest.raises(ArgumentValueError, match="at most"):
-        restored(saved)
+        transform_from_json(saved)

@@ -34,14 +34,14 @@ def test_four_processes_add_in_pairs_of_pairs(monkeypatch):
         meet.wait(60)
         return shared[partner]
 
-    monkeypatch.setattr(adasum, "_swapped", swapped)
+    monkeypatch.setattr(adasum, "_exchange_with_partner", swapped)
     monkeypatch.setattr(
         adasum.groups, "members_only", lambda name, owner: SimpleNamespace(rank=here.rank, size=4)
     )
 
     def run(rank):
         here.rank = rank
-        return adasum._summed([torch.from_numpy(values[rank]).float()])[0].numpy()
+        return adasum._adaptive_sum([torch.from_numpy(values[rank]).float()])[0].numpy()
 
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(run, range(4)))

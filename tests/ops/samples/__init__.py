@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.values import dtype as mstype
-from millrace._src.runtime.ops.declare.registry import Op
+from millrace._src.runtime.ops.declare.registry import OpSpec
 
 SAMPLES: dict[str, list[Sample]] = {}
 # Family of recorded values -> its operations. The family is part of the seed of the samples and the name of the file of
@@ -89,7 +89,7 @@ class Make:
         return np.asarray(self.random.uniform(low, high, shape), kind)
 
 
-def key(spec: Op) -> str:
+def key(spec: OpSpec) -> str:
     """The name under which samples and recorded values of an operation are kept: "family.operation"."""
     home = "numpy" if ".ops.numpy." in spec.module else "ops"
     primitive = spec.primitives[0][0] if spec.primitives else ""

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from millrace._src.runtime.ops.declare.registry import Op
+from millrace._src.runtime.ops.declare.registry import OpSpec
 from tests.ops.cases import VALUES, Store, key, operations, plain
 from tests.ops.gradients import GRADIENTS
 
@@ -57,7 +57,7 @@ def played(jobs: list[Any], python: str) -> dict[str, Any]:
     return answers
 
 
-def record(store: Store, family: str, specs: list[Op], stale: list[Op], python: str) -> None:
+def record(store: Store, family: str, specs: list[OpSpec], stale: list[OpSpec], python: str) -> None:
     """Ask for the answers of the stale operations of a family, and write its file anew."""
     jobs = [
         (case.name, store.kind, case.path, plain(case.init), plain(case.args), plain(case.kwargs))

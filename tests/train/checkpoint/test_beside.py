@@ -35,7 +35,7 @@ class Slow:
     def __init__(self, monkeypatch):
         self.waited, self.copies = 0, 0
         self._wanted = threading.Event()
-        self._copy, self._wait = copying.Copying.run, copying.Copying.wait
+        self._copy, self._wait = copying.StagingCopy.run, copying.StagingCopy.wait
 
         def run(one):
             if one._pairs:
@@ -49,8 +49,8 @@ class Slow:
             self._wanted.set()
             self._wait(one)
 
-        monkeypatch.setattr(copying.Copying, "run", run)
-        monkeypatch.setattr(copying.Copying, "wait", wait)
+        monkeypatch.setattr(copying.StagingCopy, "run", run)
+        monkeypatch.setattr(copying.StagingCopy, "wait", wait)
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_a_step_that_fails_leaves_nothing_to_wait_for(slow):
     seen, made = Seen(), model()
     with pytest.raises(RuntimeError, match="on purpose"):
         made.train(1, batches(), callbacks=[seen, saving(), Fails()])
-    assert not copying.under_way
+    assert not copying._pending_copies
     made.train_network.network.backbone_network.dense.weight.set_data(ops.zeros((WIDTH, WIDTH), ms.float32))
     train.wait_for_checkpoints()
     check = load_checkpoint("run-1_1.ckpt")
@@ -177,17 +177,17 @@ def test_a_copy_that_fails_is_told_and_nobody_waits_for_ever(monkeypatch, tmp_pa
     monkeypatch.setattr(copying, "_copied", lambda pairs: copied(pairs) if len(pairs) != 2 else fail(pairs))
     with pytest.raises(MemoryError, match="no memory"):
         model().train(1, batches(), callbacks=[saving()])
-    assert not copying.under_way
+    assert not copying._pending_copies
     assert not list(tmp_path.glob("*.ckpt"))
 
 
 def test_compiled_code_whose_writes_nobody_sees_waits_before_it_runs(monkeypatch):
     monkeypatch.setattr("torch.compile", lambda function: function)
     twice, waited = ms.jit(lambda x: x * 2, jit_level="O1"), []
-    monkeypatch.setattr(copying.Copying, "wait", lambda each: waited.append(each))
-    one = copying.Copying([], [])
-    monkeypatch.setattr(copying, "under_way", [one])
-    with copying.watched():
+    monkeypatch.setattr(copying.StagingCopy, "wait", lambda each: waited.append(each))
+    one = copying.StagingCopy([], [])
+    monkeypatch.setattr(copying, "_pending_copies", [one])
+    with copying.guard_writes():
         assert twice(Tensor([1.0])).item() == 2
     assert waited == [one]
     twice(Tensor([1.0]))

@@ -24,7 +24,7 @@ from millrace._src.train.checkpoint import atomic_file as files
 from millrace._src.train.checkpoint import ckpt_format as ckpt
 from millrace._src.train.checkpoint import ckpt_protobuf as wire
 from millrace._src.train.checkpoint import safetensors_format as safe
-from millrace._src.train.checkpoint.latest_checkpoint import position_in
+from millrace._src.train.checkpoint.latest_checkpoint import restore_latest
 from millrace._src.train.checkpoint.state_entries import entries_of
 from millrace.train import load_checkpoint, load_training, save_checkpoint
 
@@ -112,7 +112,7 @@ def test_resume_passes_over_a_file_that_lacks_only_its_checksum(caplog):
         ms.train.save_training(f"run-{step}.ckpt", net, step=step)
         os.utime(f"run-{step}.ckpt", (step, step))
     put("run-2.ckpt", Path("run-2.ckpt").read_bytes()[: -wire.CRC_BYTES])
-    found = position_in(".", net)
+    found = restore_latest(".", net)
     assert found is not None
     assert found[1].step == 1
     assert "run-2.ckpt" in caplog.text
@@ -300,7 +300,7 @@ def test_what_a_dead_writer_left_is_removed_and_that_of_a_living_one_is_not():
         path.write_bytes(b"half")
     os.utime(dead, (1, 1))
     os.utime(other, (1, 1))
-    with files.atomic(Path("c.ckpt")) as draft:
+    with files.atomic_write(Path("c.ckpt")) as draft:
         os.utime(draft.path, (1, 1))
         save_checkpoint({"w": np.zeros(5)}, "x")
         assert draft.path.exists()
@@ -343,7 +343,7 @@ def test_a_writer_that_is_killed_leaves_nothing_that_the_next_save_does_not_remo
 def test_values_beyond_a_chunk_are_cut_and_joined():
     entries = entries_of({"w": np.arange(15, dtype=np.float32).reshape(3, 5)})
     for by_rows in (False, True):
-        with files.atomic(Path("x.ckpt")) as draft:
+        with files.atomic_write(Path("x.ckpt")) as draft:
             ckpt.write(draft, entries, by_rows, chunk=8)
         assert len(list(wire.scan(Path("x.ckpt").read_bytes()))) == 8
         assert load_checkpoint("x.ckpt")["w"].asnumpy().tolist() == np.arange(15).reshape(3, 5).tolist()

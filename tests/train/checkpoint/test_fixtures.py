@@ -15,8 +15,8 @@ from millrace import Parameter
 from millrace._src.core.values.dtype import bfloat16
 from millrace._src.runtime.tensor.storage import wrap
 from millrace._src.train.checkpoint import ckpt_format as ckpt
-from millrace._src.train.checkpoint.atomic_file import atomic
-from millrace._src.train.checkpoint.state_entries import appended, entries_of, on_host
+from millrace._src.train.checkpoint.atomic_file import atomic_write
+from millrace._src.train.checkpoint.state_entries import append_dict_entries, entries_of, on_host
 from millrace.train import check_checkpoint, load_checkpoint, save_checkpoint
 
 from .fixtures import CKPT, FILES, FOLDER, PLAIN, SAFE, arrays
@@ -51,7 +51,7 @@ def test_written_again_it_is_the_same_bytes(name, tmp_path):
     target = tmp_path / name
     if "chunks" in about:
         entries = [e._replace(data=on_host(e.data)) for e in entries_of(load(name))]
-        with atomic(target) as draft:
+        with atomic_write(target) as draft:
             ckpt.write(draft, entries, by_rows="async" in name, chunk=1024)
     else:
         save_checkpoint(load(name), str(target), crc_check=about.get("crc", False))
@@ -106,7 +106,7 @@ def test_append_dict_is_written_as_mindspore_writes_it(tmp_path):
     more |= {"neg": -1, "t": Parameter(torch.tensor([1, 2], dtype=torch.int16))}
     save_checkpoint([w], str(tmp_path / "x"), append_dict=more)
     assert (tmp_path / "x.ckpt").read_bytes() == (FOLDER / "append.ckpt").read_bytes()
-    assert [entry.kind for entry in appended(more)][:4] == ["Int64", "Float32", "Bool", "str"]
+    assert [entry.kind for entry in append_dict_entries(more)][:4] == ["Int64", "Float32", "Bool", "str"]
 
 
 @pytest.mark.parametrize("name", [n for n in CKPT if n.startswith("enc_")])

@@ -154,7 +154,7 @@ def test_training_files(format, little_memory):
 def state_with(**changes) -> dict:
     """A training file whose checksum is right and whose state is not what was saved."""
     net = ms.nn.Dense(3, 2)
-    found = resume.appendix(None, 3, 1)
+    found = resume.training_state_entries(None, 3, 1)
     about = json.loads(found[resume._ABOUT].asnumpy().tobytes())
     for name, value in changes.items():
         if value is KeyError:

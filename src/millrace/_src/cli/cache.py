@@ -12,7 +12,7 @@ from typing import Any
 from millrace._src.core.errors import CacheError
 from millrace._src.core.io.terminal_escape import escape_controls
 from millrace._src.data.cache import server_admin as admin
-from millrace._src.observe.views.formatting import many
+from millrace._src.observe.views.formatting import format_count
 
 from .doctor.finding import size
 from .parser import fail, number
@@ -168,8 +168,8 @@ def _since(started: float) -> str:
     seconds = max(0.0, time.time() - started)
     for name, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
-            return many(int(seconds // length), name)
-    return many(int(seconds), "second")
+            return format_count(int(seconds // length), name)
+    return format_count(int(seconds), "second")
 
 
 def _sessions(arguments: argparse.Namespace, host: str, port: int) -> int:

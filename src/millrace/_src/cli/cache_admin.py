@@ -15,7 +15,7 @@ from typing import NoReturn
 from millrace._src.core.errors import CacheError
 from millrace._src.data.cache import server_admin as admin
 
-from .exit_status import ended_well
+from .exit_status import exit_status
 from .terminal_output import say
 
 __all__ = ["main"]
@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Do one command and return its exit status: 0 done, 1 not."""
     prog = os.path.basename(sys.argv[0]) if argv is None else "dataset-cache"
     words = list(sys.argv[1:] if argv is None else argv)
-    return ended_well(lambda: _main(words, prog))
+    return exit_status(lambda: _main(words, prog))
 
 
 def _main(words: list[str], prog: str) -> int:

@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Callable
 
-__all__ = ["ended_well"]
+__all__ = ["exit_status"]
 
 _BROKEN_PIPE = 141  # 128 + SIGPIPE, as a shell shows it
 _INTERRUPTED = 130
 
 
-def ended_well(command: Callable[[], int]) -> int:
+def exit_status(command: Callable[[], int]) -> int:
     """Run a command and return its exit status."""
     try:
         try:

@@ -7,15 +7,15 @@ from typing import Any
 
 from millrace._src.observe import history
 
-__all__ = ["keep_history"]
+__all__ = ["record_history"]
 
 INTERVAL = 0.1  # seconds; these runs are short
 
 
-def keep_history(iterator: Any) -> Callable[[], None]:
+def record_history(iterator: Any) -> Callable[[], None]:
     """A function to call after each batch; it looks at the run's counters when it is time to."""
     run = iterator._run
-    kept = history.keep_history(run, INTERVAL)
+    kept = history.start_history(run, INTERVAL)
 
     def look() -> None:
         kept.look(run.stats, run.budget.used)

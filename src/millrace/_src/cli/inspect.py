@@ -15,7 +15,7 @@ from .table import print_table
 from .terminal_output import say, say_json
 
 if TYPE_CHECKING:
-    from millrace._src.train.checkpoint.inspection import Contents, Item
+    from millrace._src.train.checkpoint.inspection import CheckpointItem, Contents
 
 __all__ = ["add_arguments", "run"]
 
@@ -76,8 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     return worst
 
 
-def _layers(items: list[Item], depth: int) -> dict[str, list[Item]]:
-    made: dict[str, list[Item]] = {}
+def _layers(items: list[CheckpointItem], depth: int) -> dict[str, list[CheckpointItem]]:
+    made: dict[str, list[CheckpointItem]] = {}
     for item in items:
         path = item.name.split(".")[:-1][:depth]
         made.setdefault(".".join(path) or item.name, []).append(item)
@@ -110,12 +110,12 @@ def _answer(found: Contents, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _show(found: Contents, arguments: argparse.Namespace) -> None:
-    from millrace._src.train.checkpoint.atomic_file import human
+    from millrace._src.train.checkpoint.atomic_file import format_bytes
 
-    say(f"{found.file}: {found.format}, {human(found.size)}")
+    say(f"{found.file}: {found.format}, {format_bytes(found.size)}")
     if arguments.all:
         every = [
-            (i.name, i.part, i.kind, "x".join(map(str, i.shape)) or "one number", human(i.nbytes))
+            (i.name, i.part, i.kind, "x".join(map(str, i.shape)) or "one number", format_bytes(i.nbytes))
             for i in found.items
         ]
         print_table(("name", "part", "type", "shape", "size"), every)
@@ -128,7 +128,7 @@ def _show(found: Contents, arguments: argparse.Namespace) -> None:
                 layer,
                 f"{sum(item.numbers for item in items if item.part == 'parameter'):,}",
                 ", ".join(sorted({item.kind for item in items})),
-                human(sum(item.nbytes for item in items)),
+                format_bytes(sum(item.nbytes for item in items)),
             )
             for layer, items in layers.items()
         ]
@@ -138,7 +138,7 @@ def _show(found: Contents, arguments: argparse.Namespace) -> None:
     for part, what in (("statistic", "statistics of normalisations"), ("optimizer", "kept by the optimizer")):
         items = found.of(part)
         if items:
-            size = human(sum(item.nbytes for item in items))
+            size = format_bytes(sum(item.nbytes for item in items))
             say(f"{found.numbers(part):,} numbers in {len(items)} entries are {what}, {size}")
     extra = found.of("extra")
     if extra:

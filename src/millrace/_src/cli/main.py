@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from millrace import __version__
 
-from .exit_status import ended_well
+from .exit_status import exit_status
 from .parser import Parser
 
 __all__ = ["COMMANDS", "main", "parser_of"]
@@ -50,7 +50,7 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    return ended_well(lambda: _main(words))
+    return exit_status(lambda: _main(words))
 
 
 def _main(words: list[str]) -> int:

@@ -14,7 +14,7 @@ from millrace._src.core.io.terminal_escape import escape_controls
 
 from .terminal_output import say
 
-__all__ = ["Parser", "count", "fail", "nearby", "no_such_path", "number", "path_nearby", "seconds"]
+__all__ = ["Parser", "count", "fail", "suggest", "no_such_path", "number", "path_nearby", "seconds"]
 
 _N = TypeVar("_N", int, float)
 
@@ -35,7 +35,7 @@ class Parser(argparse.ArgumentParser):
             word = message.removeprefix(unknown).split()[0]
             known = [option for action in self._actions for option in action.option_strings]
             message = f"unknown option {word}" if word.startswith("-") else f"unexpected argument {word!r}"
-            message += nearby(word.partition("=")[0], known)
+            message += suggest(word.partition("=")[0], known)
         say(f"{self.prog}: {escape_controls(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
         """argparse's own wording differs from version to version, and suggests nothing."""
         if action.choices is not None and value not in action.choices:
             known = [str(choice) for choice in action.choices]
-            near = nearby(str(value), known) or f"; it is one of {', '.join(known)}"
+            near = suggest(str(value), known) or f"; it is one of {', '.join(known)}"
             what = action.metavar if isinstance(action.metavar, str) else action.dest
             raise argparse.ArgumentError(None, f"there is no {what.lower()} {str(value)!r}{near}")
 
@@ -55,7 +55,7 @@ class Parser(argparse.ArgumentParser):
         return found, rest
 
 
-def nearby(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, known: Iterable[str]) -> str:
     """ "; did you mean ...?" when a known word is close, else nothing.
 
     >>> nearby("quikstart", ["doctor", "quickstart"])

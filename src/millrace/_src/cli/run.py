@@ -10,7 +10,7 @@ import sys
 import warnings
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.core.optional import missing
+from millrace._src.core.optional import missing_extra_error
 
 from .parser import count, fail, no_such_path
 
@@ -109,14 +109,14 @@ def run(arguments: argparse.Namespace) -> int:
     # before PyTorch is imported: without a name service it warns of every connection on loopback
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     try:
-        from millrace._src.parallel.launch import Launch, launch
+        from millrace._src.parallel.launch import LaunchRequest, launch
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        return fail("run", str(missing(error, "train", "millrace run")))
+        return fail("run", str(missing_extra_error(error, "train", "millrace run")))
     command = ["-u", *(["-m", "millrace.as_mindspore"] if arguments.as_mindspore else [])]
     command += [*(["-m"] if arguments.module else []), arguments.script, *arguments.arguments]
-    wanted = Launch(
+    wanted = LaunchRequest(
         command,
         arguments.processes or 0,
         arguments.hosts,

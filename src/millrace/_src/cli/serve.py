@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from millrace._src.core.errors import MillraceError
-from millrace._src.core.optional import missing
+from millrace._src.core.optional import missing_extra_error
 from millrace._src.serve.config import BATCHING, RUNTIMES
 from millrace._src.serve.limits import MAX_CONNECTIONS, MAX_RESPONSE
 
@@ -16,7 +16,7 @@ from .parser import count, fail, no_such_path, number, seconds
 
 if TYPE_CHECKING:
     from millrace._src.serve.config import Config
-    from millrace._src.serve.server import Server
+    from millrace._src.serve.server import ModelServer
 
 __all__ = ["add_arguments", "run"]
 
@@ -173,13 +173,17 @@ def _named(word: str) -> tuple[str, str]:
 def _models(arguments: argparse.Namespace) -> dict[str, Any] | str:
     """The models by name, or why there are none."""
     if arguments.net is not None:
-        from millrace._src.serve.repository import Net, input_of
+        from millrace._src.serve.repository import NetworkSource, input_of
 
         if len(arguments.models) != 1 or not arguments.input:
             return "--net serves one model, and needs its --input, as FP32:-1,3,32,32"
         if arguments.ckpt is not None and not os.path.exists(arguments.ckpt):
             return no_such_path(arguments.ckpt)
-        return {arguments.models[0]: Net(arguments.net, arguments.ckpt, list(map(input_of, arguments.input)))}
+        return {
+            arguments.models[0]: NetworkSource(
+                arguments.net, arguments.ckpt, list(map(input_of, arguments.input))
+            )
+        }
     if arguments.ckpt is not None or arguments.input:
         return "--ckpt and --input go with --net, which makes the net"
     found: dict[str, Any] = {}
@@ -204,7 +208,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        return fail("serve", str(missing(error, "train", "millrace serve")))
+        return fail("serve", str(missing_extra_error(error, "train", "millrace serve")))
     except MillraceError as error:
         return fail("serve", str(error))
     print("stopped", file=sys.stderr)
@@ -263,7 +267,7 @@ def _serve(config: Config, arguments: argparse.Namespace) -> None:
         return
     from millrace._src.serve.server import run as serve
 
-    def started(server: Server) -> None:
+    def started(server: ModelServer) -> None:
         where = [server.url] + ([f"gRPC on port {server.grpc_port}"] if server.grpc_port else [])
         print(f"serving {named} at {', '.join(where)}", flush=True)
 

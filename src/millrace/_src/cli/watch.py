@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from millrace._src.core.errors import MillraceError
-from millrace._src.observe.live.dashboard_server import Server
-from millrace._src.observe.live.event_log import Tail
-from millrace._src.observe.live.run_directory import histories
-from millrace._src.observe.live.run_state import State
-from millrace._src.observe.live.text_summary import text_of
+from millrace._src.observe.live.dashboard_server import DashboardServer
+from millrace._src.observe.live.event_log import EventLogReader
+from millrace._src.observe.live.run_directory import list_runs
+from millrace._src.observe.live.run_state import RunState
+from millrace._src.observe.live.text_summary import text_summary
 
 from .parser import fail, no_such_path, number
 from .terminal_output import console, say, say_json
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _found(arguments: argparse.Namespace) -> Path | None:
     if arguments.file is not None:
         return Path(arguments.file) if os.path.exists(arguments.file) else None
-    return next((path for path, goes_on in histories() if goes_on or not arguments.live), None)
+    return next((path for path, goes_on in list_runs() if goes_on or not arguments.live), None)
 
 
 def _nothing(arguments: argparse.Namespace) -> str:
@@ -87,12 +87,12 @@ def _nothing(arguments: argparse.Namespace) -> str:
     return f"{which}: iterate inside `with ds.monitor():`, or start the program with MILLRACE_MONITOR=1"
 
 
-def _state(tail: Tail, state: State) -> State:
+def _state(tail: EventLogReader, state: RunState) -> RunState:
     """Read what was added; a file that began anew makes a new state."""
     while True:
         anew, lines = tail.more()
         if anew:
-            state = State()
+            state = RunState()
         if not lines:
             return state
         for line in lines:
@@ -100,14 +100,14 @@ def _state(tail: Tail, state: State) -> State:
 
 
 def _now(path: Path) -> dict[str, Any]:
-    with Tail(path) as tail:
+    with EventLogReader(path) as tail:
         ended = tail.ended
-        state = _state(tail, State())
+        state = _state(tail, RunState())
         return {**state.now(ended), "damaged": state.damaged + tail.damaged}
 
 
 def _list() -> int:
-    found = histories()
+    found = list_runs()
     for path, goes_on in found:
         now = _now(path)
         rank = "" if now.get("rank") is None else f" rank {now['rank']}"
@@ -125,18 +125,20 @@ def _list() -> int:
 def _text(path: Path) -> int:
     now = _now(path)
     if now["status"] != "live" or not sys.stdout.isatty():
-        say("\n".join(text_of(now)))
+        say("\n".join(text_summary(now)))
         return 0
     from rich.live import Live
     from rich.text import Text
 
-    with Tail(path) as tail, Live(console=console(), auto_refresh=False) as screen:
-        state = State()
+    with EventLogReader(path) as tail, Live(console=console(), auto_refresh=False) as screen:
+        state = RunState()
         while True:
             ended = tail.ended
             state = _state(tail, state)
             now = state.now(ended)
-            screen.update(Text("\n".join(text_of(now, width=max(60, screen.console.width)))), refresh=True)
+            screen.update(
+                Text("\n".join(text_summary(now, width=max(60, screen.console.width)))), refresh=True
+            )
             if ended:
                 return 0
             time.sleep(EVERY)
@@ -146,7 +148,7 @@ def _text(path: Path) -> int:
 
 
 def _page(path: Path, arguments: argparse.Namespace) -> int:
-    with Server(path, arguments.port) as server:
+    with DashboardServer(path, arguments.port) as server:
         now = _now(path)
         say(f"{now.get('program', '?')}, {now['when']}, {now['status']}: {path}")
         say(f"the page: {server.url}")

@@ -31,7 +31,7 @@ NODES: dict[str, type] = {
 __all__ = list(NODES)
 
 
-class Kind(type):
+class DatasetClassMeta(type):
     """The class of these classes."""
 
     node: type
@@ -49,8 +49,10 @@ class Kind(type):
         )
 
 
-def _kind(name: str, node: type) -> Kind:
-    return Kind(name, (), {"node": node, "__doc__": f"What a dataset is whose last operation gave a {name}."})
+def _kind(name: str, node: type) -> DatasetClassMeta:
+    return DatasetClassMeta(
+        name, (), {"node": node, "__doc__": f"What a dataset is whose last operation gave a {name}."}
+    )
 
 
 globals().update({name: _kind(name, node) for name, node in NODES.items()})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from millrace._src.core.log import get_logger
-from millrace._src.runtime.tensor.hook_handle import Handle as HookHandle
+from millrace._src.runtime.tensor.hook_handle import HookHandle as HookHandle
 
 __all__ = ["HookHandle", "cell_attr_register", "logger", "opt_init_args_register"]
 

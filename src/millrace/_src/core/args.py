@@ -32,14 +32,14 @@ __all__ = [
     "Checker",
     "ColumnNames",
     "Columns",
-    "Each",
+    "ElementType",
     "OneOf",
     "Range",
     "check_columns",
     "check_type",
     "checked",
-    "named",
-    "resolve_now",
+    "checks_names_only",
+    "resolve_annotations",
 ]
 
 INT32_MAX = 2**31 - 1
@@ -87,7 +87,7 @@ class OneOf:
             raise ArgumentValueError(f"Input {name} is not within the valid set of {self.values}.")
 
 
-class Each:
+class ElementType:
     """Every element of a list or tuple has one of these types."""
 
     def __init__(self, *kinds: type) -> None:
@@ -135,7 +135,7 @@ def check_columns(columns: Any, name: str) -> None:
         raise ArgumentValueError("Every column name should not be same with others in column_names.")
 
 
-def check_type(value: Any, kinds: Sequence[type], name: str) -> None:
+def check_type(value: Any, types: Sequence[type], name: str) -> None:
     """Raise unless the value is of one of the types; True and False are not numbers here.
 
     >>> check_type("8", (int,), "num_shards")
@@ -144,15 +144,15 @@ def check_type(value: Any, kinds: Sequence[type], name: str) -> None:
     millrace.errors.ArgumentTypeError: Argument num_shards with value 8 is not of type [<class 'int'>], \
 but got <class 'str'>.
     """
-    kinds = tuple(kinds)
+    types = tuple(types)
     shown = '""' if isinstance(value, str) and value == "" else value
-    if isinstance(value, bool) and int in kinds and bool not in kinds:
+    if isinstance(value, bool) and int in types and bool not in types:
         raise ArgumentTypeError(
-            f"Argument {name} with value {shown} is not of type {kinds}, but got {type(value)}."
+            f"Argument {name} with value {shown} is not of type {types}, but got {type(value)}."
         )
-    if not isinstance(value, kinds):
+    if not isinstance(value, types):
         raise ArgumentTypeError(
-            f"Argument {name} with value {shown} is not of type {list(kinds)}, but got {type(value)}."
+            f"Argument {name} with value {shown} is not of type {list(types)}, but got {type(value)}."
         )
 
 
@@ -337,7 +337,7 @@ def checked(function: F) -> F:
 _checkers: weakref.WeakKeyDictionary[Callable[..., Any], Checker] = weakref.WeakKeyDictionary()
 
 
-def resolve_now(*functions: Callable[..., Any]) -> None:
+def resolve_annotations(*functions: Callable[..., Any]) -> None:
     """Resolve the annotations of some checked functions at once: for those that nearly every script calls.
 
     Each takes a fifth of a millisecond, which a first batch would wait for.
@@ -346,7 +346,7 @@ def resolve_now(*functions: Callable[..., Any]) -> None:
         _checkers[function].resolve()
 
 
-def named(function: F, called: str | None = None) -> F:
+def checks_names_only(function: F, called: str | None = None) -> F:
     """Only the names of arguments are checked, for a function that checks their values in its own words.
 
     >>> @named
@@ -367,7 +367,7 @@ def named(function: F, called: str | None = None) -> F:
     return typing.cast(F, wrapper)
 
 
-def as_list(columns: str | Iterable[str] | None) -> list[str] | None:
+def as_column_list(columns: str | Iterable[str] | None) -> list[str] | None:
     """A single name as a list of one; None stays None."""
     if columns is None:
         return None

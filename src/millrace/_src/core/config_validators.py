@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from .args import INT32_MAX, UINT32_MAX, check_type
 from .errors import ArgumentTypeError, ArgumentValueError, PlanError
-from .machine.cores import warn_of_many
+from .machine.cores import warn_too_many_workers
 from .settings import DEFAULT_SEED, parse_bytes
 from .stable_ids import stable_id
 
@@ -19,12 +19,12 @@ __all__ = [
     "count",
     "flag",
     "integer",
-    "mode",
+    "error_samples_mode",
     "new_file",
     "one_of",
     "rows",
     "seed",
-    "share",
+    "fraction",
     "size",
     "tolerance",
     "workers",
@@ -85,7 +85,7 @@ def workers(wrong_type: str, low: int, high: int, out_of_range: str) -> Check:
 
     def check(value: Any) -> Any:
         kept = is_integer(value)
-        warn_of_many("num_parallel_workers", kept, stacklevel=5)
+        warn_too_many_workers("num_parallel_workers", kept, stacklevel=5)
         return kept
 
     return check
@@ -125,7 +125,7 @@ def one_of(parameter: str, *choices: str | None) -> Check:
     return check
 
 
-def mode(value: Any) -> str:
+def error_samples_mode(value: Any) -> str:
     """A member of ErrorSamplesMode, kept as its name.
 
     >>> mode(ErrorSamplesMode.SKIP)
@@ -174,7 +174,7 @@ def count(parameter: str) -> Check:
     return check
 
 
-def share(value: Any) -> float:
+def fraction(value: Any) -> float:
     """A number from 0 to 1.
 
     >>> share(1)

@@ -11,14 +11,21 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .errors import SinkError
+from .errors import DeviceQueueError
 from .statistics import RunStats
 
-__all__ = ["ChannelCounts", "channels", "find", "opener", "register", "when_asked"]
+__all__ = [
+    "TransferCounts",
+    "open_queues",
+    "find_queue",
+    "device_layer",
+    "register_queue",
+    "register_device_layer",
+]
 
 
 @dataclasses.dataclass(frozen=True)
-class ChannelCounts:
+class TransferCounts:
     """A channel to a device at one moment; what is not a fill counts up."""
 
     name: str
@@ -45,32 +52,32 @@ _loaders: list[Callable[[], Any]] = []
 _open: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
 
-def when_asked(load: Callable[[], Any]) -> None:
+def register_device_layer(load: Callable[[], Any]) -> None:
     """Enter what loads the sink; it gives its module."""
     _loaders[:] = [load]
 
 
-def opener() -> Any:
+def device_layer() -> Any:
     """The sink, with ``device_queue`` and ``device_iterator``; an error names the extra where it is missing."""
     return _loaders[0]()
 
 
-def register(name: str, channel: Any) -> None:
+def register_queue(name: str, channel: Any) -> None:
     """Make an open channel known under its name."""
     _open[name] = channel
 
 
-def channels() -> list[Any]:
+def open_queues() -> list[Any]:
     """All that are held by somebody: each has ``look()``, which gives ChannelCounts, and ``verdict()``."""
     return list(_open.values())
 
 
-def find(name: str) -> Any:
+def find_queue(name: str) -> Any:
     """The channel of that name; an error lists those that are open."""
     channel = _open.get(name)
     if channel is None:
         known = ", ".join(sorted(_open)) or "none"
-        raise SinkError(
+        raise DeviceQueueError(
             f"there is no channel {name!r}; open ones: {known}. dataset.device_que() makes one: keep what it gives, "
             "since a channel ends when nobody holds it"
         )

@@ -47,10 +47,10 @@ __all__ = [
     "SaveError",
     "ServeError",
     "SinkEnded",
-    "SinkError",
+    "DeviceQueueError",
     "SinkStopped",
     "StallError",
-    "WorkerDied",
+    "WorkerDiedError",
 ]
 
 
@@ -112,7 +112,7 @@ class FormatError(DataError):
     """A file is damaged, truncated or lies about its lengths; the context names the file."""
 
 
-class WorkerDied(MillraceError, RuntimeError):
+class WorkerDiedError(MillraceError, RuntimeError):
     """A worker process ended without an answer; the text gives its exit status and what it was doing."""
 
 
@@ -135,15 +135,15 @@ class CacheError(MillraceError, RuntimeError):
         return (type(self), (str(self), self.kind))
 
 
-class SinkError(MillraceError, RuntimeError):
+class DeviceQueueError(MillraceError, RuntimeError):
     """A channel to a device has ended (its data ended, it was stopped, it never was) and a step asked for a batch."""
 
 
-class SinkEnded(SinkError):
+class SinkEnded(DeviceQueueError):
     """The data ended and a step asked for more; the text gives both numbers. Slow data is a StallError instead."""
 
 
-class SinkStopped(SinkError):
+class SinkStopped(DeviceQueueError):
     """The channel was stopped, released or forgotten while a step waited, or before it asked."""
 
 

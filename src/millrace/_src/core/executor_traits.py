@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-__all__ = ["APART", "BESIDE", "DIRECT", "EXECUTORS", "ExecutorTraits", "traits_of"]
+__all__ = ["PROCESSES", "THREADS", "INLINE", "EXECUTORS", "ExecutorTraits", "executor_traits"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,9 +70,9 @@ EXECUTORS: dict[str, ExecutorTraits] = {
 
 # What placement chooses among when nobody has said where to run: at once in the caller, in workers of this process, in
 # workers of their own.
-DIRECT, BESIDE, APART = "inline", "threads", "processes"
+INLINE, THREADS, PROCESSES = "inline", "threads", "processes"
 
 
-def traits_of(name: str) -> ExecutorTraits:
+def executor_traits(name: str) -> ExecutorTraits:
     """The traits of a registered executor."""
     return EXECUTORS[name]

@@ -8,15 +8,15 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .optional import missing
+from .optional import missing_extra_error
 
-__all__ = ["PLACES", "import_all", "lazy"]
+__all__ = ["LAZY_NAMES", "import_all", "lazy"]
 
 # Every name that was ever promised, with the module that has it.
-PLACES: dict[str, str] = {}
+LAZY_NAMES: dict[str, str] = {}
 
 
-def lazy(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
     """A module's ``__getattr__``: each name comes from the module that ``places`` gives for it, or is that module.
 
     >>> find = lazy("millrace._src.core.lazy", {"sqrt": "math"})
@@ -28,20 +28,18 @@ def lazy(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
     AttributeError: module 'millrace._src.core.lazy' has no attribute 'nothing'
     """
 
-    PLACES.update(places)
+    LAZY_NAMES.update(names)
 
     def find(name: str) -> Any:
-        place = places.get(name)
+        place = names.get(name)
         if place is None:
-            raise AttributeError(
-                f"module {module!r} has no attribute {name!r}{_nearby(module, name, places)}"
-            )
+            raise AttributeError(f"module {module!r} has no attribute {name!r}{_nearby(module, name, names)}")
         try:
             found = importlib.import_module(place)
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
-            raise missing(error, "train", f"{module}.{name}") from error
+            raise missing_extra_error(error, "train", f"{module}.{name}") from error
         value = found if place.endswith(f".{name}") and not hasattr(found, name) else getattr(found, name)
         setattr(sys.modules[module], name, value)  # the next look-up does not come here
         return value

@@ -16,7 +16,14 @@ from collections.abc import Mapping
 
 from .log_settings import from_environment, install
 
-__all__ = ["configure", "get_logger", "keep_warnings", "kept_warnings", "say_again", "warn_once"]
+__all__ = [
+    "configure",
+    "get_logger",
+    "collect_warnings",
+    "pop_collected_warnings",
+    "reset_warn_once",
+    "warn_once",
+]
 
 _said: set[str] = set()
 _lock = threading.Lock()
@@ -37,7 +44,7 @@ def configure(environ: Mapping[str, str] | None = None) -> None:
         get_logger("millrace.core.log").warning("%s (it is left out)", words)
 
 
-def say_again() -> None:
+def reset_warn_once() -> None:
     """Forget what was said once: the next warning of every kind is given again."""
     with _lock:
         _said.clear()
@@ -55,13 +62,13 @@ def warn_once(key: str, message: str, stacklevel: int = 3) -> None:
     warnings.warn(message, UserWarning, stacklevel=stacklevel)
 
 
-def keep_warnings() -> None:
+def collect_warnings() -> None:
     """From now on keep warnings for the parent process; a worker calls this once."""
     global _kept
     _kept = []
 
 
-def kept_warnings() -> list[tuple[str, str]]:
+def pop_collected_warnings() -> list[tuple[str, str]]:
     """What was kept since the last call; always empty outside workers."""
     if not _kept:
         return []

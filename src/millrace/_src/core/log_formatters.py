@@ -11,7 +11,7 @@ from typing import Any
 
 from .io.terminal_escape import escape_controls, escape_json
 
-__all__ = ["FORMATS", "JsonLine", "TextLine", "event_of", "module_of", "rank"]
+__all__ = ["FORMATS", "JsonFormatter", "TextFormatter", "event_of", "module_of", "rank"]
 
 PACKAGE = "millrace"
 LAYOUT = "\n\t"
@@ -44,7 +44,7 @@ def _place(record: logging.LogRecord) -> str:
     return f"{PACKAGE}{os.sep}{inside}" if found else record.pathname
 
 
-class TextLine(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """``[INFO] data.engine(12:34,MainProcess):2026-11-16-09:30:00.123.456 [millrace/data/x.py:7] words``."""
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
@@ -59,7 +59,7 @@ class TextLine(logging.Formatter):
         return f"[{record.levelname}] {who}:{where} {escape_controls(super().format(record), keep=LAYOUT)}"
 
 
-class JsonLine(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """One line of JSON for each record; what the call passed as ``extra`` stands beside the rest."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -83,4 +83,4 @@ class JsonLine(logging.Formatter):
         return escape_json(json.dumps({**more, **line}, default=str, ensure_ascii=False))
 
 
-FORMATS: dict[str, type[logging.Formatter]] = {"text": TextLine, "json": JsonLine}
+FORMATS: dict[str, type[logging.Formatter]] = {"text": TextFormatter, "json": JsonFormatter}

@@ -12,7 +12,7 @@ from typing import Any
 from .errors import ArgumentValueError
 from .log import get_logger
 from .log_formatters import FORMATS, rank
-from .log_settings import LEVELS, current, install, modules_named
+from .log_settings import LEVELS, current, install, resolve_module_names
 
 __all__ = [
     "critical",
@@ -123,7 +123,7 @@ def set_level(level: int | str | None, module: str | None = None, event: str | N
         )
     text, settings = _digit(level), current()
     if module is not None:
-        table = _changed(settings.modules, modules_named(module), text)
+        table = _changed(settings.modules, resolve_module_names(module), text)
         install(dataclasses.replace(settings, modules=table))
     elif event is not None:
         install(dataclasses.replace(settings, events=_changed(settings.events, (event,), text)))

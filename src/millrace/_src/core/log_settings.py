@@ -17,12 +17,12 @@ from .modules_0_2_0 import new_names
 __all__ = [
     "LEVELS",
     "LogSettings",
-    "carried",
+    "export_settings",
     "current",
-    "enter",
+    "apply_settings",
     "from_environment",
     "install",
-    "modules_named",
+    "resolve_module_names",
 ]
 
 LEVELS = {
@@ -95,7 +95,7 @@ class LogSettings:
         return record.levelno >= LEVELS[text]
 
 
-def modules_named(name: str) -> tuple[str, ...]:
+def resolve_module_names(name: str) -> tuple[str, ...]:
     """The modules that a name means: MindSpore's name, or ours with ``data.`` or ``runtime.`` omitted.
 
     Names of modules of version 0.2.0 mean those that took their place.
@@ -179,7 +179,7 @@ def _read_table(
         elif key.startswith("@"):
             events[key[1:]] = level
         else:
-            modules |= dict.fromkeys(modules_named(key), level)
+            modules |= dict.fromkeys(resolve_module_names(key), level)
 
 
 def _folder(env: Mapping[str, str], wrong: list[str]) -> str | None:
@@ -267,12 +267,12 @@ def _made(settings: LogSettings) -> list[logging.Handler]:
     return [file, console]
 
 
-def carried() -> dict[str, Any]:
+def export_settings() -> dict[str, Any]:
     """The settings in force, for a process to :func:`enter`."""
     return dataclasses.asdict(_now)
 
 
-def enter(settings: Mapping[str, Any]) -> None:
+def apply_settings(settings: Mapping[str, Any]) -> None:
     """Log as the process that sent these settings does."""
     wanted = LogSettings(**settings)
     if wanted != _now or wanted.folder is not None:

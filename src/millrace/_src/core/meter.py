@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-__all__ = ["Meter"]
+__all__ = ["TaskProgressBar"]
 
 
-class Meter:
+class TaskProgressBar:
     """Shows tasks that are done image by image.
 
     >>> with Meter(Console(force_terminal=False)) as meter, meter.task("drawing", 2) as step:
@@ -50,7 +50,7 @@ class Meter:
             spent = time.perf_counter() - began
             self.console.print(f"{name:<8} {done:>7} images in {spent:.1f} s, {rate()}", markup=False)
 
-    def __enter__(self) -> Meter:
+    def __enter__(self) -> TaskProgressBar:
         if self.progress is not None:
             self.progress.start()
         return self

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from .errors import MissingExtra
 
-__all__ = ["install", "missing", "require"]
+__all__ = ["install_command", "missing_extra_error", "require"]
 
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:
@@ -25,21 +25,21 @@ pip install 'cryptography>=42'
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        text = f"{purpose} needs '{module}', which is not installed: {install(extra, module)}"
+        text = f"{purpose} needs '{module}', which is not installed: {install_command(extra, module)}"
         raise MissingExtra(text) from error
 
 
-def missing(error: ImportError, extra: str, purpose: str) -> MissingExtra:
+def missing_extra_error(error: ImportError, extra: str, purpose: str) -> MissingExtra:
     """The error for a library that an import did not find.
 
     >>> print(missing(ModuleNotFoundError("", name="torch"), "none", "computing"))
     computing needs 'torch', which is not installed: pip install 'torch'
     """
     name = error.name or ""
-    return MissingExtra(f"{purpose} needs '{name}', which is not installed: {install(extra, name)}")
+    return MissingExtra(f"{purpose} needs '{name}', which is not installed: {install_command(extra, name)}")
 
 
-def install(extra: str, otherwise: str) -> str:
+def install_command(extra: str, otherwise: str) -> str:
     """The command that installs the packages of an extra; they are named, since Millrace is on no package index.
 
     >>> install("s3", otherwise="obstore")

@@ -11,19 +11,19 @@ from collections.abc import Callable
 
 from .log import warn_once
 
-__all__ = ["Place", "name_rows", "notice"]
+__all__ = ["RowName", "set_row_context", "warn_row"]
 
-Place = Callable[[], str | None]
+RowName = Callable[[], str | None]
 
 
 class _Here(threading.local):
-    place: Place | None = None
+    place: RowName | None = None
 
 
 _here = _Here()
 
 
-def name_rows(place: Place | None) -> Place | None:
+def set_row_context(place: RowName | None) -> RowName | None:
     """From now on this thread works on the row that ``place()`` names; returns what was said before.
 
     >>> before = name_rows(lambda: "cat/1.jpg")
@@ -33,7 +33,7 @@ def name_rows(place: Place | None) -> Place | None:
     return before
 
 
-def notice(text: str) -> None:
+def warn_row(text: str) -> None:
     """Warn of a row, once for each file."""
     place = None if _here.place is None else _here.place()
     message = text if place is None else f"{place}: {text}"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["DEFAULT_SEED", "Settings", "current", "override", "restore", "snapshot", "update", "using"]
+__all__ = ["DEFAULT_SEED", "Settings", "current", "override", "restore", "snapshot", "update", "use_settings"]
 
 # What get_seed() answers while no seed was set; the real seed is then drawn afresh for each run.
 DEFAULT_SEED = 5489
@@ -103,12 +103,12 @@ def override(**changes: Any) -> Iterator[Settings]:
     >>> current().prefetch_size
     16
     """
-    with using(current().replace(**changes)) as changed:
+    with use_settings(current().replace(**changes)) as changed:
         yield changed
 
 
 @contextlib.contextmanager
-def using(settings: Settings) -> Iterator[Settings]:
+def use_settings(settings: Settings) -> Iterator[Settings]:
     """These settings inside a ``with`` block of this thread only."""
     token = _overlay.set(settings)
     try:

@@ -15,9 +15,9 @@ from typing import Any
 
 from .executor_traits import EXECUTORS
 from .machine.idle_time import idle_seconds
-from .tuned import Tuning
+from .tuned import AutotuneRecord
 
-__all__ = ["CacheCounts", "OpStats", "RunStats", "StageStats", "StageSums", "Sums"]
+__all__ = ["CacheCounts", "OpStats", "RunStats", "StageStats", "StageSnapshot", "RunSnapshot"]
 
 
 @dataclasses.dataclass
@@ -150,7 +150,7 @@ class StageStats:
         """What came out of it: rows, or batches. A barrier that makes batches counts them as chunks."""
         return self.given_of(self)
 
-    def given_of(self, counted: StageStats | StageSums) -> int:
+    def given_of(self, counted: StageStats | StageSnapshot) -> int:
         """The same of its counters over a while."""
         return counted.chunks if self.batches and not self.ops else counted.rows
 
@@ -178,9 +178,9 @@ class RunStats:
         self.last_return: float | None = None
         # everything as it stood when the first batch was there, and again when all that was under way with it had
         # come out: what lies before is start-up
-        self.mark: Sums | None = None
+        self.mark: RunSnapshot | None = None
         # what autotune did, where it is on
-        self.tuning: Tuning | None = None
+        self.tuning: AutotuneRecord | None = None
         self._pulls = 0
         self._settled = 0
         self._process_cpu = time.process_time()
@@ -245,9 +245,9 @@ class RunStats:
         if fresh:
             self._pulls += 1
             if self._pulls == self._settled:
-                self.mark = Sums.of(self)
+                self.mark = RunSnapshot.of(self)
 
-    def handed_out(self) -> None:
+    def record_delivery(self) -> None:
         self.fresh = False
         if self.last_return is not None:
             self.hand_out += time.perf_counter() - self.last_return
@@ -255,7 +255,7 @@ class RunStats:
 
     def first(self, now: float) -> None:
         self.first_batch = now - self.started
-        self.mark = Sums.of(self)
+        self.mark = RunSnapshot.of(self)
         self._settled = 2 + sum(stage.window for stage in self.stages if stage.ops)
 
     def end(self) -> None:
@@ -264,7 +264,7 @@ class RunStats:
 
 
 @dataclasses.dataclass(frozen=True)
-class StageSums:
+class StageSnapshot:
     """The counters of one stage at one moment; ``ops`` as (rows, busy, cpu)."""
 
     rows_in: int
@@ -279,15 +279,15 @@ class StageSums:
     refused: int
     ops: tuple[tuple[int, float, float], ...]
 
-    def __sub__(self, before: StageSums) -> StageSums:
+    def __sub__(self, before: StageSnapshot) -> StageSnapshot:
         ops = tuple(
             (a[0] - b[0], a[1] - b[1], a[2] - b[2]) for a, b in zip(self.ops, before.ops, strict=True)
         )
-        return StageSums(**_less(self, before), ops=ops)
+        return StageSnapshot(**_less(self, before), ops=ops)
 
 
 @dataclasses.dataclass(frozen=True)
-class Sums:
+class RunSnapshot:
     """All counters of a run at one moment."""
 
     at: float
@@ -302,12 +302,12 @@ class Sums:
     process_cpu: float
     # core seconds of the whole machine without work
     idle: float
-    stages: tuple[StageSums, ...]
+    stages: tuple[StageSnapshot, ...]
 
     @classmethod
-    def of(cls, run: RunStats) -> Sums:
+    def of(cls, run: RunStats) -> RunSnapshot:
         stages = tuple(
-            StageSums(
+            StageSnapshot(
                 **{name: getattr(stage, name) for name in _STAGE},
                 ops=tuple((op.rows, op.busy, op.cpu) for op in stage.ops),
             )
@@ -315,17 +315,17 @@ class Sums:
         )
         return cls(at=run.elapsed, **{name: getattr(run, name) for name in _RUN}, stages=stages)
 
-    def __sub__(self, before: Sums) -> Sums:
+    def __sub__(self, before: RunSnapshot) -> RunSnapshot:
         stages = tuple(a - b for a, b in zip(self.stages, before.stages, strict=True))
-        return Sums(**_less(self, before), stages=stages)
+        return RunSnapshot(**_less(self, before), stages=stages)
 
 
-_STAGE = [field.name for field in dataclasses.fields(StageSums) if field.name != "ops"]
-_RUN = [field.name for field in dataclasses.fields(Sums) if field.name not in ("at", "stages")]
+_STAGE = [field.name for field in dataclasses.fields(StageSnapshot) if field.name != "ops"]
+_RUN = [field.name for field in dataclasses.fields(RunSnapshot) if field.name not in ("at", "stages")]
 
 
-def _less(now: StageSums | Sums, before: StageSums | Sums) -> dict[str, Any]:
-    names = _STAGE if isinstance(now, StageSums) else ["at", *_RUN]
+def _less(now: StageSnapshot | RunSnapshot, before: StageSnapshot | RunSnapshot) -> dict[str, Any]:
+    names = _STAGE if isinstance(now, StageSnapshot) else ["at", *_RUN]
     made = {name: getattr(now, name) - getattr(before, name) for name in names}
     if "idle" in made and math.isnan(made["idle"]):  # unknown stays unknown
         made["idle"] = math.inf

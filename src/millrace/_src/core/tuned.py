@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-__all__ = ["Setting", "Tried", "Tuning"]
+__all__ = ["AutotuneParameter", "AutotuneTrial", "AutotuneRecord"]
 
 
 @dataclasses.dataclass
-class Setting:
+class AutotuneParameter:
     """One number that may be tuned: whose it is, what it counts, as it was and as it is."""
 
     stage: str
@@ -25,7 +25,7 @@ class Setting:
 
 
 @dataclasses.dataclass(frozen=True)
-class Tried:
+class AutotuneTrial:
     """One attempt: what was changed, the rows per second before and after it, and whether it stayed."""
 
     step: int
@@ -38,11 +38,11 @@ class Tried:
 
 
 @dataclasses.dataclass
-class Tuning:
+class AutotuneRecord:
     """Everything about the tuning of one run. Rates are rows per second."""
 
-    settings: list[Setting] = dataclasses.field(default_factory=list)
-    tried: list[Tried] = dataclasses.field(default_factory=list)
+    settings: list[AutotuneParameter] = dataclasses.field(default_factory=list)
+    tried: list[AutotuneTrial] = dataclasses.field(default_factory=list)
     # the rate that was measured first, and last
     first_rate: float = 0.0
     rate: float = 0.0
@@ -62,7 +62,7 @@ class Tuning:
         return self.rate / self.first_rate if self.first_rate else 1.0
 
     @property
-    def changed(self) -> list[Setting]:
+    def changed(self) -> list[AutotuneParameter]:
         return [setting for setting in self.settings if setting.changed]
 
     def to_dict(self) -> dict[str, Any]:

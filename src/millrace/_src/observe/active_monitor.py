@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .monitor import Monitor
-    from .observed_run import Watched
+    from .observed_run import ObservedRun
 
-__all__ = ["VARIABLE", "active", "started"]
+__all__ = ["VARIABLE", "active", "register_run"]
 
 VARIABLE = "MILLRACE_MONITOR"
 
@@ -18,7 +18,7 @@ active: list[Monitor] = []
 _asked = False
 
 
-def started(run: Watched) -> None:
+def register_run(run: ObservedRun) -> None:
     """A run begins: whoever watches gets it."""
     if not _asked:
         _ask()
@@ -32,9 +32,9 @@ def _ask() -> None:
     _asked = True
     wish = os.environ.get(VARIABLE, "")
     if wish not in ("", "0"):
-        from .monitor import to_the_end
+        from .monitor import monitor_until_exit
 
-        to_the_end(wish)
+        monitor_until_exit(wish)
 
 
 def _after_fork() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from millrace._src.core.executor_traits import traits_of
+from millrace._src.core.executor_traits import executor_traits
 from millrace._src.core.machine.cores import available_cores
 from millrace._src.core.statistics import RunStats, StageStats
 
-from .performance_model import Model
-from .recommendations import Candidate, candidates, slowest_op
-from .views.formatting import count, many, per_second, plain_name, seconds, short_name
+from .performance_model import PerformanceModel
+from .recommendations import Candidate, list_candidates, slowest_op
+from .views.formatting import count, format_count, per_second, plain_name, seconds, short_name
 
-__all__ = ["Change", "Verdict", "judge"]
+__all__ = ["Recommendation", "Diagnosis", "diagnose"]
 
 # A change that gives less is not worth anyone's time, and within what the model can tell.
 WORTH = 1.1
@@ -31,7 +31,7 @@ COMPUTES = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
-class Change:
+class Recommendation:
     """What to write: ``call`` for people, ``knob``, ``value`` and ``arguments`` for programs."""
 
     knob: str
@@ -43,7 +43,7 @@ class Change:
 
 
 @dataclasses.dataclass(frozen=True)
-class Verdict:
+class Diagnosis:
     """The bottleneck of a run. Rates are rows per second; without a change to make they are the same.
 
     >>> import millrace.dataset as ds
@@ -60,7 +60,7 @@ class Verdict:
     where: str
     evidence: tuple[str, ...]
     advice: str
-    change: Change | None
+    change: Recommendation | None
     rate: float
     predicted: float
 
@@ -69,7 +69,7 @@ class Verdict:
         """How many times as fast the change is expected to be."""
         return self.predicted / self.rate if self.rate else 1.0
 
-    def at(self, rate: float) -> Verdict:
+    def at(self, rate: float) -> Diagnosis:
         """The same gain from another rate: that of the whole run, where no start-up could be left out."""
         return dataclasses.replace(self, rate=rate, predicted=rate * self.gain)
 
@@ -95,17 +95,17 @@ class Verdict:
         return {**dataclasses.asdict(self), "evidence": list(self.evidence), "gain": self.gain}
 
 
-def judge(run: RunStats, budget: int, cores: int | None = None) -> Verdict:
+def diagnose(run: RunStats, budget: int, cores: int | None = None) -> Diagnosis:
     """The verdict on a run, from its counters; ``budget`` is the bytes it may hold."""
     cores = cores or available_cores()
-    model = Model.of(run, cores)
+    model = PerformanceModel.of(run, cores)
     if model is None:
         text = "Nothing was delivered yet, so there is no bottleneck to name"
-        return Verdict("nothing", "", "", (text,), "", None, 0.0, 0.0)
+        return Diagnosis("nothing", "", "", (text,), "", None, 0.0, 0.0)
     slow_start = _slow_start(run)
     if _is_short(model, run):
         return slow_start or _too_short(model, run)
-    best = _best(list(candidates(model, run, budget)))
+    best = _best(list(list_candidates(model, run, budget)))
     if slow_start is not None and (best is None or best.predicted < WORTH * model.measured):
         return slow_start
     if best is not None and best.predicted > WORTH * model.measured:
@@ -122,19 +122,19 @@ def _best(found: list[Candidate]) -> Candidate | None:
 # with a change to make ----------------------------------------------------------------------------
 
 
-def _with_change(model: Model, run: RunStats, best: Candidate) -> Verdict:
+def _with_change(model: PerformanceModel, run: RunStats, best: Candidate) -> Diagnosis:
     stage = run.stages[best.stage] if best.stage >= 0 else None
     name = best.op.name if best.op else stage.name if stage else "the hand-over of single rows"
     where = best.op.where if best.op else stage.where if stage else ""
     kind, evidence, advice = _words(model, run, best, stage)
     call = _call(best, name)
-    change = Change(best.knob, best.value, best.arguments, name, where, call)
+    change = Recommendation(best.knob, best.value, best.arguments, name, where, call)
     advice = f"{advice}: {call}."
-    return Verdict(kind, name, where, evidence, advice, change, model.measured, best.predicted)
+    return Diagnosis(kind, name, where, evidence, advice, change, model.measured, best.predicted)
 
 
 def _words(
-    model: Model, run: RunStats, best: Candidate, stage: StageStats | None
+    model: PerformanceModel, run: RunStats, best: Candidate, stage: StageStats | None
 ) -> tuple[str, tuple[str, ...], str]:
     """(kind, evidence, advice) of a change."""
     if best.knob == "batch_size":
@@ -178,14 +178,14 @@ def _words(
     return "slow map", evidence, "While one row waits, other workers can go on"
 
 
-def _use(model: Model, number: int, stage: StageStats) -> str:
+def _use(model: PerformanceModel, number: int, stage: StageStats) -> str:
     share = min(1.0, model.sums.stages[number].busy / (model.seconds * max(1, stage.working)))
-    one = traits_of(stage.kind).worker
+    one = executor_traits(stage.kind).worker
     who = f"its {stage.working} {stage.kind} were" if stage.working > 1 else f"its one {one} was"
     return f"{who} busy {share:.0%} of the time"
 
 
-def _work(model: Model, number: int) -> str:
+def _work(model: PerformanceModel, number: int) -> str:
     """What a row costs there, and whether that is work."""
     sums, part = model.sums.stages[number], model.part(number)
     share = min(1.0, sums.cpu / sums.busy) if sums.busy else 0.0
@@ -221,7 +221,7 @@ def _call(best: Candidate, name: str) -> str:
 # too little to go by --------------------------------------------------------------------------------
 
 
-def _is_short(model: Model, run: RunStats) -> bool:
+def _is_short(model: PerformanceModel, run: RunStats) -> bool:
     whole = model.seconds >= run.consumer_wait + run.consumer_busy
     starting = (run.first_batch or 0.0) if whole else 0.0
     return (
@@ -231,16 +231,16 @@ def _is_short(model: Model, run: RunStats) -> bool:
     )
 
 
-def _too_short(model: Model, run: RunStats) -> Verdict:
+def _too_short(model: PerformanceModel, run: RunStats) -> Diagnosis:
     what = "batch" if any(stage.batches for stage in run.stages) else "row"
-    told = f"Too short to judge: {many(run.delivered, what)} in {seconds(run.elapsed)}"
-    return Verdict("too short", "", "", (told,), "", None, model.measured, model.measured)
+    told = f"Too short to judge: {format_count(run.delivered, what)} in {seconds(run.elapsed)}"
+    return Diagnosis("too short", "", "", (told,), "", None, model.measured, model.measured)
 
 
 # without ------------------------------------------------------------------------------------------
 
 
-def _slow_start(run: RunStats) -> Verdict | None:
+def _slow_start(run: RunStats) -> Diagnosis | None:
     """Most of the run went by before the first batch was there."""
     first, total = run.first_batch or 0.0, run.elapsed
     if first < START_SECONDS or first < START_SHARE * total:
@@ -251,19 +251,19 @@ def _slow_start(run: RunStats) -> Verdict | None:
     if shuffle is None or shuffle.buffer is None:
         name = "the time to the first batch"
         advice = "It is paid once: more epochs from one iterator (num_epochs) share it."
-        return Verdict("first batch", name, "", (told,), advice, None, rate, rate)
+        return Diagnosis("first batch", name, "", (told,), advice, None, rate, rate)
     size = max(1, shuffle.buffer // 4)
     call = f".shuffle({size})"
-    change = Change("buffer_size", size, {"buffer_size": size}, shuffle.name, shuffle.where, call)
+    change = Recommendation("buffer_size", size, {"buffer_size": size}, shuffle.name, shuffle.where, call)
     filled = f"it gathers {shuffle.buffer} rows before one leaves"
     advice = f"A smaller buffer starts sooner: {call}; a source with random access needs none at all."
     predicted = run.rows / (total - first + first / 4)
-    return Verdict(
+    return Diagnosis(
         "shuffle buffer", shuffle.name, shuffle.where, (told, filled), advice, change, rate, predicted
     )
 
 
-def _without(model: Model, run: RunStats) -> Verdict:
+def _without(model: PerformanceModel, run: RunStats) -> Diagnosis:
     """No change that is known would help; say why."""
     sums = model.sums
     rate = model.measured
@@ -272,11 +272,11 @@ def _without(model: Model, run: RunStats) -> Verdict:
         share = sums.consumer_wait / model.seconds
         told = f"it waited for data only {share:.0%} of the time"
         advice = "A faster pipeline would change nothing."
-        return Verdict("slow consumer", "the consumer", "", (told,), advice, None, rate, rate)
+        return Diagnosis("slow consumer", "the consumer", "", (told,), advice, None, rate, rate)
     busy = [(i, stage) for i, stage in enumerate(run.stages) if stage.ops]
     if not busy:
         told = "no part of the pipeline was busy for long, and the consumer took most of what there was"
-        return Verdict("nothing", "the consumer", "", (told,), "", None, rate, rate)
+        return Diagnosis("nothing", "the consumer", "", (told,), "", None, rate, rate)
     number, stage = max(busy, key=lambda pair: sums.stages[pair[0]].cpu)
     op = max(stage.ops, key=lambda op: op.cpu)
     spent = sums.stages[number].ops[stage.ops.index(op)][2] / sums.rows
@@ -284,15 +284,15 @@ def _without(model: Model, run: RunStats) -> Verdict:
     if model.taken:
         told = f"they take {model.others:.1f} of the {model.cores} cores, and this run uses the rest"
         advice = "Measure again without them before you change anything."
-        return Verdict("other programs", "other programs", "", (told,), advice, None, rate, rate)
+        return Diagnosis("other programs", "other programs", "", (told,), advice, None, rate, rate)
     if model.full:
         half = model.cpu / (model.cpu - spent / 2)
         told = f"all {model.cores} cores are in use, and it takes {share:.0%} of the run's processor time"
         advice = (
             f"Only more cores or less work per row would help; at half its cost: {half:.1f} times the rate."
         )
-        return Verdict("cores full", op.name, op.where, (told,), advice, None, rate, rate)
+        return Diagnosis("cores full", op.name, op.where, (told,), advice, None, rate, rate)
     op = slowest_op(stage, model.part(number))
     evidence = (_use(model, number, stage), _work(model, number))
     advice = "No single change that is known here would make it much faster."
-    return Verdict("nothing", op.name, op.where, evidence, advice, None, rate, rate)
+    return Diagnosis("nothing", op.name, op.where, evidence, advice, None, rate, rate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import time
 
-__all__ = ["BYTE_SECONDS", "PROCESS_SECONDS", "step_seconds"]
+__all__ = ["BYTE_SECONDS", "PROCESS_SECONDS", "dispatch_seconds"]
 
 # Processor seconds to send a chunk to a worker process and its result back, and per byte of both.
 PROCESS_SECONDS = 250e-6
@@ -15,7 +15,7 @@ TURNS = 220
 
 
 @functools.cache
-def step_seconds() -> float:
+def dispatch_seconds() -> float:
     """Processor seconds that one op spends on a chunk before it comes to the rows; found once, in a millisecond.
 
     >>> 0 < step_seconds() < 0.01

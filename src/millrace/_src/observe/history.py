@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 from millrace._src.core.statistics import RunStats
 
-from .observed_run import Watched
+from .observed_run import ObservedRun
 
-__all__ = ["History", "Point", "history_of", "keep_history"]
+__all__ = ["CounterHistory", "CounterSample", "history_of", "start_history"]
 
 # Points kept; when there are more, every second one goes and the next are taken half as often.
 MOST_POINTS = 240
 
 
-class Point(NamedTuple):
+class CounterSample(NamedTuple):
     """Counters at one moment. All but ``held``, ``limit`` and the fills count up, so points can be left out."""
 
     at: float
@@ -31,12 +31,12 @@ class Point(NamedTuple):
     wait_out: tuple[float, ...]
 
 
-class History:
+class CounterHistory:
     """The points of one run. Written by one thread, read by any."""
 
     def __init__(self, interval: float = 0.25) -> None:
         self.interval = interval
-        self.points: list[Point] = []
+        self.points: list[CounterSample] = []
 
     def look(self, run: RunStats, held: int) -> None:
         """Take a point now, unless the last one is too young."""
@@ -45,7 +45,7 @@ class History:
             return
         stages = run.stages
         self.points.append(
-            Point(
+            CounterSample(
                 now,
                 run.rows,
                 run.delivered,
@@ -67,7 +67,7 @@ class History:
         pairs = itertools.pairwise(points)
         return [(b.at, (b.rows - a.rows) / (b.at - a.at)) for a, b in pairs if b.at > a.at]
 
-    def recent(self, seconds: float = 2.0) -> tuple[Point, Point] | None:
+    def recent(self, seconds: float = 2.0) -> tuple[CounterSample, CounterSample] | None:
         """The last point and one about so many seconds before it; None while there are not two."""
         points = self.points
         if len(points) < 2:
@@ -87,16 +87,16 @@ class History:
 
 
 # A run knows nothing of who watches it; its history lives as long as it does.
-_kept: weakref.WeakKeyDictionary[Watched, History] = weakref.WeakKeyDictionary()
+_kept: weakref.WeakKeyDictionary[ObservedRun, CounterHistory] = weakref.WeakKeyDictionary()
 
 
-def history_of(run: Watched) -> History | None:
+def history_of(run: ObservedRun) -> CounterHistory | None:
     """What was kept of this run; None where nobody looked at it."""
     return _kept.get(run)
 
 
-def keep_history(run: Watched, interval: float) -> History:
+def start_history(run: ObservedRun, interval: float) -> CounterHistory:
     """Begin to keep the history of a run, with a first look; one that is kept already goes on."""
-    history = _kept.setdefault(run, History(interval))
+    history = _kept.setdefault(run, CounterHistory(interval))
     history.look(run.stats, run.budget.used)
     return history

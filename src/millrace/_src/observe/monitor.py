@@ -20,16 +20,16 @@ from millrace._src.core.errors import ArgumentValueError, MillraceError
 from millrace._src.core.log import get_logger
 
 from .active_monitor import active
-from .history import history_of, keep_history
-from .observed_run import Watched
+from .history import history_of, start_history
+from .observed_run import ObservedRun
 from .report import Report
-from .views.plain_text import Lines, say
+from .views.plain_text import PlainTextView, print_line
 
 if TYPE_CHECKING:
-    from .live.dashboard_server import Server
-    from .live.recorder import Recorder
+    from .live.dashboard_server import DashboardServer
+    from .live.recorder import RunRecorder
 
-__all__ = ["Monitor", "monitor", "to_the_end"]
+__all__ = ["Monitor", "monitor", "monitor_until_exit"]
 
 log = get_logger(__name__)
 
@@ -44,9 +44,9 @@ class View(Protocol):
 
     def start(self) -> None: ...
 
-    def show(self, runs: list[Watched]) -> None: ...
+    def show(self, runs: list[ObservedRun]) -> None: ...
 
-    def stop(self, runs: list[Watched]) -> None:
+    def stop(self, runs: list[ObservedRun]) -> None:
         """The last look; the screen is the user's again afterwards."""
 
 
@@ -71,10 +71,10 @@ class Monitor:
     ) -> None:
         self.html, self.interval = html, interval
         self._page, self._history = page, history
-        self._recorder: Recorder | None = None
-        self._server: Server | None = None
+        self._recorder: RunRecorder | None = None
+        self._server: DashboardServer | None = None
         self._pid = os.getpid()
-        self._runs: deque[Watched] = deque(maxlen=MOST_RUNS)
+        self._runs: deque[ObservedRun] = deque(maxlen=MOST_RUNS)
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._view: View | None = None
@@ -119,10 +119,10 @@ class Monitor:
         if self._server is not None:
             self._server.forget()
 
-    def follow(self, run: Watched) -> None:
+    def follow(self, run: ObservedRun) -> None:
         """Watch this run too."""
         if os.getpid() == self._pid and not self._over.is_set():
-            keep_history(run, self.interval)
+            start_history(run, self.interval)
             self._runs.append(run)
             if self._recorder is not None:
                 self._recorder.follow(run)
@@ -152,27 +152,27 @@ class Monitor:
         asked = bool(self._page) or self._history is not None
         if active and not asked:
             return  # the monitor around this one writes it
-        from .live.recorder import Recorder
-        from .live.run_directory import fresh_path
+        from .live.recorder import RunRecorder
+        from .live.run_directory import new_log_path
 
         try:
-            self._recorder = Recorder(fresh_path() if self._history is None else Path(self._history))
+            self._recorder = RunRecorder(new_log_path() if self._history is None else Path(self._history))
         except (OSError, MillraceError) as error:
             if asked:
                 raise
             log.debug("no history is kept for `millrace watch`: %s", error)
             return
         if self._page:
-            from .live.dashboard_server import Server
+            from .live.dashboard_server import DashboardServer
 
             try:
-                self._server = Server(self._recorder.path, 0 if self._page is True else self._page)
+                self._server = DashboardServer(self._recorder.path, 0 if self._page is True else self._page)
             except OSError as error:
                 self._close_history(str(error))
                 raise ArgumentValueError(
                     f"page: port {self._page} cannot be had ({error.strerror}); page=True takes one that is free"
                 ) from error
-            say(f"millrace: the page of this run is at {self._server.url}")
+            print_line(f"millrace: the page of this run is at {self._server.url}")
 
     def _close_history(self, why: str) -> None:
         server, self._server = self._server, None
@@ -206,7 +206,7 @@ class Monitor:
         finally:
             self._close_history(why)
         if self._history is not None or self._page:
-            say(f"millrace: this run can be seen again with: millrace watch {self.history}")
+            print_line(f"millrace: this run can be seen again with: millrace watch {self.history}")
         if self.html is not None and runs:
             Report(runs[-1]).to_html(self.html)
 
@@ -283,7 +283,7 @@ def monitor(
     return Monitor(html, interval, page, history)
 
 
-def to_the_end(wish: str) -> None:
+def monitor_until_exit(wish: str) -> None:
     """Watch until the process ends, as the variable in the environment wishes it."""
     html = None if wish in ("1", "page") else wish
     atexit.register(Monitor(html, INTERVAL, page=wish == "page").start().stop)
@@ -291,7 +291,7 @@ def to_the_end(wish: str) -> None:
 
 def _choose_view() -> View:
     if sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        from .views.terminal import Screen
+        from .views.terminal import TerminalView
 
-        return Screen()
-    return Lines()
+        return TerminalView()
+    return PlainTextView()

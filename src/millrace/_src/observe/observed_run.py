@@ -8,10 +8,10 @@ from typing import Protocol
 from millrace._src.core.statistics import RunStats
 from millrace._src.data.plan.bind import Plan
 
-__all__ = ["Watched"]
+__all__ = ["ObservedRun"]
 
 
-class Held(Protocol):
+class MemoryUsage(Protocol):
     """Bytes in the hands of a run: now, at most so far, and allowed."""
 
     @property
@@ -24,7 +24,7 @@ class Held(Protocol):
     def limit(self) -> int: ...
 
 
-class Watched(Protocol):
+class ObservedRun(Protocol):
     """A run, as the engine's ``Run`` is one."""
 
     @property
@@ -34,7 +34,7 @@ class Watched(Protocol):
     def plan(self) -> Plan: ...
 
     @property
-    def budget(self) -> Held: ...
+    def budget(self) -> MemoryUsage: ...
 
     @property
     def ledger(self) -> Sized:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from millrace._src.core.statistics import RunStats, StageStats, StageSums, Sums
+from millrace._src.core.statistics import RunSnapshot, RunStats, StageSnapshot, StageStats
 
-__all__ = ["Model", "Part", "window_of"]
+__all__ = ["PerformanceModel", "StageCost", "window_of"]
 
 # A process that uses about one core while several of its threads are busy takes turns at the GIL.
 TURNS = (0.75, 1.3)
@@ -31,7 +31,7 @@ SQUEEZED = 0.3
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class StageCost:
     """Seconds are per row delivered. ``stage`` is its number in the run, -1 for the consumer."""
 
     stage: int
@@ -59,18 +59,18 @@ class Part:
         alone = self.workers / self.seconds if self.seconds > 0 else float("inf")
         return min(alone, 1 / self.serial) if self.serial > 0 else alone
 
-    def replace(self, **changes: float) -> Part:
+    def replace(self, **changes: float) -> StageCost:
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
 
 @dataclasses.dataclass(frozen=True)
-class Model:
+class PerformanceModel:
     """The parts of one run. ``measured`` is the rate it really had."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[StageCost, ...]
     cores: int
     measured: float
-    sums: Sums
+    sums: RunSnapshot
     # the byte budget kept workers without work
     squeezed: bool = False
     # cores that this run used, and that other programs took of those it might have used
@@ -116,23 +116,23 @@ class Model:
     def limit(self) -> str:
         return min(self.bounds(), key=lambda bound: bound[1])[0]
 
-    def part(self, stage: int) -> Part | None:
+    def part(self, stage: int) -> StageCost | None:
         return next((part for part in self.parts if part.stage == stage), None)
 
-    def with_parts(self, *changed: Part) -> Model:
+    def with_parts(self, *changed: StageCost) -> PerformanceModel:
         """The same with these parts in place of those of the same stage; new ones are added."""
         new = {part.stage: part for part in changed}
         kept = [new.pop(part.stage, part) for part in self.parts]
         return dataclasses.replace(self, parts=(*kept, *new.values()))
 
-    def predict(self, after: Model, *, same_loss: bool = True) -> float:
+    def predict(self, after: PerformanceModel, *, same_loss: bool = True) -> float:
         """Rows per second after a change. What the model misses now it misses then, unless the change cures that."""
         shared = same_loss or self.others > NOISE * self.cores
         loss = min(1.0, max(0.5, self.measured / self.rate)) if shared and self.rate else 1.0
         return max(self.measured, after.rate * loss)
 
     @classmethod
-    def of(cls, run: RunStats, cores: int) -> Model | None:
+    def of(cls, run: RunStats, cores: int) -> PerformanceModel | None:
         """From the counters alone; None where nothing was delivered."""
         sums = window_of(run)
         seconds = sums.consumer_wait + sums.consumer_busy
@@ -161,16 +161,16 @@ class Model:
         )
 
 
-def window_of(run: RunStats) -> Sums:
+def window_of(run: RunStats) -> RunSnapshot:
     """What happened after the first batch; everything where that was most of it."""
-    everything = Sums.of(run)
+    everything = RunSnapshot.of(run)
     if run.mark is None:
         return everything
     steady = everything - run.mark
     return steady if steady.rows * 2 >= everything.rows else everything
 
 
-def _pairs(run: RunStats, sums: Sums) -> Iterator[tuple[StageStats, StageSums]]:
+def _pairs(run: RunStats, sums: RunSnapshot) -> Iterator[tuple[StageStats, StageSnapshot]]:
     return zip(run.stages, sums.stages, strict=True)
 
 
@@ -180,7 +180,7 @@ class _Parts:
     def __init__(
         self,
         run: RunStats,
-        sums: Sums,
+        sums: RunSnapshot,
         seconds: float,
         *,
         crowd: int,
@@ -192,8 +192,8 @@ class _Parts:
         self.crowd, self.turns, self.parallel, self.squeezed = crowd, turns, parallel, squeezed
         self.rows = sums.rows
 
-    def all(self) -> Iterator[Part]:
-        streams: list[StageSums] = []
+    def all(self) -> Iterator[StageCost]:
+        streams: list[StageSnapshot] = []
         for number, (stage, sums) in enumerate(_pairs(self.run, self.sums)):
             if stage.kind == "stream":
                 streams.append(sums)
@@ -210,7 +210,7 @@ class _Parts:
         waited = busy - cpu - explained
         return waited if waited > NOISE * busy else 0.0
 
-    def _segment(self, number: int, stage: StageStats, sums: StageSums) -> Part:
+    def _segment(self, number: int, stage: StageStats, sums: StageSnapshot) -> StageCost:
         threads = stage.shares_gil
         python = sum(cpu for op, (_, _, cpu) in zip(stage.ops, sums.ops, strict=True) if op.python)
         rivals = stage.working + 1 if threads and python > 0.5 * sums.cpu else 0
@@ -222,7 +222,7 @@ class _Parts:
         if threads and stage.ops[0].serial:
             # waiting for one's turn is in it; but all turns together cannot take longer than the run
             serial = min(sums.ops[0][1], self.seconds) / self.rows
-        return Part(
+        return StageCost(
             number,
             "segment",
             workers,
@@ -232,11 +232,11 @@ class _Parts:
             serial=serial,
         )
 
-    def _thread(self, number: int, sums: StageSums, streams: list[StageSums]) -> Part:
+    def _thread(self, number: int, sums: StageSnapshot, streams: list[StageSnapshot]) -> StageCost:
         cpu = sums.pump_cpu
         inner = sum(s.cpu for s in streams)
         block = self._waiting(sum(s.busy for s in streams), inner, rivals=2)
-        return Part(
+        return StageCost(
             number,
             "thread",
             1,
@@ -246,14 +246,14 @@ class _Parts:
             per_chunk=max(0.0, cpu - inner) / self.rows,
         )
 
-    def _consumer(self) -> Part:
+    def _consumer(self) -> StageCost:
         sums = self.sums
         cpu = sums.consumer_cpu + sums.pull_cpu
         block = self._waiting(sums.consumer_busy, sums.consumer_cpu, rivals=2)
         handed = sums.hand_out / sums.hand_outs * sums.delivered if sums.hand_outs else 0.0
         handed = min(handed, sums.consumer_cpu)
         ours = sums.pull_cpu + handed
-        return Part(
+        return StageCost(
             -1,
             "consumer",
             1,

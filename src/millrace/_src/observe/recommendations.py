@@ -11,10 +11,10 @@ from typing import Any
 
 from millrace._src.core.statistics import OpStats, RunStats, StageStats
 
-from .dispatch_overhead import BYTE_SECONDS, PROCESS_SECONDS, step_seconds
-from .performance_model import Model, Part
+from .dispatch_overhead import BYTE_SECONDS, PROCESS_SECONDS, dispatch_seconds
+from .performance_model import PerformanceModel, StageCost
 
-__all__ = ["Candidate", "candidates", "slowest_op"]
+__all__ = ["Candidate", "list_candidates", "slowest_op"]
 
 # Worker counts worth trying where the work is waiting; processes cost memory and time to start.
 MOST_THREADS, MOST_PROCESSES = 16, 8
@@ -50,7 +50,7 @@ class Candidate:
     predicted: float
 
 
-def candidates(model: Model, run: RunStats, budget: int) -> Iterator[Candidate]:
+def list_candidates(model: PerformanceModel, run: RunStats, budget: int) -> Iterator[Candidate]:
     if model.squeezed:
         yield from _budget(model, run, budget)
         return  # more of anything would be held back too
@@ -65,19 +65,19 @@ def candidates(model: Model, run: RunStats, budget: int) -> Iterator[Candidate]:
     yield from _batches(model, run)
 
 
-def _is_busy(model: Model, part: Part, stage: StageStats) -> bool:
+def _is_busy(model: PerformanceModel, part: StageCost, stage: StageStats) -> bool:
     """Whether its workers, or the one place that only one of them can be in, were at work most of the time."""
     sums = model.sums.stages[part.stage]
     return sums.busy > BUSY * model.seconds * max(1, stage.working) or part.serial * model.measured > BUSY
 
 
-def slowest_op(stage: StageStats, part: Part | None) -> OpStats:
+def slowest_op(stage: StageStats, part: StageCost | None) -> OpStats:
     """The op that costs most: by its waiting where it really waits, by its work where it only waits for its turn."""
     waits = part is not None and part.block > part.cpu
     return max(stage.ops, key=lambda op: op.busy if waits else op.cpu)
 
 
-def _segment(model: Model, part: Part, stage: StageStats) -> Iterator[Candidate]:
+def _segment(model: PerformanceModel, part: StageCost, stage: StageStats) -> Iterator[Candidate]:
     op = slowest_op(stage, part)
     may_move = not op.processes and not stage.fixed_executor and op.kind != "Filter"
     if stage.shares_gil and op.python and may_move:
@@ -109,11 +109,13 @@ def _fewest(tried: list[tuple[int, float]]) -> tuple[int, float]:
     return next((n, rate) for n, rate in tried if rate >= NEARLY * best)
 
 
-def _with_workers(model: Model, part: Part, workers: int) -> Model:
+def _with_workers(model: PerformanceModel, part: StageCost, workers: int) -> PerformanceModel:
     return model.with_parts(part.replace(workers=workers))
 
 
-def _in_processes(model: Model, part: Part, stage: StageStats, workers: int) -> Model:
+def _in_processes(
+    model: PerformanceModel, part: StageCost, stage: StageStats, workers: int
+) -> PerformanceModel:
     """The segment in worker processes; a user's object that is read by threads stays where it is."""
     rows = model.sums.rows
     sums = model.sums.stages[part.stage]
@@ -125,11 +127,11 @@ def _in_processes(model: Model, part: Part, stage: StageStats, workers: int) -> 
     there = part.replace(workers=workers, cpu=moved + handed, gil=handed / 2, serial=0.0)
     if not kept:
         return model.with_parts(there)
-    here = Part(-2 - part.stage, "segment", 1, cpu=kept, gil=kept)
+    here = StageCost(-2 - part.stage, "segment", 1, cpu=kept, gil=kept)
     return model.with_parts(there, here)
 
 
-def _stream(model: Model, part: Part, run: RunStats) -> Iterator[Candidate]:
+def _stream(model: PerformanceModel, part: StageCost, run: RunStats) -> Iterator[Candidate]:
     """A one-pass source as one with random access, read by worker processes."""
     stream = next((i for i in range(part.stage, -1, -1) if run.stages[i].kind == "stream"), None)
     inner = part.cpu - part.per_chunk
@@ -139,14 +141,16 @@ def _stream(model: Model, part: Part, run: RunStats) -> Iterator[Candidate]:
     for workers in _counts(0, model.cores, MOST_PROCESSES):
         chunk = max(1.0, min(512.0, PROCESS_CHUNK / (inner + part.block)))
         handed = PROCESS_SECONDS / chunk
-        there = Part(-2 - stream, "segment", workers, cpu=inner + handed, block=part.block, gil=handed / 2)
+        there = StageCost(
+            -2 - stream, "segment", workers, cpu=inner + handed, block=part.block, gil=handed / 2
+        )
         here = part.replace(cpu=part.per_chunk, block=0.0, gil=part.per_chunk)
         tried.append((workers, model.predict(model.with_parts(here, there))))
     value, predicted = _fewest(tried)
     yield Candidate("random_access", True, {"num_parallel_workers": value}, stream, None, predicted)
 
 
-def _budget(model: Model, run: RunStats, budget: int) -> Iterator[Candidate]:
+def _budget(model: PerformanceModel, run: RunStats, budget: int) -> Iterator[Candidate]:
     """Room for a chunk in the hands of every worker, and for as many that wait."""
     room, parts = 0.0, []
     for part in model.parts:
@@ -162,7 +166,7 @@ def _budget(model: Model, run: RunStats, budget: int) -> Iterator[Candidate]:
         yield Candidate("memory_budget", value, {"memory_budget": value}, part.stage, op, predicted)
 
 
-def _chunks(model: Model, run: RunStats) -> Iterator[Candidate]:
+def _chunks(model: PerformanceModel, run: RunStats) -> Iterator[Candidate]:
     """Chunks whose size a setting fixed, as large as the engine would make them."""
     small = [i for i, stage in enumerate(run.stages) if stage.fixed_rows is not None and stage.background]
     if not small:
@@ -185,18 +189,20 @@ def _fixed(run: RunStats, stage: int) -> int:
     return min(CHUNK_ROWS, run.stages[stage].fixed_rows or 1)
 
 
-def _larger(model: Model, stage: StageStats, part: Part, rows: float = CHUNK_ROWS) -> Part:
+def _larger(
+    model: PerformanceModel, stage: StageStats, part: StageCost, rows: float = CHUNK_ROWS
+) -> StageCost:
     """The segment with so many rows in a chunk: the cost of taking it up is shared by more of them."""
     sums = model.sums.stages[part.stage]
     now = sums.rows_in / max(1, sums.chunks)
     if now >= rows:
         return part
-    fixed = min(MOST_FIXED * part.cpu, len(stage.ops) * step_seconds() * sums.chunks / model.sums.rows)
+    fixed = min(MOST_FIXED * part.cpu, len(stage.ops) * dispatch_seconds() * sums.chunks / model.sums.rows)
     cpu = part.cpu - fixed * (1 - now / rows)
     return part.replace(cpu=cpu, gil=part.gil * cpu / part.cpu if part.cpu else 0.0)
 
 
-def _batches(model: Model, run: RunStats) -> Iterator[Candidate]:
+def _batches(model: PerformanceModel, run: RunStats) -> Iterator[Candidate]:
     """Larger batches, where handing out small ones takes the time."""
     sums, consumer = model.sums, model.part(-1)
     now = sums.rows / max(1, sums.delivered)

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from millrace._src.core.machine.cores import available_cores
-from millrace._src.core.statistics import StageStats, StageSums
+from millrace._src.core.statistics import StageSnapshot, StageStats
 from millrace._src.data.plan.node import walk
 
-from .diagnosis import Verdict, judge
+from .diagnosis import Diagnosis, diagnose
 from .history import history_of
-from .observed_run import Watched
+from .observed_run import ObservedRun
 from .performance_model import window_of
 from .views.autotune import tuning_lines
-from .views.formatting import many, megabytes, per_second, seconds
+from .views.formatting import format_count, megabytes, per_second, seconds
 from .views.table import WIDTH, table
 
 __all__ = ["Report"]
@@ -38,7 +38,7 @@ class Report:
     (100, 1, True)
     """
 
-    def __init__(self, run: Watched) -> None:
+    def __init__(self, run: ObservedRun) -> None:
         stats = run.stats
         self.elapsed = stats.elapsed
         self.delivered = stats.delivered
@@ -68,7 +68,7 @@ class Report:
             if stage.kind != "indices"
         ]
         # the verdict speaks of the rate that stands above it
-        self.verdict: Verdict = judge(stats, run.budget.limit, self.cores).at(self.rate)
+        self.verdict: Diagnosis = diagnose(stats, run.budget.limit, self.cores).at(self.rate)
         # None unless a monitor looked at the run
         history = history_of(run)
         self.history: dict[str, Any] | None = None if history is None else history.to_dict()
@@ -153,20 +153,22 @@ class Report:
         >>> data.report().headline().partition(" in 0")[0].rpartition(" in ")[0]
         '3 rows in 2 batches'
         """
-        batches = f" in {many(self.delivered, 'batch')}" if self.unit == "batch" else ""
-        head = f"{many(self.rows, 'row')}{batches} in {seconds(self.elapsed)}"
+        batches = f" in {format_count(self.delivered, 'batch')}" if self.unit == "batch" else ""
+        head = f"{format_count(self.rows, 'row')}{batches} in {seconds(self.elapsed)}"
         if self.first_batch is not None:
             head += f", the first after {seconds(self.first_batch)}"
         head += f"; {'then ' if self.start_left_out else ''}{per_second(self.rate, 'row')}"
-        head += f"; {many(self.skipped, 'row')} skipped or replaced" if self.skipped else ""
-        return head + (f"; {many(self.padding, 'row')} of this shard are padding" if self.padding else "")
+        head += f"; {format_count(self.skipped, 'row')} skipped or replaced" if self.skipped else ""
+        return head + (
+            f"; {format_count(self.padding, 'row')} of this shard are padding" if self.padding else ""
+        )
 
 
 def _filled(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def units_of(run: Watched) -> list[str]:
+def units_of(run: ObservedRun) -> list[str]:
     """What each stage counts: batches from the one that makes them on, rows before."""
     nodes, stages = list(walk(run.plan.root)), run.stats.stages
     if len(nodes) != len(stages):
@@ -185,7 +187,7 @@ def _cache(stage: StageStats, unit: str) -> dict[str, Any]:
     return dataclasses.asdict(stage.cache) | {"unit": "row" if stage.ops else unit}
 
 
-def _stage(stage: StageStats, steady: StageSums, took: float, unit: str) -> dict[str, Any]:
+def _stage(stage: StageStats, steady: StageSnapshot, took: float, unit: str) -> dict[str, Any]:
     # a barrier has no workers: its work is that of the thread it runs in
     busy, cpu = (stage.busy, stage.cpu) if stage.busy else (stage.pump_cpu, stage.pump_cpu)
     share = (steady.busy if stage.busy else steady.pump_cpu) / (took * max(1, stage.working)) if took else 0.0

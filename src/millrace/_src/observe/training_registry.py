@@ -12,11 +12,18 @@ from typing import Protocol
 
 from millrace._src.core.statistics import RunStats
 
-__all__ = ["StepCounts", "Training", "enter", "look_away", "look_on", "looked_at"]
+__all__ = [
+    "TrainingCounts",
+    "MonitoredTraining",
+    "register_training",
+    "unsubscribe",
+    "subscribe",
+    "has_subscribers",
+]
 
 
 @dataclasses.dataclass(frozen=True)
-class StepCounts:
+class TrainingCounts:
     """A training at one moment; seconds and steps count up."""
 
     network: str
@@ -36,24 +43,24 @@ class StepCounts:
     fed_by: RunStats | None
 
 
-class Training(Protocol):
+class MonitoredTraining(Protocol):
     """What can be looked at."""
 
-    def look(self) -> StepCounts: ...
+    def look(self) -> TrainingCounts: ...
 
 
 # Trainings that begin faster than anybody looks: the last so many are seen.
 MOST = 64
-_lookers: dict[int, deque[Training]] = {}
+_lookers: dict[int, deque[MonitoredTraining]] = {}
 
 
-def enter(training: Training) -> None:
+def register_training(training: MonitoredTraining) -> None:
     """A training begins: whoever looks on gets it."""
     for begun in list(_lookers.values()):
         begun.append(training)
 
 
-def look_on(looker: object) -> deque[Training]:
+def subscribe(looker: object) -> deque[MonitoredTraining]:
     """Look on from here: what begins later comes into the queue, and losses are read from time to time.
 
     >>> me = object()
@@ -65,11 +72,11 @@ def look_on(looker: object) -> deque[Training]:
     return _lookers.setdefault(id(looker), deque(maxlen=MOST))
 
 
-def look_away(looker: object) -> None:
+def unsubscribe(looker: object) -> None:
     """Look no more."""
     _lookers.pop(id(looker), None)
 
 
-def looked_at() -> bool:
+def has_subscribers() -> bool:
     """Whether anybody looks."""
     return bool(_lookers)

@@ -40,7 +40,7 @@ class TrainReport:
             self.parts = {"data": sink.channel.data, "transfer": sink.channel.moving, "step": steps}
 
     @property
-    def waited_share(self) -> float:
+    def wait_fraction(self) -> float:
         """The share of the time in which steps waited for data."""
         return self.waited / self.seconds if self.seconds else 0.0
 
@@ -58,14 +58,14 @@ class TrainReport:
         """Who waited for whom, in a sentence."""
         if not self.steps:
             return "No step was made."
-        if self.waited_share < LITTLE:
+        if self.wait_fraction < LITTLE:
             return (
-                f"The pipeline waited for the step: steps waited {self.waited_share:.1%} of the time for data, so "
+                f"The pipeline waited for the step: steps waited {self.wait_fraction:.1%} of the time for data, so "
                 "faster data would change nothing; the step is what to make faster."
             )
         gain = self.seconds / (self.seconds - self.waited) if self.seconds > self.waited else float("inf")
         return (
-            f"The step waited for the pipeline, {self.waited_share:.1%} of the time; with data at hand the training "
+            f"The step waited for the pipeline, {self.wait_fraction:.1%} of the time; with data at hand the training "
             f"would be {gain:.2f} times as fast. What the pipeline says of itself stands below."
         )
 

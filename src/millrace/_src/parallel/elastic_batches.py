@@ -13,14 +13,14 @@ from typing import Any
 from millrace._src.core import config
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, CursorError
 from millrace._src.runtime.distributed import group_registry as groups
-from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 
 __all__ = ["GlobalBatches", "data_shard"]
 
 VERSION = 1
 
 
-def data_shard(group: str = WORLD) -> dict[str, int]:
+def data_shard(group: str = WORLD_GROUP) -> dict[str, int]:
     """What a source of data wants to know of this process: ``MnistDataset(folder, **data_shard())``.
 
     Before `init`, or alone, it is the only shard.
@@ -28,9 +28,9 @@ def data_shard(group: str = WORLD) -> dict[str, int]:
     >>> data_shard()
     {'num_shards': 1, 'shard_id': 0}
     """
-    if groups.world() is None:
+    if groups.world_group() is None:
         return {"num_shards": 1, "shard_id": 0}
-    among = groups.members_only(group, "data_shard")
+    among = groups.require_membership(group, "data_shard")
     return {"num_shards": among.size, "shard_id": among.rank}
 
 
@@ -64,7 +64,7 @@ class GlobalBatches:
         num_epochs: int = 1,
         seed: int = 0,
         state: dict[str, Any] | None = None,
-        group: str = WORLD,
+        group: str = WORLD_GROUP,
     ) -> None:
         if not callable(make):
             raise ArgumentTypeError(

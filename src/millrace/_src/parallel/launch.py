@@ -43,10 +43,10 @@ from millrace._src.runtime.distributed.addresses import (
 )
 from millrace._src.runtime.distributed.cluster_environment import MEETING
 
-from .process_failure import Death, last_traceback, root_of
+from .process_failure import ProcessFailure, first_failure, last_traceback
 from .rendezvous import DYNAMIC, LOCAL, STATIC, register, split_endpoint
 
-__all__ = ["Launch", "launch"]
+__all__ = ["LaunchRequest", "launch"]
 
 PORT = 29400
 # the last wish of a process that was asked to end
@@ -54,7 +54,7 @@ GRACE = 5
 
 
 @dataclasses.dataclass
-class Launch:
+class LaunchRequest:
     """What to start, and where."""
 
     command: list[str]
@@ -70,27 +70,27 @@ class Launch:
     insecure: bool = False
 
 
-def launch(wanted: Launch) -> int:
+def launch(request: LaunchRequest) -> int:
     """Run the processes to their end; 0 where all of them went well."""
-    count = wanted.processes or max(1, torch.cuda.device_count())
+    count = request.processes or max(1, torch.cuda.device_count())
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, available_cores() // count)))
     logging.getLogger("torch.distributed").setLevel(logging.CRITICAL)  # what matters is said below
     register()
     with _private_folder() as private:
-        folder = Path(wanted.logs) if wanted.logs else private
+        folder = Path(request.logs) if request.logs else private
         folder.mkdir(parents=True, exist_ok=True)
-        config = _config(wanted, count, folder)
+        config = _config(request, count, folder)
         if config.rdzv_backend == LOCAL:
             os.environ[MEETING] = f"{config.run_id}:{private}"
-        with _watching(config, wanted):
+        with _watching(config, request):
             try:
-                elastic_launch(config, sys.executable)(*wanted.command)
+                elastic_launch(config, sys.executable)(*request.command)
             except (RendezvousError, OperationError) as error:
                 sys.stderr.write(f"millrace run: the machines did not meet: {error}\n")
                 return 1
             except ChildFailedError as error:
                 sys.stdout.flush()
-                sys.stderr.write(_report(error, folder, wanted))
+                sys.stderr.write(_report(error, folder, request))
                 return 1
             except SignalException as error:
                 if _others_ended.is_set():
@@ -111,7 +111,7 @@ def _private_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _config(wanted: Launch, count: int, folder: Path) -> LaunchConfig:
+def _config(wanted: LaunchRequest, count: int, folder: Path) -> LaunchConfig:
     machines = bool(len(wanted.hosts) > 1 or wanted.rdzv)
     several = count > 1 or machines
     shared: dict[str, Any] = {
@@ -162,7 +162,7 @@ def _with_port(endpoint: str, option: str) -> str:
     return endpoint
 
 
-def _checked_address(wanted: Launch, host: str, port: int, hosts: list[str]) -> str:
+def _checked_address(wanted: LaunchRequest, host: str, port: int, hosts: list[str]) -> str:
     """This machine's address in the network of the run, "" where it is unknown.
 
     The stores and the connections of a run have no password: they belong in a private network.
@@ -187,7 +187,7 @@ def _checked_address(wanted: Launch, host: str, port: int, hosts: list[str]) -> 
     return address
 
 
-def _node(wanted: Launch) -> int:
+def _node(wanted: LaunchRequest) -> int:
     """Which of the hosts this one is."""
     if wanted.node is not None:
         if not 0 <= wanted.node < len(wanted.hosts):
@@ -219,12 +219,12 @@ def _resolved(host: str) -> set[str]:
         return set()
 
 
-def _report(error: ChildFailedError, folder: Path, wanted: Launch) -> str:
+def _report(error: ChildFailedError, folder: Path, wanted: LaunchRequest) -> str:
     deaths = [
-        Death(rank, failure.pid, failure.exitcode, last_traceback(folder, failure.local_rank))
+        ProcessFailure(rank, failure.pid, failure.exitcode, last_traceback(folder, failure.local_rank))
         for rank, failure in error.failures.items()
     ]
-    first = root_of(deaths)
+    first = first_failure(deaths)
     others = sorted(death.rank for death in deaths if death is not first)
     lines = [f"\nmillrace run: {first.sentence(socket.gethostname())}"]
     lines += [f"  {line}" for line in first.traceback.splitlines()]
@@ -241,7 +241,7 @@ _others_ended = threading.Event()
 
 
 @contextmanager
-def _watching(config: LaunchConfig, wanted: Launch) -> Iterator[None]:
+def _watching(config: LaunchConfig, wanted: LaunchRequest) -> Iterator[None]:
     """With several machines, watch the place where they meet: when one has failed, or the place is gone, end."""
     if len(wanted.hosts) < 2:
         yield

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from millrace._src.runtime.distributed.termination import TOLD
 
-__all__ = ["Death", "last_traceback", "root_of"]
+__all__ = ["ProcessFailure", "last_traceback", "first_failure"]
 
 # What a rank says whose partner is gone: it is not the one to blame.
 LEFT_ALONE = ("could not finish it with the others", "Connection closed by peer", "Connection reset by peer")
@@ -18,7 +18,7 @@ LONGEST = 200  # lines of a traceback that are shown
 
 
 @dataclass(frozen=True)
-class Death:
+class ProcessFailure:
     """How one rank ended."""
 
     rank: int
@@ -53,7 +53,7 @@ class Death:
         return f"{who} ended with status {exitcode}{said}"
 
 
-def root_of(deaths: Sequence[Death]) -> Death:
+def first_failure(deaths: Sequence[ProcessFailure]) -> ProcessFailure:
     """The one that the others died of.
 
     >>> left = Death(0, 1, 1, "RuntimeError: AllReduce: Connection closed by peer")

@@ -21,17 +21,17 @@ from millrace._src.core.log import get_logger
 
 from .tensor_codec import Array
 
-__all__ = ["Batcher", "Waiting"]
+__all__ = ["Batcher", "PendingRequest"]
 
 log = get_logger(__name__)
 
 Run = Callable[[list[Array]], list[Array]]
 
 # Seconds that a request waits, at most, for those who asked beside others a moment ago.
-LITTLE = 0.001
+DEFAULT_MAX_WAIT_SECONDS = 0.001
 
 
-class Waiting:
+class PendingRequest:
     """One request on its way: its arrays, and where its answer goes."""
 
     __slots__ = ("arrays", "began", "came", "future", "given_up", "rows")
@@ -43,7 +43,7 @@ class Waiting:
         self.given_up = False
 
 
-class _Line:
+class _BatchQueue:
     """Requests that may be computed together: the same model, the same shapes and types."""
 
     __slots__ = ("eager", "most", "rows", "run", "seen", "wait", "waiting")
@@ -52,8 +52,8 @@ class _Line:
         self, run: Run, most: int, wait: float | None, seen: Callable[[int, int, float], None]
     ) -> None:
         self.run, self.most, self.seen = run, most, seen
-        self.eager, self.wait = wait is None, LITTLE if wait is None else wait
-        self.waiting: deque[Waiting] = deque()
+        self.eager, self.wait = wait is None, DEFAULT_MAX_WAIT_SECONDS if wait is None else wait
+        self.waiting: deque[PendingRequest] = deque()
         self.rows = 0
 
     @property
@@ -64,8 +64,8 @@ class _Line:
         """Whether its first request has waited for others as long as it should."""
         return now - self.waiting[0].came >= self.wait
 
-    def take(self) -> list[Waiting]:
-        taken: list[Waiting] = []
+    def take(self) -> list[PendingRequest]:
+        taken: list[PendingRequest] = []
         rows = 0
         while self.waiting and (not taken or rows + self.waiting[0].rows <= self.most):
             one = self.waiting.popleft()
@@ -81,7 +81,7 @@ class Batcher:
 
     def __init__(self, max_queue: int, timeout: float, workers: int = 1) -> None:
         self.max_queue, self.timeout, self.workers = max_queue, timeout, workers
-        self._lines: dict[Hashable, _Line] = {}
+        self._lines: dict[Hashable, _BatchQueue] = {}
         self._changed = threading.Condition()
         self._closing = False
         self.waiting = 0
@@ -119,18 +119,18 @@ class Batcher:
         if self.waiting >= self.max_queue:
             raise ServeError(f"{self.waiting} requests wait already, the limit; try again later", 429)
         loop = asyncio.get_running_loop()
-        one = Waiting(arrays, rows, loop.create_future())
+        one = PendingRequest(arrays, rows, loop.create_future())
         with self._changed:
             if self._closing:
                 raise ServeError("the server is stopping", 503)
             line = self._lines.get(key)
             if line is None:
-                line = self._lines[key] = _Line(run, most, wait, seen)
+                line = self._lines[key] = _BatchQueue(run, most, wait, seen)
             line.waiting.append(one)
             line.rows += rows
             self.waiting += 1
             self._changed.notify()
-        timer = loop.call_later(self.timeout, _give_up, one, self.timeout)
+        timer = loop.call_later(self.timeout, _time_out_request, one, self.timeout)
         try:
             return await one.future
         finally:
@@ -140,7 +140,7 @@ class Batcher:
             if not one.began:
                 self._forget(key, line, one)
 
-    def _forget(self, key: Hashable, line: _Line, one: Waiting) -> None:
+    def _forget(self, key: Hashable, line: _BatchQueue, one: PendingRequest) -> None:
         """Drop a request that nobody waits for any more, so that it does not keep its arrays until its turn."""
         with self._changed:
             if one in line.waiting:
@@ -157,7 +157,7 @@ class Batcher:
         for each in self._threads:
             each.join()
 
-    def _next(self) -> tuple[_Line, list[Waiting]] | None:
+    def _next(self) -> tuple[_BatchQueue, list[PendingRequest]] | None:
         """The next batch, the one whose first request came first; None at the end."""
         with self._changed:
             while True:
@@ -196,14 +196,14 @@ class Batcher:
                 log.debug("answers for %d requests came after the server's loop had ended", len(batch))
 
 
-def _give_up(one: Waiting, seconds: float) -> None:
+def _time_out_request(one: PendingRequest, seconds: float) -> None:
     one.given_up = True
     if not one.future.done():
         what = "computed" if one.began else "waited for its turn"
         one.future.set_exception(ServeError(f"the request {what} for {seconds:g} s, the limit", 504))
 
 
-def _deliver(batch: list[Waiting], answers: Sequence[list[Array] | Exception]) -> None:
+def _deliver(batch: list[PendingRequest], answers: Sequence[list[Array] | Exception]) -> None:
     for one, answer in zip(batch, answers, strict=True):
         if one.future.done():
             continue
@@ -213,7 +213,7 @@ def _deliver(batch: list[Waiting], answers: Sequence[list[Array] | Exception]) -
             one.future.set_result(answer)
 
 
-def _computed(run: Run, batch: list[Waiting]) -> Sequence[list[Array] | Exception]:
+def _computed(run: Run, batch: list[PendingRequest]) -> Sequence[list[Array] | Exception]:
     """An answer for each request. Where the batch fails each is tried alone, so that only the bad ones fail."""
     if len(batch) == 1:
         return [_alone(run, batch[0])]
@@ -232,7 +232,7 @@ def _computed(run: Run, batch: list[Waiting]) -> Sequence[list[Array] | Exceptio
     return answers
 
 
-def _alone(run: Run, one: Waiting) -> list[Array] | Exception:
+def _alone(run: Run, one: PendingRequest) -> list[Array] | Exception:
     try:
         return run(one.arrays)
     except ServeError as error:

@@ -13,7 +13,7 @@ from millrace._src.core.log import get_logger
 from millrace._src.runtime.graph.batch_axis import find_mixing
 
 from .row_independence_trials import run_trials
-from .runners.runner import GraphRunner, Runner
+from .runners.runner import ArchiveRunner, ModelRunner
 
 __all__ = ["UNDECIDED", "Batching", "decide_batching"]
 
@@ -33,7 +33,7 @@ class Batching(NamedTuple):
 UNDECIDED = Batching(False, "the model is not served yet")
 
 
-def decide_batching(model: str, runner: Runner, takes_rows: bool, mode: str, max_batch: int) -> Batching:
+def decide_batching(model: str, runner: ModelRunner, takes_rows: bool, mode: str, max_batch: int) -> Batching:
     """Decide for a loaded model; `mode` and `max_batch` as ``Config`` has them."""
     batching = _decide(runner, takes_rows, mode, max_batch)
     if batching.on:
@@ -48,15 +48,15 @@ def decide_batching(model: str, runner: Runner, takes_rows: bool, mode: str, max
     return batching
 
 
-def _decide(runner: Runner, takes_rows: bool, mode: str, max_batch: int) -> Batching:
+def _decide(runner: ModelRunner, takes_rows: bool, mode: str, max_batch: int) -> Batching:
     if mode == "off":
         return Batching(False, "the configuration says so")
     if not takes_rows:
         return Batching(False, "the number of rows of an input or output is fixed")
     if max_batch == 1:
         return Batching(False, "max_batch is 1")
-    analysed = isinstance(runner, GraphRunner)
-    if isinstance(runner, GraphRunner):
+    analysed = isinstance(runner, ArchiveRunner)
+    if isinstance(runner, ArchiveRunner):
         # a GraphRunner refuses a program in training mode
         mixing = find_mixing(runner.graph, evaluation_checked=True)
         if mixing is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, ServeError
 
-from .tensor_codec import DATATYPES, Array, Spec, from_bytes, join_bytes, word_of
+from .tensor_codec import DATATYPES, Array, TensorSpec, datatype_of, from_bytes, join_bytes
 
 __all__ = ["Client"]
 
@@ -44,7 +44,7 @@ class Client:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._here = threading.local()
         self._open: set[http.client.HTTPConnection] = set()
-        self._inputs: dict[tuple[str, str], list[Spec]] = {}
+        self._inputs: dict[tuple[str, str], list[TensorSpec]] = {}
 
     def infer(self, model: str, inputs: Any, version: str | int = "", outputs: Sequence[str] = ()) -> Any:
         """What a model makes of arrays: one array where it has one result, else a dict by name.
@@ -68,7 +68,7 @@ class Client:
                 {
                     "name": name,
                     "shape": list(array.shape),
-                    "datatype": word_of(array.dtype),
+                    "datatype": datatype_of(array.dtype),
                     "parameters": {"binary_data_size": len(data)},
                 }
             )
@@ -125,11 +125,11 @@ class Client:
         number = f"/versions/{quote(str(version))}" if version != "" else ""
         return f"/v2/models/{quote(model)}{number}"
 
-    def _specs(self, model: str, version: str, path: str) -> list[Spec]:
+    def _specs(self, model: str, version: str, path: str) -> list[TensorSpec]:
         found = self._inputs.get((model, version))
         if found is None:
             said = json.loads(self._ask("GET", path)[0])["inputs"]
-            found = [Spec(each["name"], each["datatype"], tuple(each["shape"])) for each in said]
+            found = [TensorSpec(each["name"], each["datatype"], tuple(each["shape"])) for each in said]
             self._inputs[model, version] = found
         return found
 
@@ -194,7 +194,7 @@ def _received(answer: bytes, headers: Any) -> dict[str, Array]:
     made, at = {}, size
     for said in head["outputs"]:
         name, shape = said["name"], said["shape"]
-        spec = Spec(name, said["datatype"], tuple(shape))
+        spec = TensorSpec(name, said["datatype"], tuple(shape))
         count = int(np.prod(shape, dtype=np.int64))
         length = said.get("parameters", {}).get("binary_data_size")
         if length is None:

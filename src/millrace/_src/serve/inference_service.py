@@ -18,25 +18,25 @@ from .batching_decision import decide_batching
 from .config import Config
 from .limits import MAX_TURNS, ByteBudget, Lease
 from .metrics import Metrics
-from .repository import versions_of
-from .servable import Loaded
+from .repository import find_versions
+from .servable import LoadedModel
 from .tensor_codec import Array
 from .thread_offload import Converters, Turns, offload
 
-__all__ = ["Service", "Version"]
+__all__ = ["InferenceService", "ModelVersion"]
 
 log = get_logger(__name__)
 
 T = TypeVar("T")
 
 
-class Version:
+class ModelVersion:
     """One version of a model that can be asked."""
 
     __slots__ = ("inputs", "loaded", "model", "number", "outputs", "seen", "takes_bytes")
 
     def __init__(
-        self, model: str, number: int, loaded: Loaded, seen: Callable[[int, int, float], None]
+        self, model: str, number: int, loaded: LoadedModel, seen: Callable[[int, int, float], None]
     ) -> None:
         self.model, self.number, self.loaded, self.seen = model, number, loaded, seen
         self.inputs, self.outputs = loaded.inputs, loaded.outputs
@@ -44,12 +44,12 @@ class Version:
         self.takes_bytes = any(spec.datatype == "BYTES" for spec in self.inputs)
 
 
-class Service:
+class InferenceService:
     """The models of a server. Its methods belong to one event loop; `close` ends what it started."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.models: dict[str, dict[int, Version]] = {}
+        self.models: dict[str, dict[int, ModelVersion]] = {}
         # leaving: what comes is answered, and nothing more should come; stopping: it is the end
         self.leaving = self.stopping = False
         self._batcher = Batcher(config.max_queue, config.timeout, config.workers)
@@ -116,17 +116,17 @@ class Service:
         log.info("model '%s' serves with versions %s", name, sorted(made))
         return sorted(made)
 
-    def _load(self, name: str) -> dict[int, Version]:
+    def _load(self, name: str) -> dict[int, ModelVersion]:
         made = {}
-        for number, found in versions_of(self.config.models[name]).items():
+        for number, found in find_versions(self.config.models[name]).items():
             loaded = found.load(self._threads, self.config.runtime)
             loaded.batching = decide_batching(
                 name, loaded.runner, loaded.takes_rows, self.config.batching, self.config.max_batch
             )
-            made[number] = Version(name, number, loaded, self.metrics.batch(name, str(number)))
+            made[number] = ModelVersion(name, number, loaded, self.metrics.batch(name, str(number)))
         return made
 
-    def find(self, name: str, version: str | int = "") -> Version:
+    def find(self, name: str, version: str | int = "") -> ModelVersion:
         """A version of a model, the highest where none is named."""
         versions = self.models.get(name)
         if versions is None:
@@ -146,7 +146,7 @@ class Service:
 
     # --- requests ---------------------------------------------------------------------------------------
 
-    async def infer(self, version: Version, arrays: list[Array]) -> list[Array]:
+    async def infer(self, version: ModelVersion, arrays: list[Array]) -> list[Array]:
         """The answer of a version to arrays in the order of its inputs, which have been checked one by one."""
         if self.stopping:
             raise ServeError("the server is stopping", 503)
@@ -182,7 +182,7 @@ class Service:
             413,
         )
 
-    def _rows_of(self, version: Version, arrays: Sequence[Array]) -> int:
+    def _rows_of(self, version: ModelVersion, arrays: Sequence[Array]) -> int:
         if not version.loaded.takes_rows:
             return 1
         found = {spec.name: len(each) for spec, each in zip(version.inputs, arrays, strict=True)}
@@ -193,13 +193,13 @@ class Service:
             raise ServeError("the request has no rows: the first length of its inputs is 0")
         return rows
 
-    def ended(self, version: Version | None, protocol: str, status: int, began: float) -> None:
+    def ended(self, version: ModelVersion | None, protocol: str, status: int, began: float) -> None:
         """Count a request; one that names no model of ours is counted without a name."""
         model, number = ("", "") if version is None else (version.model, str(version.number))
         self.metrics.request(model, number, protocol, status, time.perf_counter() - began)
 
 
-def chosen(outputs: Sequence[Any], wanted: Sequence[str]) -> list[int]:
+def select_outputs(outputs: Sequence[Any], wanted: Sequence[str]) -> list[int]:
     """The places of the outputs that a request wants, all where it names none."""
     names = [spec.name for spec in outputs]
     if not wanted:

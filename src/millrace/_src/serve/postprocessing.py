@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.data.transforms.tensor_operation import Operation
+from millrace._src.data.transforms.tensor_operation import TensorOperation
 
 __all__ = ["ArgMax", "Labels", "Softmax"]
 
 
-class Softmax(Operation):
+class Softmax(TensorOperation):
     """Scores as probabilities along the last axis.
 
     >>> Softmax()(np.array([0.0, 0.0]))
@@ -27,7 +27,7 @@ class Softmax(Operation):
         return raised / raised.sum(-1, keepdims=True)
 
 
-class ArgMax(Operation):
+class ArgMax(TensorOperation):
     """The place of the largest score along the last axis.
 
     >>> ArgMax()(np.array([0.1, 0.9]))
@@ -40,7 +40,7 @@ class ArgMax(Operation):
         return scores.argmax(-1)
 
 
-class Labels(Operation):
+class Labels(TensorOperation):
     """The name of each number.
 
     >>> Labels(["cat", "dog"])(np.array(1)).item()

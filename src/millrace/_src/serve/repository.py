@@ -15,21 +15,21 @@ from millrace._src.runtime.nn.cell import Cell
 from millrace._src.train.checkpoint.load import load_checkpoint
 from millrace._src.train.checkpoint.load_parameters import load_param_into_net
 
-from .servable import Loaded, Servable, read
+from .servable import LoadedModel, Servable, load_model_file
 from .tensor_codec import DATATYPES
 
-__all__ = ["Net", "input_of", "versions_of"]
+__all__ = ["NetworkSource", "input_of", "find_versions"]
 
 _FILES = ("model.mindir", "model.onnx")
 
 
-class Net:
+class NetworkSource:
     """A function that makes a net, by its name, and the checkpoint with its weights."""
 
     def __init__(self, factory: str, checkpoint: str | None, inputs: list[Any]) -> None:
         self.factory, self.checkpoint, self.inputs = factory, checkpoint, inputs
 
-    def load(self, threads: int = 0, runtime: str = "auto") -> Loaded:
+    def load(self, threads: int = 0, runtime: str = "auto") -> LoadedModel:
         """The net with its weights, ready to compute."""
         net = _made(self.factory)
         if self.checkpoint is not None:
@@ -72,7 +72,7 @@ def input_of(text: str) -> Tensor:
     return Tensor(shape=shape, dtype=from_numpy(DATATYPES[found[1]]))
 
 
-def versions_of(source: Any) -> dict[int, Any]:
+def find_versions(source: Any) -> dict[int, Any]:
     """The versions that are there now, by number, each something with ``load(threads, runtime)``."""
     if not isinstance(source, (str, os.PathLike)):
         return {1: source}
@@ -98,5 +98,5 @@ class _File:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def load(self, threads: int = 0, runtime: str = "auto") -> Loaded:
-        return read(self.path, threads, runtime)
+    def load(self, threads: int = 0, runtime: str = "auto") -> LoadedModel:
+        return load_model_file(self.path, threads, runtime)

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 
-from .runners.runner import Runner
-from .tensor_codec import DATATYPES, Array, Spec
+from .runners.runner import ModelRunner
+from .tensor_codec import DATATYPES, Array, TensorSpec
 
 __all__ = ["Trials", "run_trials"]
 
@@ -61,7 +61,7 @@ class _Trial(NamedTuple):
     fill: str
 
 
-def run_trials(runner: Runner, max_batch: int, compare_single: bool) -> Trials:
+def run_trials(runner: ModelRunner, max_batch: int, compare_single: bool) -> Trials:
     """Try a model with batches of several sizes; `compare_single`: compare with single rows, too."""
     began = time.perf_counter()
     required, optional = _plan(max_batch)
@@ -116,15 +116,15 @@ def _subsets(size: int) -> Iterator[Array]:
 class _Inputs:
     """Random inputs that the model accepts."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: ModelRunner) -> None:
         self.specs = runner.inputs
-        self._random = Draws.for_rows(np.zeros(1, np.uint64), seed=27, epoch=0, op=6).generator(0)
+        self._random = RandomStream.for_rows(np.zeros(1, np.uint64), seed=27, epoch=0, op=6).generator(0)
         self.highs = dict.fromkeys((spec.name for spec in self.specs), 1)
         self.length = LENGTHS[-1]
         self._error: Exception | None = None
         self._choose(runner)
 
-    def _choose(self, runner: Runner) -> None:
+    def _choose(self, runner: ModelRunner) -> None:
         """Take the longest open lengths and the widest ranges of integers that the model computes on."""
         open_lengths = any(length < 0 for spec in self.specs for length in spec.shape[1:])
         self.length = self._first(
@@ -138,11 +138,11 @@ class _Inputs:
         for name in names if together < HIGHS[0] and len(names) > 1 else ():
             self.highs[name] = self._first(HIGHS, functools.partial(self._accepts_high, runner, name))
 
-    def _accepts_high(self, runner: Runner, name: str, high: int) -> bool:
+    def _accepts_high(self, runner: ModelRunner, name: str, high: int) -> bool:
         return self._accepts(runner, highs={name: high})
 
     def _accepts(
-        self, runner: Runner, length: int | None = None, highs: dict[str, int] | None = None
+        self, runner: ModelRunner, length: int | None = None, highs: dict[str, int] | None = None
     ) -> bool:
         kept = self.length, self.highs
         self.length, self.highs = length or self.length, {**self.highs, **(highs or {})}
@@ -169,7 +169,7 @@ class _Inputs:
     def fill(self, count: int, fill: str) -> list[Array]:
         return [self._values(spec, count, fill) for spec in self.specs]
 
-    def _values(self, spec: Spec, count: int, fill: str) -> Array:
+    def _values(self, spec: TensorSpec, count: int, fill: str) -> Array:
         shape = (count, *(length if length >= 0 else self.length for length in spec.shape[1:]))
         dtype = DATATYPES[spec.datatype]
         if dtype.hasobject:
@@ -188,14 +188,14 @@ class _Inputs:
         return np.full(shape, 0 if fill.startswith("-") else high - 1, dtype)
 
 
-def _is_float(spec: Spec) -> bool:
+def _is_float(spec: TensorSpec) -> bool:
     return DATATYPES[spec.datatype].kind == "f"
 
 
 class _Batch:
     """A batch of random rows, and the results that its rows must keep."""
 
-    def __init__(self, runner: Runner, inputs: _Inputs, size: int) -> None:
+    def __init__(self, runner: ModelRunner, inputs: _Inputs, size: int) -> None:
         self.runner, self.inputs, self.size = runner, inputs, size
         self.arrays = inputs.rows(size)
         self.results = _compute(runner, self.arrays)
@@ -246,7 +246,7 @@ class _Batch:
         return int(changed[0]) if changed.size else None
 
 
-def _compute(runner: Runner, arrays: list[Array]) -> list[Array]:
+def _compute(runner: ModelRunner, arrays: list[Array]) -> list[Array]:
     try:
         # copies: a model may write to its inputs
         return [np.array(result) for result in runner.run([array.copy() for array in arrays])]

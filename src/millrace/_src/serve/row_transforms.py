@@ -11,29 +11,29 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, ServeError
 from millrace._src.core.stable_ids import find_id
 from millrace._src.data.transforms.compose import Compose
-from millrace._src.data.transforms.serialization import restored
-from millrace._src.data.transforms.tensor_operation import Operation
+from millrace._src.data.transforms.serialization import transform_from_json
+from millrace._src.data.transforms.tensor_operation import TensorOperation
 
 from .postprocessing import ArgMax, Labels, Softmax
-from .tensor_codec import DATATYPES, Array, Spec
+from .tensor_codec import DATATYPES, Array, TensorSpec
 
-__all__ = ["Steps", "by_name", "steps_from_json"]
+__all__ = ["RowTransforms", "by_name", "steps_from_json"]
 
 _TEXT = "text."  # how the ids of transforms on text begin
 # transforms that an archive may name in addition to those of `millrace.dataset`
 _OF_SERVE = (ArgMax, Labels, Softmax)
 # the datatype and the shape of one row
-Taken = tuple[str, tuple[int, ...]]
+ModelInputSignature = tuple[str, tuple[int, ...]]
 
 
-class Steps:
+class RowTransforms:
     """Transforms that one tensor goes through, a row at a time. They draw no random numbers and keep to JSON."""
 
     def __init__(self, operations: Sequence[Any], where: str) -> None:
         self.where = where
         self.saved = [_saved(operation, where) for operation in operations]
         # made from what is kept, so that an archive that is read again holds the same
-        self.operations = [restored(each, _OF_SERVE) for each in self.saved]
+        self.operations = [transform_from_json(each, _OF_SERVE) for each in self.saved]
         for operation in self.operations:
             if operation.random:
                 raise ArgumentValueError(
@@ -47,7 +47,7 @@ class Steps:
         """Whether the first of them works on text."""
         return (find_id(type(self.operations[0])) or "").startswith(_TEXT)
 
-    def takes(self) -> Taken | None:
+    def takes(self) -> ModelInputSignature | None:
         """What a row is by itself, where the first transform says so: an encoded file, or text."""
         if self.takes_text or type(self.operations[0]).__name__ == "Decode":
             return "BYTES", ()
@@ -76,7 +76,7 @@ class Steps:
 
 def _saved(operation: Any, where: str) -> Any:
     """A transform as an archive keeps it."""
-    if not isinstance(operation, Operation) or operation.user_code:
+    if not isinstance(operation, TensorOperation) or operation.user_code:
         raise ArgumentTypeError(
             f"{where} takes transforms of millrace.dataset (vision, text, audio, transforms) and of millrace.serve, "
             f"which an archive can name; but got {operation!r}"
@@ -84,7 +84,7 @@ def _saved(operation: Any, where: str) -> Any:
     return json.loads(operation.to_json())
 
 
-def by_name(given: Any, names: Sequence[str], where: str) -> dict[str, Steps]:
+def by_name(given: Any, names: Sequence[str], where: str) -> dict[str, RowTransforms]:
     """`pre` or `post` as a user gives it: a list for the only tensor, or a dict from names to lists."""
     if given is None:
         return {}
@@ -95,19 +95,19 @@ def by_name(given: Any, names: Sequence[str], where: str) -> dict[str, Steps]:
     unknown = [name for name in given if name not in names]
     if unknown:
         raise ArgumentValueError(f"{where} names {unknown[0]!r}, but the tensors are {', '.join(names)}")
-    return {name: Steps(list(each), where) for name, each in given.items() if len(each)}
+    return {name: RowTransforms(list(each), where) for name, each in given.items() if len(each)}
 
 
-def steps_from_json(saved: Any, where: str) -> dict[str, list[Operation]]:
+def steps_from_json(saved: Any, where: str) -> dict[str, list[TensorOperation]]:
     """What an archive says of `pre` or `post`."""
     if not isinstance(saved, dict) or not all(isinstance(steps, list) for steps in saved.values()):
         raise ArgumentTypeError(
             f"{where}: expected a dict from names to lists of transforms, got {type(saved)}."
         )
-    return {name: [restored(step, _OF_SERVE) for step in steps] for name, steps in saved.items()}
+    return {name: [transform_from_json(step, _OF_SERVE) for step in steps] for name, steps in saved.items()}
 
 
-def stacked(rows: list[Any], spec: Spec) -> Array:
+def stack_inputs(rows: list[Any], spec: TensorSpec) -> Array:
     """Rows as what the model takes."""
     arrays = [np.asarray(row) for row in rows]
     wanted = spec.shape[1:]
@@ -133,7 +133,7 @@ def stacked(rows: list[Any], spec: Spec) -> Array:
     return np.stack(arrays)
 
 
-def gathered(rows: list[Any]) -> Array:
+def collect_rows(rows: list[Any]) -> Array:
     """Rows as an answer: numbers stacked, text as bytes."""
     made = np.stack([np.asarray(row) for row in rows])
     if made.dtype.kind in "SU":

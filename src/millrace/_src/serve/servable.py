@@ -19,25 +19,32 @@ from millrace._src.core.errors import (
 from millrace._src.core.io.checked_json import parse_json
 from millrace._src.core.io.stored_zip import read_regular_file
 from millrace._src.core.machine.cores import available_cores
-from millrace._src.runtime.graph.program_serialization import StoredGraph
+from millrace._src.runtime.graph.program_serialization import SerializedProgram
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.train.export.archive import (
     ABOUT,
     ONNX,
+    capture_forward,
     parse_program,
     read_archive,
     read_program,
-    recorded,
     write_archive,
 )
 
 from .batching_decision import UNDECIDED
-from .row_transforms import Steps, Taken, by_name, gathered, stacked, steps_from_json
+from .row_transforms import (
+    ModelInputSignature,
+    RowTransforms,
+    by_name,
+    collect_rows,
+    stack_inputs,
+    steps_from_json,
+)
 from .runners.mnn import onnx_runner
-from .runners.runner import GraphRunner, Runner, zeros
-from .tensor_codec import DATATYPES, Array, Spec, word_of
+from .runners.runner import ArchiveRunner, ModelRunner, zeros
+from .tensor_codec import DATATYPES, Array, TensorSpec, datatype_of
 
-__all__ = ["Loaded", "Servable", "read"]
+__all__ = ["LoadedModel", "Servable", "load_model_file"]
 
 FORMAT, VERSION = "millrace-servable", 1
 
@@ -91,23 +98,23 @@ class Servable:
         # what is wrong is said here, and not by the server; which runtime is the fastest is the server's question
         self.load(runtime="onnxruntime")
 
-    def load(self, threads: int = 0, runtime: str = "auto") -> Loaded:
+    def load(self, threads: int = 0, runtime: str = "auto") -> LoadedModel:
         """The model, ready to compute; `runtime` as ``Config`` has it."""
         if isinstance(self.model, Cell):
             described, tensors = self._recorded()
             plain = json.loads(json.dumps(described))
-            runner: Runner = GraphRunner(StoredGraph(plain, tensors), self.outputs)
-            return Loaded(runner, self.pre, self.post, self.taken)
+            runner: ModelRunner = ArchiveRunner(SerializedProgram(plain, tensors), self.outputs)
+            return LoadedModel(runner, self.pre, self.post, self.taken)
         found = _opened(self.model, threads, runtime, self.outputs)
         if found.about is not None and (self.pre is None and self.post is None):
             return _loaded(found)
-        return Loaded(found.runner, self.pre, self.post, self.taken)
+        return LoadedModel(found.runner, self.pre, self.post, self.taken)
 
     def _recorded(self) -> tuple[dict[str, Any], list[Any]]:
         trains = self.model.training
         self.model.set_train(False)
         try:
-            return recorded(self.model, self.inputs)
+            return capture_forward(self.model, self.inputs)
         finally:
             self.model.set_train(trains)
 
@@ -127,7 +134,7 @@ class Servable:
         more = {ABOUT: json.dumps(about).encode()}
         if isinstance(self.model, Cell):
             write_archive(path, *self._recorded(), more)
-        elif isinstance(ready.runner, GraphRunner):
+        elif isinstance(ready.runner, ArchiveRunner):
             described = read_program(read_archive(self.model), self.model)
             write_archive(path, described, ready.runner.graph.tensors, more)
         else:
@@ -143,14 +150,14 @@ def _onnx_of(path: str) -> bytes:
     return read_archive(path)[ONNX]
 
 
-class Loaded:
+class LoadedModel:
     """A model that computes, with its transforms around it."""
 
-    def __init__(self, runner: Runner, pre: Any = None, post: Any = None, takes: Any = None) -> None:
+    def __init__(self, runner: ModelRunner, pre: Any = None, post: Any = None, takes: Any = None) -> None:
         self.runner = runner
         names = [spec.name for spec in runner.inputs]
-        self.pre: dict[str, Steps] = by_name(pre, names, "`pre`")
-        self.post: dict[str, Steps] = by_name(post, [spec.name for spec in runner.outputs], "`post`")
+        self.pre: dict[str, RowTransforms] = by_name(pre, names, "`pre`")
+        self.post: dict[str, RowTransforms] = by_name(post, [spec.name for spec in runner.outputs], "`post`")
         self.takes_rows = all(spec.shape[:1] == (-1,) for spec in (*runner.inputs, *runner.outputs))
         self.batching = UNDECIDED
         if (self.pre or self.post) and not self.takes_rows:
@@ -164,18 +171,18 @@ class Loaded:
         self.outputs = runner.outputs
         self._warm()
 
-    def _taken(self, spec: Spec, given: Any) -> Spec:
+    def _taken(self, spec: TensorSpec, given: Any) -> TensorSpec:
         """What a client sends for an input."""
         steps = self.pre.get(spec.name)
         if steps is None:
             return spec
-        taken: Taken | None = _checked(given) if given is not None else steps.takes()
+        taken: ModelInputSignature | None = _checked(given) if given is not None else steps.takes()
         if taken is None:
             raise ArgumentValueError(
                 f"say what a row of '{spec.name}' is before its transforms: takes=('UINT8', (28, 28, 1)), -1 for any "
                 "length"
             )
-        return Spec(spec.name, taken[0], (-1, *taken[1]))
+        return TensorSpec(spec.name, taken[0], (-1, *taken[1]))
 
     def _warm(self) -> None:
         """Compute once with one row and once with two: the first time takes longer, and shows what comes out."""
@@ -191,7 +198,7 @@ class Loaded:
         if self.post:
             shown = self.finish(made)
             self.outputs = tuple(
-                Spec(spec.name, word_of(each.dtype), (-1, *each.shape[1:]))
+                TensorSpec(spec.name, datatype_of(each.dtype), (-1, *each.shape[1:]))
                 for spec, each in zip(self.outputs, shown, strict=True)
             )
 
@@ -200,7 +207,7 @@ class Loaded:
         made = []
         for spec, array in zip(self.runner.inputs, arrays, strict=True):
             steps = self.pre.get(spec.name)
-            made.append(array if steps is None else stacked(steps.rows(spec.name, array), spec))
+            made.append(array if steps is None else stack_inputs(steps.rows(spec.name, array), spec))
         return made
 
     def finish(self, arrays: Sequence[Array]) -> list[Array]:
@@ -208,7 +215,7 @@ class Loaded:
         made = []
         for spec, array in zip(self.runner.outputs, arrays, strict=True):
             steps = self.post.get(spec.name)
-            made.append(array if steps is None else gathered(steps.rows(spec.name, array)))
+            made.append(array if steps is None else collect_rows(steps.rows(spec.name, array)))
         return made
 
     def answer(self, arrays: Sequence[Array]) -> list[Array]:
@@ -216,7 +223,7 @@ class Loaded:
         return self.finish(self.runner.run(self.prepare(arrays)))
 
 
-def _checked(given: Any) -> Taken:
+def _checked(given: Any) -> ModelInputSignature:
     try:
         word, shape = given
         lengths = tuple(int(n) for n in shape)
@@ -229,14 +236,14 @@ def _checked(given: Any) -> Taken:
     return word, lengths
 
 
-class _Opened:
+class _ModelFile:
     """What a file holds: a runner, and what the archive says of its transforms."""
 
-    def __init__(self, runner: Runner, about: dict[str, Any] | None) -> None:
+    def __init__(self, runner: ModelRunner, about: dict[str, Any] | None) -> None:
         self.runner, self.about = runner, about
 
 
-def read(path: str, threads: int = 0, runtime: str = "auto") -> Loaded:
+def load_model_file(path: str, threads: int = 0, runtime: str = "auto") -> LoadedModel:
     """The model of a file, ready to compute."""
     try:
         return _loaded(_opened(path, threads, runtime, ()))
@@ -248,33 +255,33 @@ def read(path: str, threads: int = 0, runtime: str = "auto") -> Loaded:
         raise FormatError(f"it cannot be served: {error}", file=path) from error
 
 
-def _loaded(found: _Opened) -> Loaded:
+def _loaded(found: _ModelFile) -> LoadedModel:
     about = found.about
     if about is None:
-        return Loaded(found.runner)
+        return LoadedModel(found.runner)
     pre, post = (
         steps_from_json(about.get("pre", {}), "`pre`"),
         steps_from_json(about.get("post", {}), "`post`"),
     )
-    return Loaded(
+    return LoadedModel(
         found.runner, pre or None, post or None, {str(k): v for k, v in about.get("takes", {}).items()}
     )
 
 
-def _opened(path: str, threads: int, runtime: str, outputs: Sequence[str]) -> _Opened:
+def _opened(path: str, threads: int, runtime: str, outputs: Sequence[str]) -> _ModelFile:
     threads = threads or available_cores()
     if not path.endswith((".onnx", ".mindir")):
         raise FormatError("a model is an archive, .mindir, or an ONNX file, .onnx", file=path)
     if not os.path.isfile(path):
         raise FormatError("there is no such file", file=path)
     if path.endswith(".onnx"):
-        return _Opened(onnx_runner(path, threads, runtime), None)
+        return _ModelFile(onnx_runner(path, threads, runtime), None)
     members = read_archive(path)
     about = _parse_about(members[ABOUT], path) if ABOUT in members else None
     if ONNX in members:
-        return _Opened(onnx_runner(members[ONNX], threads, runtime), about)
+        return _ModelFile(onnx_runner(members[ONNX], threads, runtime), about)
     named = list(outputs) or [str(name) for name in (about or {}).get("outputs", ())]
-    return _Opened(GraphRunner(parse_program(members, path), named), about)
+    return _ModelFile(ArchiveRunner(parse_program(members, path), named), about)
 
 
 def _parse_about(data: bytes, path: str) -> dict[str, Any]:
@@ -287,6 +294,6 @@ def _parse_about(data: bytes, path: str) -> dict[str, Any]:
     return about
 
 
-def refused(error: Exception) -> ServeError:
+def model_load_error(error: Exception) -> ServeError:
     """Why a model could not be loaded, for whoever asked for it."""
     return ServeError(f"the model could not be loaded, and the one before it still serves: {error}", 500)

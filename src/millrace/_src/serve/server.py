@@ -18,10 +18,10 @@ from millrace._src.core.optional import require
 
 from .config import Config
 from .http.app import App, make_app
-from .http.connection_limits import impatient
-from .sockets import bound, url_of
+from .http.connection_limits import limited_http_protocol
+from .sockets import bind_socket, url_of
 
-__all__ = ["Running", "run", "start"]
+__all__ = ["BackgroundServer", "run", "start"]
 
 log = get_logger(__name__)
 
@@ -32,12 +32,12 @@ LARGE_BLOCK = 8 << 20
 _M_MMAP_THRESHOLD = -3  # of malloc.h
 
 
-class Server:
+class ModelServer:
     """One server: opened, running, and stopped by `stop` from any thread or by SIGTERM; SIGHUP loads models anew."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.socket = bound(config.host, config.port)
+        self.socket = bind_socket(config.host, config.port)
         self.socket.set_inheritable(True)
         try:
             self.app: App = make_app(config)
@@ -131,7 +131,7 @@ def _uvicorn(config: Config, app: App) -> Any:
     return Quiet(
         uvicorn.Config(
             app, log_level="warning", access_log=False, lifespan="on", ws="none", server_header=False,
-            http=impatient(config.timeout, config.max_connections),
+            http=limited_http_protocol(config.timeout, config.max_connections),
             ssl_certfile=config.certificate, ssl_keyfile=config.key, backlog=1024, log_config=None,
             timeout_graceful_shutdown=max(1, round(config.timeout)), timeout_keep_alive=75,
         )
@@ -159,9 +159,9 @@ def _return_large_blocks() -> None:
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK)
 
 
-def run(config: Config, started: Callable[[Server], None]) -> None:
+def run(config: Config, started: Callable[[ModelServer], None]) -> None:
     """Run a server in this process, in its main thread, until SIGTERM or SIGINT."""
-    server = Server(config)
+    server = ModelServer(config)
     _shorten_pauses()
     _return_large_blocks()
 
@@ -178,14 +178,14 @@ def run(config: Config, started: Callable[[Server], None]) -> None:
         server.socket.close()
 
 
-class Running:
+class BackgroundServer:
     """A server in a thread of this process; as a context it is stopped at the end.
 
     ``start(Config(...))`` gives one. `url` is where it is, `port` and `grpc_port` what the system chose for 0.
     """
 
     def __init__(self, config: Config) -> None:
-        self.server = Server(config)
+        self.server = ModelServer(config)
         self._ready = threading.Event()
         self._failed: list[BaseException] = []
         self._thread = threading.Thread(target=self._run, name="millrace-server", daemon=True)
@@ -219,14 +219,14 @@ class Running:
         self.server.stop()
         self._thread.join()
 
-    def __enter__(self) -> Running:
+    def __enter__(self) -> BackgroundServer:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
 
-def start(config: Config) -> Running:
+def start(config: Config) -> BackgroundServer:
     """Start a server in a thread, and return when it is ready.
 
     >>> import numpy as np
@@ -238,4 +238,4 @@ def start(config: Config) -> Running:
     ...     client.infer("sum", np.array([[1, 2], [3, 4]], np.float32)).tolist()
     [[3.0], [7.0]]
     """
-    return Running(config)
+    return BackgroundServer(config)

@@ -8,10 +8,10 @@ from millrace._src.core.errors import ResourceError
 
 from .config import Config
 
-__all__ = ["bound", "url_of"]
+__all__ = ["bind_socket", "url_of"]
 
 
-def bound(host: str, port: int, shared: bool = False) -> socket.socket:
+def bind_socket(host: str, port: int, shared: bool = False) -> socket.socket:
     """A socket at this address, which nobody else has; `shared`, it only keeps the port for another that is shared."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends small packets at once only on a socket that says that it is TCP's

@@ -16,13 +16,13 @@ from .limits import BYTES_ELEMENT
 __all__ = [
     "DATATYPES",
     "Array",
-    "Spec",
-    "cells",
+    "TensorSpec",
+    "array_from_list",
     "element_size",
     "from_bytes",
     "join_bytes",
     "split_bytes",
-    "word_of",
+    "datatype_of",
 ]
 
 Array = npt.NDArray[Any]
@@ -47,7 +47,7 @@ _WORDS = {kind: word for word, kind in DATATYPES.items()}
 MOST_AXES = 32
 
 
-def word_of(kind: np.dtype[Any]) -> str:
+def datatype_of(kind: np.dtype[Any]) -> str:
     """The protocol's word for an element type; text and bytes are BYTES.
 
     >>> word_of(np.dtype("float32")), word_of(np.dtype("<U5"))
@@ -61,7 +61,7 @@ def word_of(kind: np.dtype[Any]) -> str:
         raise ServeError(f"a tensor of type {kind} has no word in the protocol", 500) from None
 
 
-class Spec(NamedTuple):
+class TensorSpec(NamedTuple):
     """An input or output of a model; a length of -1 is any."""
 
     name: str
@@ -110,7 +110,9 @@ class Spec(NamedTuple):
         return str(list(self.shape))
 
 
-def cells(spec: Spec, count: int, values: Sequence[Any] | Array, shape: Sequence[int]) -> Array:
+def array_from_list(
+    spec: TensorSpec, count: int, values: Sequence[Any] | Array, shape: Sequence[int]
+) -> Array:
     """Values that came as a list, as an array; `count` is what the shape asks for."""
     kind = DATATYPES[spec.datatype]
     if kind.hasobject:
@@ -135,7 +137,7 @@ def cells(spec: Spec, count: int, values: Sequence[Any] | Array, shape: Sequence
         raise ServeError(f"input '{spec.name}': {error}") from None
 
 
-def from_bytes(spec: Spec, count: int, data: Any, shape: Sequence[int]) -> Array:
+def from_bytes(spec: TensorSpec, count: int, data: Any, shape: Sequence[int]) -> Array:
     """The array in so many bytes, without a copy."""
     if spec.datatype == "BYTES":
         made = np.empty(count, object)

@@ -11,9 +11,9 @@ from millrace._src.core.log import get_logger
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_bool, check_kind
 from millrace._src.runtime.nn.cell import Cell
-from millrace._src.transfer import info_of
+from millrace._src.transfer import queue_info
 
-from .epoch_iterator import Feed, batches_in, mismatch
+from .epoch_iterator import EpochIterator, batches_in, sink_size_warning
 
 log = get_logger(__name__)
 
@@ -48,10 +48,10 @@ class DatasetHelper:
         self._sinks = dataset_sink_mode
         self._sink_size = sink_size if dataset_sink_mode and sink_size > 0 else size
         if dataset_sink_mode and sink_size > 0 and epoch_num > 0:
-            said = mismatch(size, epoch_num, sink_size)
+            said = sink_size_warning(size, epoch_num, sink_size)
             if said:
                 log.warning("%s", said)
-        self._feed = Feed(
+        self._feed = EpochIterator(
             dataset, -1 if dataset_sink_mode else epoch_num, through_sink=dataset_sink_mode or None
         )
 
@@ -78,7 +78,7 @@ class DatasetHelper:
         """What was handed out: batches, and seconds of waiting for them; with a sink also what its channel knows, and
         the verdict."""
         told = {"batches": self._feed.batches, "waited": self._feed.waited}
-        return told if self._feed.sink is None else {**told, **info_of(self._feed.sink.channel)}
+        return told if self._feed.sink is None else {**told, **queue_info(self._feed.sink.channel)}
 
     def stop_send(self) -> None:
         """Send nothing more until ``continue_send``; what was sent can be taken."""
@@ -112,10 +112,10 @@ def connect_network_with_dataset(network: Any, dataset_helper: Any) -> Any:
             "The API 'connect_network_with_dataset' should be called in dataset sink mode: make the helper with "
             "DatasetHelper(dataset, dataset_sink_mode=True)."
         )
-    return _Fed(network, dataset_helper)
+    return _NetworkWithDataset(network, dataset_helper)
 
 
-class _Fed(Cell):
+class _NetworkWithDataset(Cell):
     """A net with its data inside."""
 
     def __init__(self, network: Cell, helper: DatasetHelper) -> None:
@@ -165,7 +165,7 @@ def data_sink(
             )
         if inspect.isroutine(fn) or isinstance(fn, Cell):
             fn = jit(fn, jit_level=jit_config.jit_config_dict["jit_level"] or "O0")
-    feed = Feed(dataset, -1, through_sink=True)
+    feed = EpochIterator(dataset, -1, through_sink=True)
 
     def sunk(*args: Any, **kwargs: Any) -> Any:
         made = None

@@ -17,15 +17,15 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.statistics import RunStats
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.backend.context import get_device
-from millrace._src.runtime.tensor.device_placement import place
+from millrace._src.runtime.tensor.device_placement import to_context_device
 from millrace._src.runtime.tensor.storage import wrap
-from millrace._src.transfer import Feed as Sink
-from millrace._src.transfer import source_of
+from millrace._src.transfer import DevicePrefetcher as Sink
+from millrace._src.transfer import create_device_source
 
-__all__ = ["Feed", "Position", "batches_in", "mismatch", "sinks_here"]
+__all__ = ["EpochIterator", "TrainingPosition", "batches_in", "sink_size_warning", "is_epoch_sink_device"]
 
 
-class Position(NamedTuple):
+class TrainingPosition(NamedTuple):
     """Where a training stands: what must be known to go on with exactly the next batch.
 
     ``epoch`` counts finished epochs, ``step`` all steps, ``step_in_epoch`` those of the epoch under way; ``data`` is
@@ -41,12 +41,12 @@ class Position(NamedTuple):
     values: dict[str, Tensor] = {}  # noqa: RUF012
 
 
-def sinks_here() -> bool:
+def is_epoch_sink_device() -> bool:
     """Whether a sunk epoch is one step for callbacks. On a CPU it is not, as in MindSpore, though batches are sunk."""
     return get_device() != "cpu"
 
 
-def mismatch(batches: int, epochs: int, sink_size: int) -> str:
+def sink_size_warning(batches: int, epochs: int, sink_size: int) -> str:
     """What is to be said before the first step of sunk epochs that are not those of the data; "" if nothing is.
 
     >>> mismatch(batches=10, epochs=2, sink_size=10), mismatch(batches=10, epochs=4, sink_size=5)
@@ -97,7 +97,7 @@ def _dropped(dataset: Any) -> str:
     return f" Its {rows} rows are fewer than batch_size={dataset.batch_size}, and drop_remainder=True drops them."
 
 
-class Feed:
+class EpochIterator:
     """The batches of a dataset, epoch after epoch, with the time that was spent waiting for them.
 
     >>> feed = Feed([(1, 2), (3, 4)], epochs=2)
@@ -122,7 +122,7 @@ class Feed:
         device = get_device()
         if hasattr(dataset, "create_tuple_iterator"):
             if through_sink or (through_sink is None and device != "cpu"):
-                self._iterator = source_of(dataset, epochs, device, at)
+                self._iterator = create_device_source(dataset, epochs, device, at)
                 self.sink = Sink(self._iterator, epochs=epochs, device=device, states=True, at=at)
             else:
                 resume = {} if at is None else {"state": at}
@@ -184,4 +184,4 @@ class Feed:
 
 
 def _moved(value: Any) -> Any:
-    return wrap(place(value._torch)) if isinstance(value, Tensor) else value
+    return wrap(to_context_device(value._torch)) if isinstance(value, Tensor) else value

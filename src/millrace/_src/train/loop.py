@@ -10,11 +10,18 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.observe import training_registry as steps
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 
-from .callbacks.callback import CallbackList, CallbackParams, RunContext, kept_of, put_back, values_of
-from .checkpoint.staging import settle, under_way, watched
-from .epoch_iterator import Feed, Position
+from .callbacks.callback import (
+    CallbackList,
+    CallbackParams,
+    RunContext,
+    callback_states,
+    callback_tensors,
+    load_callback_states,
+)
+from .checkpoint.staging import _pending_copies, guard_writes, wait_for_staging
+from .epoch_iterator import EpochIterator, TrainingPosition
 
-__all__ = ["Training", "evaluate"]
+__all__ = ["TrainingLoop", "evaluate"]
 
 # Under which name a checkpoint keeps what the last step gave, and the most elements that are worth keeping.
 OUTPUT, FEW = "output", 1024
@@ -22,10 +29,12 @@ OUTPUT, FEW = "output", 1024
 Switch = Callable[[], None]
 
 
-class Training:
+class TrainingLoop:
     """One call of ``Model.train`` or ``Model.fit``: what callbacks see stands in `params`."""
 
-    def __init__(self, params: CallbackParams, callbacks: CallbackList, feed: Feed, switch: Switch) -> None:
+    def __init__(
+        self, params: CallbackParams, callbacks: CallbackList, feed: EpochIterator, switch: Switch
+    ) -> None:
         self.params, self.callbacks, self.feed, self._switch = params, callbacks, feed, switch
         self.context = RunContext(params)
         # finished epochs, and steps of the one under way
@@ -34,11 +43,11 @@ class Training:
         self._between = False
         self.seconds = 0.0
         # where the run that is resumed stood, with what its callbacks had kept
-        self.resumed: Position | None = None
+        self.resumed: TrainingPosition | None = None
         # batches in a sunk epoch; None: an epoch is what the dataset says
         self.sink: int | None = None
         # whether somebody saves beside the training after a step, while whose successor values are still copied
-        self._saves = any(getattr(each, "saves_beside", False) for each in callbacks.callbacks)
+        self._has_async_checkpoint = any(getattr(each, "saves_beside", False) for each in callbacks.callbacks)
         # for whoever looks on: seconds before the epoch under way and when it began (written in one go), the step
         # before the first, the last loss and rate that were read
         self._timed: tuple[float, float | None] = (0.0, None)
@@ -49,25 +58,25 @@ class Training:
         self.loss: float | None = None
         self.rate: float | None = None
 
-    def position(self) -> Position:
+    def position(self) -> TrainingPosition:
         """Where the training stands after the last step."""
         full = self.sink is not None and self.step_in_epoch >= self.sink
         epoch, steps = (self.epoch + 1, 0) if self._between or full else (self.epoch, self.step_in_epoch)
-        kept, values = kept_of(self.callbacks.callbacks), values_of(self.callbacks.callbacks)
+        kept, values = callback_states(self.callbacks.callbacks), callback_tensors(self.callbacks.callbacks)
         values |= _as_values(self.params.get("net_outputs"))
-        return Position(epoch, self.params.cur_step_num, steps, self.feed.state(), kept, values)
+        return TrainingPosition(epoch, self.params.cur_step_num, steps, self.feed.state(), kept, values)
 
     def run(
         self, first: int, last: int, done: int = 0, after_epoch: Callable[[], None] | None = None
     ) -> None:
         """Epochs `first` to `last`, counted from 0; `done` steps of the first one are behind us."""
         self._before, self.epochs = self.params.cur_step_num, last
-        steps.enter(self)
+        steps.register_training(self)
         try:
             self._run(first, last, done, after_epoch)
         finally:
             self.over = True
-            settle()
+            wait_for_staging()
 
     def _run(self, first: int, last: int, done: int, after_epoch: Callable[[], None] | None) -> None:
         params, context, tell = self.params, self.context, self.callbacks.tell
@@ -75,14 +84,14 @@ class Training:
         if self.resumed is not None:
             # what the last step gave: where it ended an epoch, what follows an epoch is still to come
             params.net_outputs = _from_values(self.resumed.values)
-            put_back(self.callbacks.callbacks, self.resumed.callbacks, self.resumed.values)
+            load_callback_states(self.callbacks.callbacks, self.resumed.callbacks, self.resumed.values)
         for epoch in range(first, last):
             params.cur_epoch_num = epoch + 1
             self.epoch, self.step_in_epoch, done = epoch, done, 0
             self._between = False
             tell("on_train_epoch_begin", context)
             self._epoch()
-            settle()  # what comes now is not watched
+            wait_for_staging()  # what comes now is not watched
             if after_epoch is not None:
                 after_epoch()
             tell("on_train_epoch_end", context)
@@ -111,11 +120,11 @@ class Training:
         self.seconds += time.perf_counter() - began
         self._timed = (self.seconds, None)
 
-    def look(self) -> steps.StepCounts:
+    def look(self) -> steps.TrainingCounts:
         """How it stands at this moment; called from another thread, and asks nothing of the device."""
         seconds, since = self._timed
         seconds += 0.0 if since is None else time.perf_counter() - since
-        return steps.StepCounts(
+        return steps.TrainingCounts(
             type(self.params.network).__name__,
             self._before + self.feed.batches,
             self.feed.batches,
@@ -139,13 +148,13 @@ class Training:
         for inputs in batches:
             if not begun:
                 params["train_dataset_element"], begun = inputs, True
-                _beside(callbacks.tell, "on_train_step_begin", self.context)
+                _with_write_guard(callbacks.tell, "on_train_step_begin", self.context)
                 self._switch()
-            outputs = network(*inputs) if not under_way else _beside(network, *inputs)
+            outputs = network(*inputs) if not _pending_copies else _with_write_guard(network, *inputs)
             self.step_in_epoch += 1
         params["net_outputs"] = outputs
-        if self._saves:
-            with watched():
+        if self._has_async_checkpoint:
+            with guard_writes():
                 callbacks.tell("on_train_step_end", self.context)
         else:
             callbacks.tell("on_train_step_end", self.context)
@@ -167,18 +176,18 @@ def _from_values(values: dict[str, Tensor]) -> Any:
     return tuple(found) if found else values.get(OUTPUT)
 
 
-def _beside(function: Callable[..., Any], *args: Any) -> Any:
+def _with_write_guard(function: Callable[..., Any], *args: Any) -> Any:
     """Call a function that may write to what a save is still copying."""
-    if not under_way:
+    if not _pending_copies:
         return function(*args)
-    with watched():
+    with guard_writes():
         return function(*args)
 
 
 def evaluate(
     params: CallbackParams,
     callbacks: CallbackList,
-    feed: Feed,
+    feed: EpochIterator,
     switch: Switch,
     update: Callable[[Any], None],
     results: Callable[[], None],

@@ -18,13 +18,19 @@ from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.network_wrappers import WithEvalCell, WithLossCell
 
 from .callbacks.callback import CallbackList, CallbackParams
-from .callbacks.progress_bar import Gauge, ProgressLine, wants_line
+from .callbacks.progress_bar import LiveValueReader, ProgressBar, should_show_progress
 from .checkpoint.latest_checkpoint import resumed
-from .epoch_iterator import Feed, Position, batches_in, mismatch, sinks_here
-from .loop import Training, evaluate
-from .metrics.metric_collection import Scores, metrics_of
+from .epoch_iterator import (
+    EpochIterator,
+    TrainingPosition,
+    batches_in,
+    is_epoch_sink_device,
+    sink_size_warning,
+)
+from .loop import TrainingLoop, evaluate
+from .metrics.metric_collection import MetricCollection, resolve_metrics
 from .mixed_precision.train_network import build_train_network, check_level
-from .shape_hints import shapes_explained
+from .shape_hints import explain_shape_errors
 
 __all__ = ["Model"]
 
@@ -103,7 +109,7 @@ class Model:
                 "auto mixed precision or set 'optimizer' not be None to use auto mixed precision."
             )
         self._amp_level, self._boost_level = check_level(amp_level), boost_level
-        self._metric_fns = metrics_of(metrics)
+        self._metric_fns = resolve_metrics(metrics)
         self._eval_indexes: list[int] | None = None
         self._train_network = self._build_train_network()
         self._eval_network: Any = None
@@ -111,11 +117,11 @@ class Model:
         self._predict_network = self._train_backbone()
         # whether the net trains; another Model, or the user, may have said otherwise since
         self._trains: bool | None = None
-        self._continue_at: Position | None = None
+        self._continue_at: TrainingPosition | None = None
         self._resumed_from: str | None = None
         # the shape of inputs that the net was trained with, its number of rows left open
         self._shape_seen: tuple[Any, ...] | None = None
-        self._training: Training | None = None
+        self._training: TrainingLoop | None = None
 
     # --- networks --------------------------------------------------------------------------------------------
 
@@ -290,9 +296,9 @@ class Model:
         valid: tuple[Any, Any, bool] | None = None,
     ) -> None:
         size = batches_in(dataset)
-        sunk = sinks and sinks_here()
+        sunk = sinks and is_epoch_sink_device()
         if sinks and sink_size > 0:
-            said = mismatch(size, epoch - initial_epoch, sink_size)
+            said = sink_size_warning(size, epoch - initial_epoch, sink_size)
             if not sunk:
                 said = f"on a CPU an epoch is that of the data, as in MindSpore: sink_size={sink_size} is not used"
             if said:
@@ -325,29 +331,29 @@ class Model:
         first = initial_epoch if at is None else max(initial_epoch, at.epoch)
         with self._feed(dataset, -1 if sunk else epoch - initial_epoch, at, sinks) as feed, told:
             self._trains = None
-            training = self._training = Training(params, told, feed, self._switch(trains=True))
+            training = self._training = TrainingLoop(params, told, feed, self._switch(trains=True))
             training.sink = (sink_size if sink_size > 0 else size) if sunk else None
             params.training, training.resumed = training, at
             after = None if valid is None else partial(self._between, training, *valid)
-            if wants_line(told.callbacks):
-                told.add(ProgressLine())
-            if steps.looked_at():
-                told.add(Gauge())
+            if should_show_progress(told.callbacks):
+                told.add(ProgressBar())
+            if steps.has_subscribers():
+                told.add(LiveValueReader())
             training.run(first, epoch, 0 if at is None else at.step_in_epoch, after)
             self._shape_seen = _shape_of(params.train_dataset_element) or self._shape_seen
 
     @contextmanager
     def _feed(
-        self, dataset: Any, epochs: int, at: Position | None = None, sinks: bool = False
-    ) -> Iterator[Feed]:
-        feed = Feed(dataset, epochs, None if at is None else at.data, through_sink=sinks or None)
+        self, dataset: Any, epochs: int, at: TrainingPosition | None = None, sinks: bool = False
+    ) -> Iterator[EpochIterator]:
+        feed = EpochIterator(dataset, epochs, None if at is None else at.data, through_sink=sinks or None)
         try:
             yield feed
             feed.close(over=True)
         finally:
             feed.close()
 
-    def _between(self, training: Training, valid_dataset: Any, due: Any, sinks: bool) -> None:
+    def _between(self, training: TrainingLoop, valid_dataset: Any, due: Any, sinks: bool) -> None:
         """The evaluation after an epoch of training; what callbacks saw of the training comes back after it."""
         params = training.params
         if not due(params.cur_epoch_num):
@@ -392,7 +398,7 @@ class Model:
         with_loss: bool = False,
         sinks: bool = False,
     ) -> dict[str, Any]:
-        scores = Scores(self._metric_fns, self._eval_indexes, with_loss)
+        scores = MetricCollection(self._metric_fns, self._eval_indexes, with_loss)
 
         def results() -> None:
             params.metrics = scores.results()
@@ -423,7 +429,7 @@ class Model:
             _check_input(each)
         self._trains = None
         self._predict_network.set_train(False)
-        with shapes_explained(self._network, predict_data, self._shape_seen):
+        with explain_shape_errors(self._network, predict_data, self._shape_seen):
             return self._predict_network(*predict_data)
 
     # --- what is accepted, or refused ------------------------------------------------------------------------

@@ -37,8 +37,8 @@ def parse_print(print_file_name: str) -> list[Any]:
     with open(path, "rb") as file:
         view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     try:
-        return [_value(view, each) for each in wire.printed(view)]
-    except wire.Damage as damage:
+        return [_value(view, each) for each in wire.parse_print_records(view)]
+    except wire.CorruptCheckpointError as damage:
         raise ArgumentValueError(
             f"{damage}\nFailed to read the print file {print_file_name}, please check whether the file is correct."
         ) from None

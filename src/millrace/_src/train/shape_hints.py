@@ -10,7 +10,7 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.cell import Cell
 
-__all__ = ["advice", "expected_shape", "shapes_explained"]
+__all__ = ["advice", "expected_shape", "explain_shape_errors"]
 
 # A net's first layer says what it takes: its class, the place of channels or features among the axes, and the rank.
 _CHANNELS = {
@@ -24,7 +24,7 @@ _CHANNELS = {
 
 
 @contextmanager
-def shapes_explained(
+def explain_shape_errors(
     network: Cell, given: tuple[Any, ...], seen: tuple[Any, ...] | None = None
 ) -> Iterator[None]:
     """An error inside about the shape of the first input becomes one that says what the net wants and what mends it.

@@ -9,7 +9,7 @@ from millrace._src.core.values.dtype import int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.network_wrappers import TrainOneStepCell
-from millrace._src.runtime.nn.thor_layers import second_order
+from millrace._src.runtime.nn.thor_layers import add_second_order_factors
 from millrace._src.runtime.optim.thor import Thor
 from millrace._src.runtime.tensor.parameter import Parameter
 
@@ -34,7 +34,7 @@ class ConvertNetUtils:
             raise ArgumentTypeError(
                 f"For 'convert_to_thor_net', 'net' must be a Cell, but got {type(net).__name__}."
             )
-        second_order(net)
+        add_second_order_factors(net)
 
 
 class ConvertModelUtils:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from millrace._src.core.transfer_statistics import Channel
 from millrace._src.observe.transfer_diagnosis import Verdict, judge
 
-from .device_queue import DeviceIterator, DeviceQueue, device_iterator, device_queue, info_of
-from .prefetcher import Feed, source_of
+from .device_queue import DeviceIterator, DeviceQueue, device_iterator, device_queue, queue_info
+from .prefetcher import DevicePrefetcher, create_device_source
 
 __all__ = [
     "Channel",
     "DeviceIterator",
     "DeviceQueue",
-    "Feed",
+    "DevicePrefetcher",
     "Verdict",
     "device_iterator",
     "device_queue",
-    "info_of",
+    "queue_info",
     "judge",
-    "source_of",
+    "create_device_source",
 ]

@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 import torch
 
-from millrace._src.core.errors import SinkError
+from millrace._src.core.errors import DeviceQueueError
 from millrace._src.core.values.offload import (
-    DONE,
     ENCODED,
     READY,
     SIZED,
-    CardColumn,
-    CardStep,
-    CardWork,
-    kind_of,
+    STAGE_FINISHED,
+    OffloadedColumn,
+    OffloadPlan,
+    OffloadStep,
+    unpack_shape_and_dtype,
 )
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.storage import wrap
 
-from .decode_balancer import Split
-from .kernels import KERNELS, Images, decoded, sampled
+from .decode_balancer import DecodeBalancer
+from .kernels import KERNELS, Images, crop_and_resize_batch, decode_jpeg_batch
 
-__all__ = ["Card"]
+__all__ = ["BatchTransforms"]
 
 # Images that are decoded at a time: what bounds the memory that they take on the card.
 GROUP = 64
@@ -33,57 +33,57 @@ GROUP = 64
 Move = Callable[[torch.Tensor], torch.Tensor]
 
 
-class Card:
+class BatchTransforms:
     """Called with a batch as it comes, and with what moves a tensor to the device."""
 
-    def __init__(self, work: CardWork) -> None:
+    def __init__(self, work: OffloadPlan) -> None:
         self.work = work
         self.columns = [(column, _ordered(column)) for column in work.work]
         # which share of the decoding is the host's, where there is any
         shares = [column.share for column in work.work if column.share is not None]
-        self.split = Split(shares) if shares else None
+        self.split = DecodeBalancer(shares) if shares else None
 
     def __call__(self, values: Sequence[Any], move: Move) -> list[Any]:
         """The values in the order of the schema; those that only pass are still on the host."""
         by_name = dict(zip(self.work.given, values, strict=True))
         for column, steps in self.columns:
-            by_name[column.name] = wrap(_done(column, steps, by_name, move))
+            by_name[column.name] = wrap(_transform_column(column, steps, by_name, move))
         return [by_name[name] for name in self.work.columns]
 
 
-def _ordered(column: CardColumn) -> tuple[CardStep, ...]:
+def _ordered(column: OffloadedColumn) -> tuple[OffloadStep, ...]:
     """Normalize before HWC2CHW as HWC2CHW before Normalize: the same numbers, and bytes are turned, not floats."""
     steps, drawn = list(column.steps), list(column.drawn)
     for i in range(len(steps) - 1):
         first, second = steps[i], steps[i + 1]
         if (first.kernel, second.kernel) == ("normalize", "planes") and first.args["is_hwc"]:
-            turned = CardStep(first.op, "normalize", first.accepts, {**first.args, "is_hwc": False})
+            turned = OffloadStep(first.op, "normalize", first.accepts, {**first.args, "is_hwc": False})
             steps[i], steps[i + 1] = second, turned
     assert not any(drawn[i] for i, step in enumerate(column.steps) if step.kernel in ("normalize", "planes"))
     return tuple(steps)
 
 
-def _done(
-    column: CardColumn, steps: tuple[CardStep, ...], by_name: dict[str, Any], move: Move
+def _transform_column(
+    column: OffloadedColumn, steps: tuple[OffloadStep, ...], by_name: dict[str, Any], move: Move
 ) -> torch.Tensor:
     forms = by_name[column.form].asnumpy()
     given: Tensor = by_name[column.name]
     drawn = _drawn(column, by_name, len(forms))
-    if (forms == DONE).any():
-        if not (forms == DONE).all():
-            raise SinkError(
+    if (forms == STAGE_FINISHED).any():
+        if not (forms == STAGE_FINISHED).all():
+            raise DeviceQueueError(
                 f"column {column.name!r}: some rows of a batch are of a kind that the card takes and some are not; "
                 "config.set_auto_offload(False) and map(offload=False) leave them all to the host"
             )
         return move(_host_values(given, by_name[column.shapes].asnumpy()) if column.sized else given._torch)
     if not column.sized:
-        return _through(move(given._torch), steps, drawn)
-    shapes = [kind_of(row)[0] for row in by_name[column.shapes].asnumpy()]
+        return _apply_steps(move(given._torch), steps, drawn)
+    shapes = [unpack_shape_and_dtype(row)[0] for row in by_name[column.shapes].asnumpy()]
     first = _to_one_size(given._torch, shapes, forms, steps[: column.sized], drawn[: column.sized], move)
-    return _through(first, steps[column.sized :], drawn[column.sized :])
+    return _apply_steps(first, steps[column.sized :], drawn[column.sized :])
 
 
-def _drawn(column: CardColumn, by_name: dict[str, Any], count: int) -> list[list[Any] | None]:
+def _drawn(column: OffloadedColumn, by_name: dict[str, Any], count: int) -> list[list[Any] | None]:
     """For each step, what was drawn for each row; None where nothing was."""
     found: list[list[Any] | None] = []
     for names in column.drawn:
@@ -92,13 +92,15 @@ def _drawn(column: CardColumn, by_name: dict[str, Any], count: int) -> list[list
     return found
 
 
-def _through(x: torch.Tensor, steps: Sequence[CardStep], drawn: Sequence[list[Any] | None]) -> torch.Tensor:
+def _apply_steps(
+    x: torch.Tensor, steps: Sequence[OffloadStep], drawn: Sequence[list[Any] | None]
+) -> torch.Tensor:
     at = 0
     while at < len(steps):
         step = steps[at]
         if step.kernel in SIZED:
             end = at + 1
-            x = sampled(Images.of_batch(x), steps[at:end], _of_rows(drawn[at:end], len(x)))
+            x = crop_and_resize_batch(Images.of_batch(x), steps[at:end], _of_rows(drawn[at:end], len(x)))
             at = end
             continue
         x = KERNELS[step.kernel](x, step.args, _rows(step, drawn[at], x))
@@ -106,7 +108,7 @@ def _through(x: torch.Tensor, steps: Sequence[CardStep], drawn: Sequence[list[An
     return x
 
 
-def _rows(step: CardStep, drawn: list[Any] | None, x: torch.Tensor) -> Any:
+def _rows(step: OffloadStep, drawn: list[Any] | None, x: torch.Tensor) -> Any:
     if step.place is None:
         return drawn
     size = x.shape[1:3]
@@ -121,7 +123,7 @@ def _to_one_size(
     rows: torch.Tensor,
     shapes: list[tuple[int, ...]],
     forms: np.ndarray[Any, Any],
-    steps: Sequence[CardStep],
+    steps: Sequence[OffloadStep],
     drawn: Sequence[list[Any] | None],
     move: Move,
 ) -> torch.Tensor:
@@ -143,17 +145,17 @@ def _to_one_size(
             if form == ENCODED:
                 # (bytes, height, width) of each
                 encoded = [rows[row, : shape[0]] for row, shape in zip(group, own_shapes, strict=True)]
-                images = decoded(encoded, [(shape[1], shape[2]) for shape in own_shapes], device)
-                made.append(sampled(images, steps[1:], own[1:]))
+                images = decode_jpeg_batch(encoded, [(shape[1], shape[2]) for shape in own_shapes], device)
+                made.append(crop_and_resize_batch(images, steps[1:], own[1:]))
                 continue
             mine = _picked(there, group, move)
             if form == READY:
                 made.append(_sized(mine, own_shapes))
             else:
-                made.append(sampled(Images.of_rows(mine, own_shapes), steps, own))
+                made.append(crop_and_resize_batch(Images.of_rows(mine, own_shapes), steps, own))
     found = sorted({tuple(part.shape[1:]) for part in made})
     if len(found) > 1:
-        raise SinkError(f"images of different sizes cannot be one batch: {found[0]} and {found[1]}")
+        raise DeviceQueueError(f"images of different sizes cannot be one batch: {found[0]} and {found[1]}")
     whole = made[0] if len(made) == 1 else torch.cat(made)
     return _picked(whole, np.argsort(order).tolist(), move)
 
@@ -170,7 +172,7 @@ def _sized(rows: torch.Tensor, shapes: list[tuple[int, ...]]) -> torch.Tensor:
     shape = shapes[0]
     if any(other != shape for other in shapes):
         found = sorted(set(shapes))[:2]
-        raise SinkError(f"images of different sizes cannot be one batch: {found[0]} and {found[1]}")
+        raise DeviceQueueError(f"images of different sizes cannot be one batch: {found[0]} and {found[1]}")
     return rows[:, : int(np.prod(shape))].reshape(-1, *shape)
 
 
@@ -178,6 +180,6 @@ def _host_values(given: Tensor, kinds: np.ndarray[Any, Any]) -> torch.Tensor:
     """Rows that the host has finished, out of their packing."""
     made = []
     for row, what in zip(given.asnumpy(), kinds, strict=True):
-        shape, dtype = kind_of(what)
+        shape, dtype = unpack_shape_and_dtype(what)
         made.append(row[: int(np.prod(shape)) * dtype.itemsize].view(dtype).reshape(shape))
     return torch.from_numpy(np.stack(made))

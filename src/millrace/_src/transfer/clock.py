@@ -13,7 +13,7 @@ import time
 
 from millrace._src.core.stable_ids import stable_id
 
-__all__ = ["Clock", "Planted"]
+__all__ = ["Clock", "SimulatedClock"]
 
 
 class Clock:
@@ -28,7 +28,7 @@ class Clock:
 
 
 @stable_id("clock.Planted")
-class Planted(Clock):
+class SimulatedClock(Clock):
     """Time that passes where it is said to: each thread has its own, and they agree where threads meet.
 
     >>> clock = Planted()

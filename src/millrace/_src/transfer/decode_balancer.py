@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Split"]
+__all__ = ["DecodeBalancer"]
 
 # Batches between two looks, and how much changes at a time: up by steps, down by a part, so that it comes to rest.
 EVERY, UP, DOWN = 8, 0.08, 0.9
@@ -18,7 +18,7 @@ EVERY, UP, DOWN = 8, 0.08, 0.9
 WAITS = 0.01
 
 
-class Split:
+class DecodeBalancer:
     """Sets the host's share of the decoding, in all workers.
 
     >>> from millrace._src.core.machine.shared_value import Share

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from millrace._src.core.errors import ArgumentValueError, SinkError
-from millrace._src.core.machine.host_allocator import Aligned
+from millrace._src.core.errors import ArgumentValueError, DeviceQueueError
+from millrace._src.core.machine.host_allocator import AlignedAllocator
 from millrace._src.core.optional import require
 from millrace._src.core.transfer_statistics import Channel
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.observe.transfer_diagnosis import judge
 from millrace._src.runtime.tensor.backend.context import get_device
 
-from .prefetcher import Feed, source_of
+from .prefetcher import DevicePrefetcher, create_device_source
 
-__all__ = ["DeviceIterator", "DeviceQueue", "device_iterator", "device_queue", "info_of"]
+__all__ = ["DeviceIterator", "DeviceQueue", "device_iterator", "device_queue", "queue_info"]
 
 
 def device_queue(
@@ -32,7 +32,7 @@ def device_iterator(
     return DeviceIterator(dataset, device_target, num_epochs, as_dict, output, state)
 
 
-def info_of(channel: Channel) -> dict[str, Any]:
+def queue_info(channel: Channel) -> dict[str, Any]:
     """Everything that is known of a channel, with the verdict in words and in parts."""
     verdict = judge(channel)
     return {**channel.to_dict(), "verdict": str(verdict), "situation": verdict.to_dict()}
@@ -58,7 +58,7 @@ class DeviceQueue:
     ) -> None:
         self.dataset = dataset
         self._epoch_ends, self._name = send_epoch_end, queue_name
-        self._feed: Feed | None = None
+        self._feed: DevicePrefetcher | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -77,10 +77,10 @@ class DeviceQueue:
                 f"send: num_epochs must be -1 (no end) or positive, but got {num_epochs}"
             )
         if self._feed is not None:
-            raise SinkError(f"channel {self.queue_name!r} sends already; release() ends it")
+            raise DeviceQueueError(f"channel {self.queue_name!r} sends already; release() ends it")
         device = get_device()
-        source = source_of(self.dataset, num_epochs, device)
-        self._feed = Feed(source, epochs=num_epochs, device=device, name=self._name)
+        source = create_device_source(self.dataset, num_epochs, device)
+        self._feed = DevicePrefetcher(source, epochs=num_epochs, device=device, name=self._name)
 
     def stop_send(self) -> None:
         """Send nothing more until ``continue_send``; what has been sent can be taken."""
@@ -97,7 +97,7 @@ class DeviceQueue:
     def get_send_info(self) -> dict[str, Any]:
         """What was sent, how full the queues were, when each batch went, and the verdict."""
         feed = self._sending("get_send_info")
-        return {**info_of(feed.channel), **feed.device_time()}
+        return {**queue_info(feed.channel), **feed.device_time()}
 
     def get_mbuf_queue_size(self) -> int:
         """Batches that wait on the device."""
@@ -131,9 +131,9 @@ class DeviceQueue:
         """Its counters."""
         return self._sending("channel").channel
 
-    def _sending(self, asked: str) -> Feed:
+    def _sending(self, asked: str) -> DevicePrefetcher:
         if self._feed is None:
-            raise SinkError(f"{asked}: nothing is sent yet; call send() first")
+            raise DeviceQueueError(f"{asked}: nothing is sent yet; call send() first")
         return self._feed
 
 
@@ -154,9 +154,9 @@ class DeviceIterator:
         self._leaf = _leaf(output)
         device = _device(device_target)
         # jax copies what does not begin on a border
-        lender = Aligned() if output == "jax" and device == "cpu" else None
-        source = source_of(dataset, num_epochs, device, state, lender)
-        self._feed = Feed(source, epochs=num_epochs, device=device, states=True, at=state)
+        lender = AlignedAllocator() if output == "jax" and device == "cpu" else None
+        source = create_device_source(dataset, num_epochs, device, state, lender)
+        self._feed = DevicePrefetcher(source, epochs=num_epochs, device=device, states=True, at=state)
 
     def __iter__(self) -> Self:
         return self
@@ -175,7 +175,7 @@ class DeviceIterator:
 
     def report(self) -> dict[str, Any]:
         """What was sent and waited for, with the verdict."""
-        return {**info_of(self._feed.channel), **self._feed.device_time()}
+        return {**queue_info(self._feed.channel), **self._feed.device_time()}
 
     def close(self) -> None:
         """End it; ``with`` does so at the end of its block."""

@@ -12,13 +12,13 @@ from typing import Any
 
 import torch
 
-__all__ = ["Idle"]
+__all__ = ["GpuIdleTimer"]
 
 # Pairs that may be unread: steps that the host is ahead.
 MOST = 1024
 
 
-class Idle:
+class GpuIdleTimer:
     """Seconds of one device: ``idle`` of ``whole``, up to the last batch that it got to."""
 
     def __init__(self, device: torch.device) -> None:

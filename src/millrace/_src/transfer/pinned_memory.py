@@ -15,23 +15,23 @@ import numpy.typing as npt
 import torch
 
 from millrace._src.core.log import get_logger
-from millrace._src.core.machine.host_allocator import Lender
+from millrace._src.core.machine.host_allocator import HostAllocator
 
-__all__ = ["Pinned", "lender_for"]
+__all__ = ["PinnedAllocator", "allocator_for"]
 
 log = get_logger(__name__)
 
 
-def lender_for(device: str) -> Lender:
+def allocator_for(device: str) -> HostAllocator:
     """Whose memory batches for this device are put into.
 
     >>> type(lender_for("cpu")).__name__
     'Lender'
     """
-    return Pinned(device) if device.startswith("cuda") else Lender()
+    return PinnedAllocator(device) if device.startswith("cuda") else HostAllocator()
 
 
-class Pinned(Lender):
+class PinnedAllocator(HostAllocator):
     """Memory that stays where it is, so that a GPU can fetch from it while the host goes on."""
 
     # it takes long to make, and a ring of batches comes and goes

@@ -17,22 +17,22 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol, Self, cast
 
-from millrace._src.core.device_queues import ChannelCounts, register
-from millrace._src.core.errors import SinkEnded, SinkError, SinkStopped, StallError
+from millrace._src.core.device_queues import TransferCounts, register_queue
+from millrace._src.core.errors import DeviceQueueError, SinkEnded, SinkStopped, StallError
 from millrace._src.core.log import get_logger
-from millrace._src.core.machine.host_allocator import Lender
+from millrace._src.core.machine.host_allocator import HostAllocator
 from millrace._src.core.settings import override
 from millrace._src.core.transfer_statistics import ENDED, STOPPED, Channel
-from millrace._src.core.values.tensor import wake
+from millrace._src.core.values.tensor import load_runtime
 from millrace._src.observe.transfer_diagnosis import Verdict, judge
 from millrace._src.runtime.tensor.backend.context import get_context
 
 from .clock import Clock
-from .pinned_memory import lender_for
-from .ring_buffer import Closed, Item, Ring
-from .transfer import Batch, Mover, mover_for, size_of
+from .pinned_memory import allocator_for
+from .ring_buffer import RingBuffer, RingClosedError, RingItem
+from .transfer import BatchTransfer, TransferredBatch, create_transfer, size_of
 
-__all__ = ["Feed", "Source", "source_of"]
+__all__ = ["DevicePrefetcher", "Source", "create_device_source"]
 
 log = get_logger(__name__)
 
@@ -63,7 +63,7 @@ class _End:
         self.state = state
 
 
-class Feed:
+class DevicePrefetcher:
     """Batches on a device: each ``for`` over it is one epoch.
 
     >>> import millrace.dataset as ds
@@ -86,10 +86,10 @@ class Feed:
         at: Any = None,
         patience: float = PATIENCE,
         whole: int | None = None,
-        mover: Mover | None = None,
+        mover: BatchTransfer | None = None,
         clock: Clock | None = None,
     ) -> None:
-        wake()
+        load_runtime()
         if at is not None and epochs > 0:
             epochs -= int(at["epoch"])  # those behind the state that the source goes on from
         self.channel = Channel(name or f"sink-{next(_numbers)}", device)
@@ -98,27 +98,27 @@ class Feed:
         # the time that steps, the pipeline and the way between them are measured by
         self._clock = clock = clock or Clock()
         moved = device != "cpu" or mover is not None
-        self._mover = mover or mover_for(device, getattr(source, "card", None))
-        host, ready = Ring(slots, most_bytes, clock), Ring(slots, most_bytes, clock)
+        self._mover = mover or create_transfer(device, getattr(source, "card", None))
+        host, ready = RingBuffer(slots, most_bytes, clock), RingBuffer(slots, most_bytes, clock)
         self._ring, self._host = ready, host if moved else None
         self._fed_by = getattr(source, "stats", None)
         offer = getattr(source, "_offer", None)
         if offer is not None:  # autotune, where it is on, chooses how many batches lie ready
             offer(f"ring of {self.channel.name}", slots, 1, MOST_SLOTS, _Resize([host, ready]))
-        work = _Work(source, epochs, states, self.channel, host if moved else ready, clock)
+        work = _PipelineReader(source, epochs, states, self.channel, host if moved else ready, clock)
         self._finite = epochs >= 0
         self._gate = work.gate
         work.mover = None if moved else self._mover
         threads: list[Callable[[], None]] = [work.pull if moved else work.pull_and_send]
         if moved:
-            threads.append(_Move(self._mover, self.channel, host, ready, clock))
+            threads.append(_Transferrer(self._mover, self.channel, host, ready, clock))
         started = [
             threading.Thread(target=each, name=f"{self.channel.name}-{number}", daemon=True)
             for number, each in enumerate(threads)
         ]
         self._state = at
         self._since: float | None = None
-        register(self.channel.name, self)
+        register_queue(self.channel.name, self)
         self._finalizer = weakref.finalize(
             self, _close, [host, ready], source, started, self.channel, self._gate
         )
@@ -153,7 +153,7 @@ class Feed:
         if isinstance(value, _End):
             self._state = value.state or self._state
             return None
-        assert isinstance(value, Batch)
+        assert isinstance(value, TransferredBatch)
         if self._since is None:
             self.channel.first_wait = now - asked  # the rings were empty, and libraries set themselves up
             self.channel.took(0.0, 0.0)
@@ -164,13 +164,13 @@ class Feed:
             self._state = value.state
         return self._mover.receive(value)
 
-    def _wait(self, timeout: float | None) -> Item:
+    def _wait(self, timeout: float | None) -> RingItem:
         began, told = time.perf_counter(), False
         limit = float(get_context("op_timeout") or "inf") if timeout is None else timeout
         while True:
             try:
                 item = self._ring.take(min(self._patience, limit))
-            except Closed:
+            except RingClosedError:
                 raise self._over(time.perf_counter() - began) from self.channel.error
             if item is not None:
                 return item
@@ -190,7 +190,7 @@ class Feed:
                     self.channel,
                 )
 
-    def _over(self, waited: float) -> SinkError:
+    def _over(self, waited: float) -> DeviceQueueError:
         """What to say to a step that asks when nothing will come: which of the sides ended, and the first error."""
         channel = self.channel
         if channel.error is None and channel.ended != ENDED:
@@ -199,7 +199,7 @@ class Feed:
                 f"{channel.taken} taken, and a step asked for another one. Take batches before it is released or closed"
             )
         channel.short = True
-        kind = SinkEnded if channel.error is None else SinkError
+        kind = SinkEnded if channel.error is None else DeviceQueueError
         return kind(
             f"channel {channel.name!r}: a step asked for a batch and none will come. {judge(channel, waiting=waited)}"
         )
@@ -221,10 +221,10 @@ class Feed:
         """
         return self._state
 
-    def look(self) -> ChannelCounts:
+    def look(self) -> TransferCounts:
         """How it stands at this moment, for whoever shows it."""
         channel, host = self.channel, self._host
-        return ChannelCounts(
+        return TransferCounts(
             channel.name,
             channel.device,
             channel.have_sent,
@@ -284,7 +284,7 @@ class Feed:
 class _Resize:
     """Both rings of a feed, which it must not keep alive."""
 
-    def __init__(self, rings: list[Ring]) -> None:
+    def __init__(self, rings: list[RingBuffer]) -> None:
         self.rings = rings
 
     def __call__(self, slots: int) -> None:
@@ -292,18 +292,18 @@ class _Resize:
             ring.resize(slots)
 
 
-class _Work:
+class _PipelineReader:
     """The thread that asks the pipeline."""
 
     def __init__(
-        self, source: Source, epochs: int, states: bool, channel: Channel, ring: Ring, clock: Clock
+        self, source: Source, epochs: int, states: bool, channel: Channel, ring: RingBuffer, clock: Clock
     ) -> None:
         self.source, self.epochs, self.states, self.channel, self.ring = source, epochs, states, channel, ring
         self.clock = clock
         self.gate = threading.Event()
         self.gate.set()
         # what stands for a card on the host
-        self.mover: Mover | None = None
+        self.mover: BatchTransfer | None = None
 
     def pull(self) -> None:
         """Into the host ring."""
@@ -313,7 +313,7 @@ class _Work:
         """Into the device ring: the host is the device."""
         self._run(self._put_counted)
 
-    def _run(self, put: Callable[[Item], None]) -> None:
+    def _run(self, put: Callable[[RingItem], None]) -> None:
         channel, source = self.channel, self.source
         try:
             done = 0
@@ -325,14 +325,16 @@ class _Work:
                 if row is None:
                     done += 1
                     channel.epochs = done
-                    put(Item(_End(source.state() if self.states else None)))
+                    put(RingItem(_End(source.state() if self.states else None)))
                     continue
                 channel.made += 1
                 size = size_of(row)
-                put(Item(Batch(list(row), size, source.state() if self.states else None), size))
+                put(
+                    RingItem(TransferredBatch(list(row), size, source.state() if self.states else None), size)
+                )
             channel.end(ENDED)
             self.ring.finish()
-        except Closed:
+        except RingClosedError:
             channel.end(STOPPED)
         except BaseException as error:
             channel.end("the pipeline failed", error)
@@ -340,78 +342,80 @@ class _Work:
 
     def _tell(self, error: BaseException) -> None:
         try:
-            self.ring.put(Item(error))
-        except Closed:
+            self.ring.put(RingItem(error))
+        except RingClosedError:
             log.debug("channel %s: failed after it was stopped: %s", self.channel.name, error)
 
-    def _put(self, item: Item) -> None:
+    def _put(self, item: RingItem) -> None:
         self.ring.put(item)
 
-    def _put_counted(self, item: Item) -> None:
-        if not isinstance(item.value, Batch):
+    def _put_counted(self, item: RingItem) -> None:
+        if not isinstance(item.value, TransferredBatch):
             self.ring.put(item)
             return
         self.channel.pushing(len(self.ring))
         if self.mover is not None and self.mover.card is not None:
-            batch: Batch = item.value
-            item = Item(self.mover.send(batch.values, batch.size, batch.state), item.size)
+            batch: TransferredBatch = item.value
+            item = RingItem(self.mover.send(batch.values, batch.size, batch.state), item.size)
         self.channel.full += self.ring.put(item)
         self.channel.pushed(len(self.ring), item.size)
 
 
-class _Move:
+class _Transferrer:
     """The thread that moves batches from the host ring into the device ring."""
 
-    def __init__(self, mover: Mover, channel: Channel, host: Ring, ready: Ring, clock: Clock) -> None:
+    def __init__(
+        self, mover: BatchTransfer, channel: Channel, host: RingBuffer, ready: RingBuffer, clock: Clock
+    ) -> None:
         self.mover, self.channel, self.host, self.ready, self.clock = mover, channel, host, ready, clock
 
     def __call__(self) -> None:
         try:
             while (item := self._next()) is not None:
-                if isinstance(item.value, Batch):
+                if isinstance(item.value, TransferredBatch):
                     item = self._sent(item)
                     self.channel.full += self.ready.put(item)
                     self.channel.pushed(len(self.ready), item.size)
                 else:
                     self.ready.put(item)
             self.ready.finish()
-        except Closed:
+        except RingClosedError:
             self.channel.end(STOPPED)
         except BaseException as error:
             self.channel.end("moving a batch failed", error)
             try:
-                self.ready.put(Item(error))
-            except Closed:
+                self.ready.put(RingItem(error))
+            except RingClosedError:
                 log.debug("channel %s: failed after it was stopped: %s", self.channel.name, error)
         finally:
             self.mover.finish()
 
-    def _next(self) -> Item | None:
+    def _next(self) -> RingItem | None:
         try:
             return self.host.take()
-        except Closed:
+        except RingClosedError:
             return None  # the pipeline has ended, or everything has
 
-    def _sent(self, item: Item) -> Item:
+    def _sent(self, item: RingItem) -> RingItem:
         self.channel.pushing(len(self.host))
         began = self.clock.now()
-        batch: Batch = item.value
+        batch: TransferredBatch = item.value
         sent = self.mover.send(batch.values, batch.size, batch.state)
         self.channel.moving += self.clock.now() - began
         split = None if self.mover.card is None else self.mover.card.split
         if split is not None:
             split.look(len(self.host) > 0, self.channel.waited, self.channel.stepping)
-        return Item(sent, item.size)
+        return RingItem(sent, item.size)
 
 
-def source_of(
-    dataset: Any, epochs: int, device: str, state: Any = None, lender: Lender | None = None
+def create_device_source(
+    dataset: Any, epochs: int, device: str, state: Any = None, lender: HostAllocator | None = None
 ) -> Source:
     """The iterator of a dataset whose batches go to this device; a card does the last of the work on them.
 
     Batches are put where the device fetches them from, or into the memory of another lender.
     """
-    with override(lender=lender or lender_for(device)):
+    with override(lender=lender or allocator_for(device)):
         if device != "cpu" and hasattr(dataset, "_for_card"):
             return cast(Source, dataset._for_card(epochs, state))
         resume = {} if state is None else {"state": state}
@@ -419,7 +423,7 @@ def source_of(
 
 
 def _close(
-    rings: list[Ring],
+    rings: list[RingBuffer],
     source: Source,
     threads: list[threading.Thread],
     channel: Channel,

@@ -8,21 +8,21 @@ from typing import Any, NamedTuple
 
 from .clock import Clock
 
-__all__ = ["Closed", "Item", "Ring"]
+__all__ = ["RingClosedError", "RingItem", "RingBuffer"]
 
 
-class Closed(Exception):
+class RingClosedError(Exception):
     """The other side is gone: nothing more can be put, or will come."""
 
 
-class Item(NamedTuple):
+class RingItem(NamedTuple):
     """Something on its way to the device: a batch, the end of an epoch, or an error."""
 
     value: Any
     size: int = 0
 
 
-class Ring:
+class RingBuffer:
     """First in, first out. One item always fits, however large it is.
 
     >>> ring = Ring(slots=2, most_bytes=100)
@@ -33,7 +33,7 @@ class Ring:
 
     def __init__(self, slots: int, most_bytes: int, clock: Clock | None = None) -> None:
         self.slots, self.most_bytes, self.clock = slots, most_bytes, clock or Clock()
-        self._items: deque[tuple[Item, float]] = deque()
+        self._items: deque[tuple[RingItem, float]] = deque()
         self._bytes = 0
         self._closed = self._finished = False
         # when the places were made free again, oldest first: an item waits for the place that it takes
@@ -55,7 +55,7 @@ class Ring:
         """Bytes of the batches in it."""
         return self._bytes
 
-    def put(self, item: Item) -> float:
+    def put(self, item: RingItem) -> float:
         """Wait for room and put the item in; gives the seconds waited."""
         clock = self.clock
         with self._room:
@@ -63,7 +63,7 @@ class Ring:
             while not self._closed and not self._fits(item.size):
                 self._room.wait()
             if self._closed:
-                raise Closed
+                raise RingClosedError
             clock.meet(self._freed[len(self._items)])
             put = clock.now()
             self._items.append((item, put))
@@ -71,14 +71,14 @@ class Ring:
             self._filled.notify()
             return put - began
 
-    def take(self, timeout: float | None = None) -> Item | None:
+    def take(self, timeout: float | None = None) -> RingItem | None:
         """The oldest item; None where nothing came in time. Raises Closed when nothing will come any more."""
         with self._filled:
             if not self._items and not self._over and timeout != 0:
                 self._filled.wait_for(lambda: self._items or self._over, timeout)
             if not self._items:
                 if self._over:
-                    raise Closed
+                    raise RingClosedError
                 return None
             item, put = self._items.popleft()
             self.clock.meet(put)

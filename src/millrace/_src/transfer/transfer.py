@@ -7,17 +7,17 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
-from millrace._src.core.values.offload import CardWork
+from millrace._src.core.values.offload import OffloadPlan
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.tensor.storage import TO_TORCH, wrap
+from millrace._src.runtime.tensor.storage import TORCH_DTYPES, wrap
 
-from .batch_transforms import Card
-from .gpu_idle_time import Idle
+from .batch_transforms import BatchTransforms
+from .gpu_idle_time import GpuIdleTimer
 
-__all__ = ["Batch", "Mover", "mover_for", "size_of"]
+__all__ = ["TransferredBatch", "BatchTransfer", "create_transfer", "size_of"]
 
 
-class Batch(NamedTuple):
+class TransferredBatch(NamedTuple):
     """Values of a batch in the order of its columns, with where the pipeline stood after it."""
 
     values: list[Any]
@@ -27,17 +27,17 @@ class Batch(NamedTuple):
     ready: Any = None
 
 
-class Mover(Protocol):
+class BatchTransfer(Protocol):
     """Takes batches of host arrays to one device."""
 
-    card: Card | None
+    card: BatchTransforms | None
     # what the device itself says of its waiting, where it can
-    idle: Idle | None
+    idle: GpuIdleTimer | None
 
-    def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
+    def send(self, values: Sequence[Any], size: int, state: Any) -> TransferredBatch:
         """Begin to move; the batch may be used by whoever waits for its event."""
 
-    def receive(self, batch: Batch) -> list[Any]:
+    def receive(self, batch: TransferredBatch) -> list[Any]:
         """The values, for use in the stream that is current."""
 
     def finish(self) -> None:
@@ -53,42 +53,42 @@ def size_of(values: Sequence[Any]) -> int:
     return sum(value.nbytes for value in values if isinstance(value, Tensor))
 
 
-def mover_for(device: str, work: CardWork | None = None) -> Mover:
+def create_transfer(device: str, work: OffloadPlan | None = None) -> BatchTransfer:
     """The way to a device, `"cpu"` or `"cuda:0"`; `work` is what is left to do there."""
-    card = None if work is None else Card(work)
-    return Cuda(torch.device(device), card) if device.startswith("cuda") else Host(card)
+    card = None if work is None else BatchTransforms(work)
+    return CudaTransfer(torch.device(device), card) if device.startswith("cuda") else HostTransfer(card)
 
 
-class Host:
+class HostTransfer:
     """The device is the CPU: nothing moves. It does a card's work where it stands for one, in tests."""
 
-    def __init__(self, card: Card | None = None) -> None:
+    def __init__(self, card: BatchTransforms | None = None) -> None:
         self.card = card
-        self.idle: Idle | None = None
+        self.idle: GpuIdleTimer | None = None
 
-    def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
+    def send(self, values: Sequence[Any], size: int, state: Any) -> TransferredBatch:
         if self.card is not None:
             values = self.card(values, lambda tensor: tensor)
-        return Batch(list(values), size, state)
+        return TransferredBatch(list(values), size, state)
 
-    def receive(self, batch: Batch) -> list[Any]:
+    def receive(self, batch: TransferredBatch) -> list[Any]:
         return batch.values
 
     def finish(self) -> None: ...
 
 
-class Cuda:
+class CudaTransfer:
     """A GPU: it fetches from pinned memory on a side stream; what lies elsewhere is copied into such memory first."""
 
-    def __init__(self, device: torch.device, card: Card | None = None) -> None:
+    def __init__(self, device: torch.device, card: BatchTransforms | None = None) -> None:
         self.device, self.card = device, card
         # its kernels are short: they go first, and the step's long ones fill the card behind them
         self.stream = torch.cuda.Stream(device, priority=-1)
         # the batch on its way: its memory is the pipeline's again when the copy has ended and nobody else holds it
         self._before: tuple[Any, Sequence[Any]] | None = None
-        self.idle: Idle | None = Idle(device)
+        self.idle: GpuIdleTimer | None = GpuIdleTimer(device)
 
-    def send(self, values: Sequence[Any], size: int, state: Any) -> Batch:
+    def send(self, values: Sequence[Any], size: int, state: Any) -> TransferredBatch:
         given = values
         self.finish()  # one on its way at a time: what moving takes is seen, and pinned memory bounded
         with torch.cuda.stream(self.stream):
@@ -98,9 +98,9 @@ class Cuda:
             ready = torch.cuda.Event()
             ready.record(self.stream)
         self._before = ready, given
-        return Batch(made, size, state, ready)
+        return TransferredBatch(made, size, state, ready)
 
-    def receive(self, batch: Batch) -> list[Any]:
+    def receive(self, batch: TransferredBatch) -> list[Any]:
         current = torch.cuda.current_stream(self.device)
         current.wait_event(batch.ready)
         if self.idle is not None:
@@ -129,4 +129,4 @@ class Cuda:
 
 def _numeric(value: Any) -> bool:
     """A tensor of numbers; text, dicts and the like stay on the host."""
-    return isinstance(value, Tensor) and value.dtype in TO_TORCH
+    return isinstance(value, Tensor) and value.dtype in TORCH_DTYPES

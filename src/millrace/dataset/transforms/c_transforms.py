@@ -22,7 +22,7 @@ from millrace._src.data.transforms.generic import (
     TypeCast,
     Unique,
 )
-from millrace._src.data.transforms.tensor_operation import Operation as TensorOperation
+from millrace._src.data.transforms.tensor_operation import TensorOperation as TensorOperation
 
 __all__ = [
     "Compose",

@@ -10,8 +10,8 @@ from millrace._src.data.transforms.compose import (
     not_random,
 )
 from millrace._src.data.transforms.generic import OneHot as OneHotOp
-from millrace._src.data.transforms.tensor_operation import Operation as PyTensorOperation
-from millrace._src.data.transforms.tensor_operation import Operation as TensorOperation
+from millrace._src.data.transforms.tensor_operation import TensorOperation as PyTensorOperation
+from millrace._src.data.transforms.tensor_operation import TensorOperation as TensorOperation
 
 __all__ = [
     "Compose",

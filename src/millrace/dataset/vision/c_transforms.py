@@ -10,7 +10,7 @@ from millrace._src.data.kernels.vision.enums import (
     Inter,
     SliceMode,
 )
-from millrace._src.data.transforms.tensor_operation import ImageOperation as ImageTensorOperation
+from millrace._src.data.transforms.tensor_operation import ImageTensorOperation as ImageTensorOperation
 from millrace._src.data.transforms.vision.affine import (
     RandomAffine,
     RandomRotation,

@@ -5,22 +5,22 @@
 from __future__ import annotations
 
 from millrace._src.runtime.optim.optim_adam import (
-    Adam,
-    AdamW,
+    ExperimentalAdam as Adam,
+    ExperimentalAdamW as AdamW,
     Adamax,
     NAdam,
     RAdam,
 )
 from millrace._src.runtime.optim.param_group_optimizer import (
-    Optimizer,
+    ParamGroupOptimizer as Optimizer,
 )
 from millrace._src.runtime.optim.sgd import (
-    ASGD,
-    Adadelta,
-    Adagrad,
+    ExperimentalASGD as ASGD,
+    ExperimentalAdadelta as Adadelta,
+    ExperimentalAdagrad as Adagrad,
     RMSprop,
-    Rprop,
-    SGD,
+    ExperimentalRprop as Rprop,
+    ExperimentalSGD as SGD,
 )
 
 from . import lr_scheduler

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from millrace._src.runtime.optim.optimizers import (
-    Adam,
-    AdamW,
-    SGD,
+    MintAdam as Adam,
+    MintAdamW as AdamW,
+    MintSGD as SGD,
 )
 
 __all__ = [

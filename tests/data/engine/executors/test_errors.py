@@ -6,7 +6,7 @@ import pytest
 
 from millrace._src.core.errors import DataError, PlanError
 from millrace._src.data.engine.executors.processes import ProcessExecutor
-from millrace._src.data.engine.executors.processes.launcher import how_it_ended
+from millrace._src.data.engine.executors.processes.launcher import describe_exit
 from millrace._src.data.engine.executors.worker_pool.remote_traceback import RemoteTraceback
 
 from .runners import Base, Call, Echo, Raises, chunk_of, result_of
@@ -122,4 +122,4 @@ def test_fork_needs_no_pickle(no_leaks):
     ],
 )
 def test_ends_in_words(code, said):
-    assert how_it_ended(code).startswith(said)
+    assert describe_exit(code).startswith(said)

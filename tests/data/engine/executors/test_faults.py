@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from millrace._src.core.errors import ArgumentValueError, PlanError, ResourceError, WorkerDied
+from millrace._src.core.errors import ArgumentValueError, PlanError, ResourceError, WorkerDiedError
 from millrace._src.data.engine.executors.processes import ProcessExecutor, forkserver
 from millrace._src.data.engine.executors.processes import launcher as launch
 
@@ -74,7 +74,7 @@ def test_a_chunk_that_kills_twice_fails_and_the_others_live(no_leaks, make_proce
         if i != 2:
             assert task.error is None
     error = tasks[2].error
-    assert isinstance(error, WorkerDied)
+    assert isinstance(error, WorkerDiedError)
     assert "map(dies)" in str(error)
     assert "rows 10-14" in str(error)
     assert "ids 10, 11" in str(error)
@@ -84,7 +84,7 @@ def test_a_chunk_that_kills_twice_fails_and_the_others_live(no_leaks, make_proce
 
 def test_a_crash_in_native_code_shows_where(make_forked, capfd):
     task = make_forked(Dies(0, how=signal.SIGSEGV)).submit(chunk_of(1))
-    with pytest.raises(WorkerDied, match=r"SIGSEGV \(a crash in native code"):
+    with pytest.raises(WorkerDiedError, match=r"SIGSEGV \(a crash in native code"):
         result_of(task)
     printed = capfd.readouterr().err
     assert "Segmentation fault" in printed
@@ -101,12 +101,12 @@ def test_workers_that_die_while_loading_fail_at_last(no_leaks, make_forked):
     tasks = [executor.submit(chunk_of(1, i)) for i in range(12)]
     for task in tasks:
         assert task.wait(60)
-        assert isinstance(task.error, WorkerDied)
+        assert isinstance(task.error, WorkerDiedError)
         assert "status 9" in str(task.error)
     assert "in a row" in str(tasks[-1].error)
     late = executor.submit(chunk_of(1))
     assert late.done()
-    assert isinstance(late.error, WorkerDied)
+    assert isinstance(late.error, WorkerDiedError)
     executor.close()
 
 
@@ -127,7 +127,7 @@ def test_close_ends_a_worker_that_never_returns(no_leaks, make_processes, tmp_pa
     assert not any(map(alive, pids))
     for task in tasks:
         assert task.done()
-        assert isinstance(task.error, WorkerDied)
+        assert isinstance(task.error, WorkerDiedError)
 
 
 def test_close_ends_a_stopped_worker(no_leaks, make_forked):
@@ -202,7 +202,7 @@ def test_stacks_of_a_stuck_worker(make_processes, tmp_path):
 
 
 def refuse_after(monkeypatch, count, error):
-    real, left = launch.Launcher.start, [count]
+    real, left = launch.ProcessLauncher.start, [count]
 
     def start(self, *given):
         left[0] -= 1
@@ -210,7 +210,7 @@ def refuse_after(monkeypatch, count, error):
             raise error
         return real(self, *given)
 
-    monkeypatch.setattr(launch.Launcher, "start", start)
+    monkeypatch.setattr(launch.ProcessLauncher, "start", start)
 
 
 EAGAIN = OSError(errno.EAGAIN, "Resource temporarily unavailable")
@@ -386,7 +386,7 @@ def test_the_last_worker_stays_when_others_are_let_go(no_leaks, make_processes):
         assert result_of(task)[0].columns["x"].tolist() == [2.0 * i, 2.0 * i + 1]
     wait_until(lambda: len(executor.pids()) == 1)
     # a sign to end that was meant for one that is gone already
-    executor._crew.dismiss(1)
+    executor._crew.shrink(1)
     assert result_of(executor.submit(chunk_of(1, 7)))[0].columns["x"].tolist() == [7.0]
     assert executor.resize(2) == 2
     wait_until(lambda: len(executor.pids()) == 2)

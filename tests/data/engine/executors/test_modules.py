@@ -158,7 +158,7 @@ def test_a_counter_of_a_module_stays_behind_without_a_word(tmp_path, monkeypatch
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            world = pickle.loads(modules.collect(pickle.dumps(None)))
+            world = pickle.loads(modules.collect_module_state(pickle.dumps(None)))
     finally:
         del sys.modules["counts_rows"]
     assert [str(each.message) for each in said if each.category is DeprecationWarning] == []

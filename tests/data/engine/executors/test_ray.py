@@ -12,11 +12,17 @@ import pytest
 
 import millrace.dataset as ds
 from millrace._src.core import settings
-from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError, PlanError, WorkerDied
+from millrace._src.core.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    DataError,
+    PlanError,
+    WorkerDiedError,
+)
 from millrace._src.core.executor_traits import EXECUTORS
 from millrace._src.data.engine.executors.ray import RayExecutor
 from millrace._src.data.engine.executors.ray import cluster as instance
-from millrace._src.data.engine.executors.ray.object_store import Store, _store_maps
+from millrace._src.data.engine.executors.ray.object_store import ResultStore, _store_maps
 
 from .runners import BadLoad, Call, Dies, Double, Forever, Gate, chunk_of, result_of, wait_until
 
@@ -89,7 +95,7 @@ def test_kept_results_leave_the_store_when_it_is_half_full(make):
 
 
 def test_a_store_counts_what_is_looked_at():
-    store = Store(10 * MB)
+    store = ResultStore(10 * MB)
     heap = np.zeros(MB, np.uint8)
     assert store.own(heap) is heap
     heap.flags.writeable = False
@@ -121,7 +127,7 @@ def test_a_chunk_that_ends_three_workers_fails_and_names_node_and_rows(make, no_
         assert task.wait(60)
         assert (task.error is None) == (i != 2)
     said = str(tasks[2].error)
-    assert isinstance(tasks[2].error, WorkerDied)
+    assert isinstance(tasks[2].error, WorkerDiedError)
     assert "3 Ray workers running map(dies) on the same rows 10-14 (ids 10, 11, 12, 13, 14)" in said
     assert "died on node " in said
     executor.close()

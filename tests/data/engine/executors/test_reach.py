@@ -3,7 +3,7 @@
 import cloudpickle
 import pytest
 
-from millrace._src.data.engine.executors.worker_pool.imported_modules import Reach
+from millrace._src.data.engine.executors.worker_pool.imported_modules import ImportedModules
 
 NAMES = ("shop", "shop.config", "shop.rows", "shop.deep", "shop.deep.size", "alone", "never")
 
@@ -18,7 +18,7 @@ def reach(tmp_path):
             file = tmp_path / f"{name}.py"
             file.write_text(sources.get(name.replace(".", "_"), ""))
             files[name] = str(file)
-        return Reach(files)
+        return ImportedModules(files)
 
     return build
 
@@ -60,7 +60,7 @@ def test_prose_is_no_import(reach):
 
 def test_a_module_without_a_source_may_import_anything(tmp_path):
     files = {"alone": str(tmp_path / "gone.py"), "shop": str(tmp_path / "shop.py")}
-    assert Reach(files).named_by("alone") == {"alone", "shop"}
+    assert ImportedModules(files).named_by("alone") == {"alone", "shop"}
 
 
 def test_a_pickle_names_what_its_functions_import(reach):

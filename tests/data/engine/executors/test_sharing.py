@@ -47,7 +47,7 @@ def test_a_large_array_in_the_runner_exists_once(method, no_leaks):
 
 
 def test_the_kit_cannot_be_changed():
-    fd = kit.make_kit(Table(10_000))
+    fd = kit.write_worker_setup(Table(10_000))
     with pytest.raises(PermissionError):
         os.pwrite(fd, b"x", 0)
     runner = kit.load_runner(fd)

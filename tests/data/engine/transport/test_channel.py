@@ -5,13 +5,13 @@ import os
 import numpy as np
 import pytest
 
-from millrace._src.data.engine.transport.block_pool import SPARE, Pool
-from millrace._src.data.engine.transport.channel import INLINE, Channel, Raw, pair
+from millrace._src.data.engine.transport.block_pool import SPARE, BlockPool
+from millrace._src.data.engine.transport.channel import INLINE, MessageChannel, RawMessage, pair
 
 
 @pytest.fixture
 def ends():
-    a, b = (Channel(sock) for sock in pair())
+    a, b = (MessageChannel(sock) for sock in pair())
     yield a, b
     a.close()
     b.close()
@@ -22,7 +22,7 @@ BIG = 4 * INLINE
 
 def test_small_messages_go_inline(ends):
     a, b = ends
-    a.send(3, Raw(b"hello"))
+    a.send(3, RawMessage(b"hello"))
     kind, data = b.receive(5)
     assert (kind, bytes(data)) == (3, b"hello")
     assert len(a.pool) == 0
@@ -33,18 +33,18 @@ def test_small_messages_go_inline(ends):
 def test_any_size_arrives(ends, size):
     a, b = ends
     payload = os.urandom(size)
-    a.send(0, Raw(payload))
+    a.send(0, RawMessage(payload))
     assert bytes(b.receive(5)[1]) == payload
 
 
 def test_a_slab_is_used_again_once_nobody_looks(ends):
     a, b = ends
     for i in range(20):
-        a.send(0, Raw(bytes([i]) * BIG))
+        a.send(0, RawMessage(bytes([i]) * BIG))
         data = b.receive(5)[1]
         assert data[0] == data[-1] == i
         del data
-        b.send(1, Raw(b"next"))
+        b.send(1, RawMessage(b"next"))
         a.receive(5)
     assert a.pool.made == 1
 
@@ -53,17 +53,17 @@ def test_a_slab_that_is_looked_at_is_not_written(ends):
     a, b = ends
     held = []
     for i in range(12):
-        a.send(0, Raw(bytes([i]) * BIG))
+        a.send(0, RawMessage(bytes([i]) * BIG))
         held.append(b.receive(5)[1][100:200])
-        b.send(1, Raw(b""))
+        b.send(1, RawMessage(b""))
         a.receive(5)
     assert a.pool.made == 12
     assert [int(view[0]) for view in held] == list(range(12))
 
 
 def test_views_outlive_the_channel(no_leaks):
-    a, b = (Channel(sock) for sock in pair())
-    a.send(0, Raw(b"x" * BIG))
+    a, b = (MessageChannel(sock) for sock in pair())
+    a.send(0, RawMessage(b"x" * BIG))
     data = b.receive(5)[1]
     a.close()
     b.close()
@@ -74,13 +74,13 @@ def test_dropped_views_shrink_the_pool_on_both_sides(ends):
     a, b = ends
     held = []
     for _ in range(10):
-        a.send(0, Raw(b"x" * BIG))
+        a.send(0, RawMessage(b"x" * BIG))
         held.append(b.receive(5)[1])
     held.clear()
     for _ in range(3):
-        b.send(1, Raw(b""))
+        b.send(1, RawMessage(b""))
         a.receive(5)
-        a.send(0, Raw(b""))
+        a.send(0, RawMessage(b""))
         b.receive(5)
     assert len(a.pool) == SPARE
     assert len(b.leases) == SPARE
@@ -88,13 +88,13 @@ def test_dropped_views_shrink_the_pool_on_both_sides(ends):
 
 def test_the_end_of_the_other_side_is_none(ends):
     a, b = ends
-    a.send(0, Raw(b"last"))
+    a.send(0, RawMessage(b"last"))
     a.hang_up()
     assert bytes(b.receive(5)[1]) == b"last"
     assert b.receive(5) is None
     b.close()
     with pytest.raises(OSError, match="Broken pipe"):
-        a.send(0, Raw(b"too late"))
+        a.send(0, RawMessage(b"too late"))
 
 
 def test_nothing_in_time(ends):
@@ -107,14 +107,14 @@ def test_descriptors_are_closed_once_sent(ends, no_leaks):
     before = len(os.listdir("/proc/self/fd"))
     held = []
     for _ in range(30):
-        a.send(0, Raw(b"x" * BIG))
+        a.send(0, RawMessage(b"x" * BIG))
         held.append(b.receive(5)[1])
     assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_length_beyond_the_slab_is_refused(ends):
     a, b = ends
-    a.send(0, Raw(b"x" * BIG))
+    a.send(0, RawMessage(b"x" * BIG))
     data = b.receive(5)[1]
     with pytest.raises(ValueError, match="cannot lie in a slab"):
         b.leases.lease(0, 1 << 40)
@@ -122,7 +122,7 @@ def test_a_length_beyond_the_slab_is_refused(ends):
 
 
 def test_pool_prefers_the_smallest_that_fits():
-    pool = Pool()
+    pool = BlockPool()
     small, large = pool.take(100_000), pool.take(400_000)
     pool.give_back(large.number)
     pool.give_back(small.number)
@@ -134,7 +134,7 @@ def test_pool_prefers_the_smallest_that_fits():
 
 
 def test_pool_lets_old_sizes_go():
-    pool = Pool()
+    pool = BlockPool()
     for number in [pool.take(70_000).number for _ in range(SPARE)]:
         pool.give_back(number)
     big = pool.take(50_000_000)

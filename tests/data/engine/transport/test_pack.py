@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as hnp
 
 from millrace._src.core.errors import DataError, FormatError
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.executors.worker_pool.serialization import ByValue
-from millrace._src.data.engine.transport.chunk_codec import ALIGN, pack, unpack
+from millrace._src.data.engine.executors.worker_pool.serialization import PickleByValue
+from millrace._src.data.engine.transport.chunk_codec import ALIGN, decode_chunk, encode_chunk
 
 DTYPES = st.one_of(
     hnp.boolean_dtypes(),
@@ -84,8 +84,8 @@ def same(a, b):
 
 @given(chunks(), st.binary(max_size=50))
 def test_round_trip(chunk, extra):
-    objects = ByValue()
-    again, more = unpack(written(pack(chunk, extra, objects)), objects)
+    objects = PickleByValue()
+    again, more = decode_chunk(written(encode_chunk(chunk, extra, objects)), objects)
     assert more == extra
     same(chunk.columns, again.columns)
     same(chunk.ids, again.ids)
@@ -101,10 +101,10 @@ def big_chunk():
 def test_large_columns_are_aligned_views_and_small_ones_copies():
     chunk = big_chunk()
     chunk.columns["label"] = np.arange(4)
-    room = np.zeros(pack(chunk).size + ALIGN, np.uint8)
-    room = room[-room.ctypes.data % ALIGN :][: pack(chunk).size]
-    pack(chunk).write(room)
-    again, _ = unpack(room)
+    room = np.zeros(encode_chunk(chunk).size + ALIGN, np.uint8)
+    room = room[-room.ctypes.data % ALIGN :][: encode_chunk(chunk).size]
+    encode_chunk(chunk).write(room)
+    again, _ = decode_chunk(room)
     assert np.shares_memory(again.columns["x"], room)
     assert again.columns["x"].ctypes.data % ALIGN == 0
     assert all(np.shares_memory(row, room) for row in again.columns["r"])
@@ -115,13 +115,13 @@ def test_large_columns_are_aligned_views_and_small_ones_copies():
 def test_strided_and_foreign_order_are_copied_once():
     source = np.arange(600.0).reshape(10, 60)[::2, ::-3]
     chunk = Chunk({"x": source}, np.arange(5, dtype=np.uint64))
-    same(np.ascontiguousarray(source), unpack(written(pack(chunk)))[0].columns["x"])
+    same(np.ascontiguousarray(source), decode_chunk(written(encode_chunk(chunk)))[0].columns["x"])
 
 
 def test_arrays_inside_objects_are_views():
     chunk = Chunk({"d": [{"a": np.arange(5000)}, {"a": np.ones(3)}]}, np.arange(2, dtype=np.uint64))
-    room = written(pack(chunk, b"", ByValue()))
-    again, _ = unpack(room, ByValue())
+    room = written(encode_chunk(chunk, b"", PickleByValue()))
+    again, _ = decode_chunk(room, PickleByValue())
     assert np.shares_memory(again.columns["d"][0]["a"], room)
     same(chunk.columns["d"], again.columns["d"])
 
@@ -129,16 +129,16 @@ def test_arrays_inside_objects_are_views():
 def test_objects_are_refused_where_peers_do_not_trust_each_other():
     chunk = Chunk({"d": [{"a": 1}]}, np.zeros(1, np.uint64))
     with pytest.raises(DataError, match="column: d"):
-        pack(chunk)
-    room = written(pack(chunk, b"", ByValue()))
+        encode_chunk(chunk)
+    room = written(encode_chunk(chunk, b"", PickleByValue()))
     with pytest.raises(FormatError, match="not accepted here"):
-        unpack(room)
+        decode_chunk(room)
 
 
 def test_a_value_that_cannot_be_sent_names_its_column():
     chunk = Chunk({"gen": [(i for i in range(3))]}, np.zeros(1, np.uint64))
     with pytest.raises(DataError, match=r"(?s)generator.*column: gen"):
-        pack(chunk, b"", ByValue())
+        encode_chunk(chunk, b"", PickleByValue())
 
 
 def _lie(room, change):
@@ -171,15 +171,15 @@ LIES = {
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
 def test_a_lying_header_is_refused(lie):
     with pytest.raises(FormatError):
-        unpack(_lie(written(pack(big_chunk())), lie))
+        decode_chunk(_lie(written(encode_chunk(big_chunk())), lie))
 
 
 @given(st.integers(0, 400), st.binary(min_size=1, max_size=8))
 def test_damage_never_crashes(at, damage):
-    room = written(pack(big_chunk()))
+    room = written(encode_chunk(big_chunk()))
     room[at : at + len(damage)] = np.frombuffer(damage, np.uint8)
     try:
-        chunk, _ = unpack(room)
+        chunk, _ = decode_chunk(room)
     except FormatError:
         return
     for column in chunk.columns.values():
@@ -190,4 +190,4 @@ def test_damage_never_crashes(at, damage):
 @pytest.mark.parametrize("size", [0, 7, 8, 100])
 def test_cut_off_bytes_are_refused(size):
     with pytest.raises(FormatError):
-        unpack(written(pack(big_chunk()))[:size])
+        decode_chunk(written(encode_chunk(big_chunk()))[:size])

@@ -8,8 +8,16 @@ import random
 
 import pytest
 
-from millrace._src.data.engine.autotune.measurement import Look, Part, Seen, averaged
-from millrace._src.data.engine.autotune.search import AHEAD, CHUNK, WORKERS, Attempt, Knob, Room, Search
+from millrace._src.data.engine.autotune.measurement import Measurement, StageMeasurement, StepTiming, average
+from millrace._src.data.engine.autotune.search import (
+    AHEAD,
+    CHUNK,
+    WORKERS,
+    Attempt,
+    Knob,
+    ResourceLimits,
+    Search,
+)
 
 # Steps that one measurement takes, with what has to come out before it.
 STEPS = 12
@@ -63,14 +71,16 @@ class Made:
         waits = self.burst / max(1, values["0/ahead"] / 2)
         return 1 / (max(self.step, self.seconds(values)) + waits + 1e-6)
 
-    def seen(self, values: dict[str, int], chosen: random.Random) -> Seen:
+    def seen(self, values: dict[str, int], chosen: random.Random) -> Measurement:
         factor = 1 + self.noise * chosen.gauss(0, 1) / 2
         if chosen.random() < 4 * self.noise / 10:
             factor += chosen.random()  # another program, for a moment
         took = max(self.step, max(1.0, factor) / self.rate(values))
-        looks = [Look(1, max(0.0, took - self.step) * (1 + self.noise * chosen.gauss(0, 1)), self.step)] * 2
         looks = [
-            Look(1, max(0.0, look.wait * (1 + self.noise * chosen.gauss(0, 1) / 2)), look.busy)
+            StepTiming(1, max(0.0, took - self.step) * (1 + self.noise * chosen.gauss(0, 1)), self.step)
+        ] * 2
+        looks = [
+            StepTiming(1, max(0.0, look.wait * (1 + self.noise * chosen.gauss(0, 1) / 2)), look.busy)
             for look in looks * 4
         ]
         parts = []
@@ -79,13 +89,13 @@ class Made:
             workers = values[f"{i}/workers"]
             busy = stage.waits + stage.cpu * max(1.0, factor) + handed
             parts.append(
-                Part(
+                StageMeasurement(
                     workers, busy, stage.cpu + handed, turns=stage.gil > 0, chunks=8 / values[f"{i}/chunk"],
                     chunk_bytes=stage.nbytes * values[f"{i}/chunk"] / 8,
                     window=max(workers + 1, values[f"{i}/ahead"]),
                 )
             )  # fmt: skip
-        return averaged(looks, tuple(parts))
+        return average(looks, tuple(parts))
 
     def best(self) -> float:
         """The best rate that numbers set by hand reach."""
@@ -107,10 +117,10 @@ def tune(
     made: Made, seed: int = 0, steps: int = 200, search: Search | None = None
 ) -> tuple[Search, list[Attempt]]:
     chosen = random.Random(seed)
-    search = search or Search(made.knobs(), made.start(), Room(made.cores, made.nbytes))
+    search = search or Search(made.knobs(), made.start(), ResourceLimits(made.cores, made.nbytes))
     attempts = []
     for _ in range(steps // STEPS):
-        attempt = search.see(made.seen(search.values, chosen))
+        attempt = search.observe(made.seen(search.values, chosen))
         attempts += [] if attempt is None else [attempt]
     return search, attempts
 
@@ -173,7 +183,7 @@ def test_a_consumer_that_does_not_wait_is_given_nothing_more() -> None:
 def test_workers_that_have_nothing_to_do_are_let_go() -> None:
     made = Made((Stage(waits=0.012),), step=0.02)
     values = made.start() | {"0/workers": 12}
-    search, attempts = tune(made, search=Search(made.knobs(), values, Room(2, 1 << 30)))
+    search, attempts = tune(made, search=Search(made.knobs(), values, ResourceLimits(2, 1 << 30)))
     assert search.best["0/workers"] == 1
     assert [a.why for a in attempts] == ["its workers have little to do"]
     assert search.settled
@@ -196,7 +206,7 @@ def test_threads_in_each_others_way_become_fewer() -> None:
 
     made = Crowded((Stage(cpu=0.01, gil=0.01),))
     values = made.start() | {"0/workers": 8}
-    search, _ = tune(made, search=Search(made.knobs(), values, Room(2, 1 << 30)))
+    search, _ = tune(made, search=Search(made.knobs(), values, ResourceLimits(2, 1 << 30)))
     assert search.best["0/workers"] <= 2
 
 
@@ -208,11 +218,11 @@ def test_bytes_bound_what_is_under_way() -> None:
 
 def test_a_budget_that_is_used_up_is_not_asked_for_more() -> None:
     made = WAITING
-    search = Search(made.knobs(), made.start(), Room(2, 1 << 30), known=True)
+    search = Search(made.knobs(), made.start(), ResourceLimits(2, 1 << 30), known=True)
     chosen = random.Random(0)
     seen = made.seen(search.values, chosen)
     squeezed = dataclasses.replace(seen, parts=tuple(dataclasses.replace(p, refused=0.9) for p in seen.parts))
-    search.see(squeezed)
+    search.observe(squeezed)
     assert search.values["0/workers"] == 1
     assert search.values["0/chunk"] < 8
 
@@ -234,14 +244,14 @@ def test_one_slow_moment_changes_nothing() -> None:
     chosen = random.Random(0)
     slow = dataclasses.replace(WAITING.seen(before, chosen), wait=1.0)
     for seen in (slow, slow, WAITING.seen(before, chosen), slow, slow):
-        search.see(seen)
+        search.observe(seen)
     assert search.settled
     assert search.values == before
 
 
 def test_numbers_of_an_earlier_run_need_no_guess() -> None:
     good, _ = tune(WAITING)
-    search = Search(WAITING.knobs(), good.best, Room(2, 1 << 30), known=True)
+    search = Search(WAITING.knobs(), good.best, ResourceLimits(2, 1 << 30), known=True)
     search, attempts = tune(WAITING, search=search)
     assert not any(attempt.why.startswith("a first guess") for attempt in attempts)
     assert WAITING.rate(search.best) >= 0.9 * WAITING.best()

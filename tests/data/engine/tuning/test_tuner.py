@@ -12,9 +12,9 @@ import pytest
 import millrace.dataset as ds
 from millrace._src.core import settings
 from millrace._src.core.statistics import RunStats
-from millrace._src.data.engine.autotune.measurement import Look
+from millrace._src.data.engine.autotune.measurement import StepTiming
 from millrace._src.data.engine.autotune.tuner import WARM_UP, Tuner
-from millrace._src.data.engine.thread_limits import Bytes
+from millrace._src.data.engine.thread_limits import MemoryBudget
 
 
 def numbers(rows: int = 400) -> ds.Dataset:
@@ -31,7 +31,7 @@ def played(tuner: Tuner, stats: RunStats, steps: int, wait: float, busy: float) 
 
 def test_steps_are_counted_and_pauses_between_epochs_are_not() -> None:
     stats = RunStats()
-    tuner = Tuner(stats, Bytes(1 << 30, tight=False), [], [])
+    tuner = Tuner(stats, MemoryBudget(1 << 30, tight=False), [], [])
     played(tuner, stats, WARM_UP, 5.0, 0.0)
     played(tuner, stats, 3, 0.01, 0.002)
     stats.epochs += 1
@@ -40,13 +40,13 @@ def test_steps_are_counted_and_pauses_between_epochs_are_not() -> None:
     assert [(look.steps, round(look.wait, 9), round(look.busy, 9)) for look in tuner._looks] == [
         (1, 0.01, 0.002)
     ] * 5
-    assert isinstance(tuner._looks[0], Look)
+    assert isinstance(tuner._looks[0], StepTiming)
 
 
 def test_the_interval_says_how_many_steps_are_measured() -> None:
     for interval, steps in ((0, 8), (30, 30)):
         stats = RunStats()
-        tuner = Tuner(stats, Bytes(1 << 30, tight=False), [], [], interval)
+        tuner = Tuner(stats, MemoryBudget(1 << 30, tight=False), [], [], interval)
         played(tuner, stats, WARM_UP + steps - 1, 0.01, 0.002)
         assert tuner.record.first_rate == 0
         played(tuner, stats, 1, 0.01, 0.002)

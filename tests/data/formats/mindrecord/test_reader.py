@@ -9,7 +9,7 @@ import pytest
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError
 from millrace._src.data.formats.mindrecord import FileReader, MindPage, MindRecordReader
-from millrace._src.data.formats.mindrecord.row_scan import chain
+from millrace._src.data.formats.mindrecord.row_scan import scan_rows
 
 from .helpers import rows_of, write
 
@@ -106,7 +106,7 @@ def test_a_value_that_looks_like_the_front_of_a_row(tmp_path):
 def test_rows_found_by_sign_are_the_chain():
     payloads = [b"abc" + b"\0" * 5 + b"abc" * (n % 7) for n in range(300)]
     data = b"".join(len(p).to_bytes(8, "little") + p for p in payloads)
-    begins, ends = chain(data, 0, len(data), 300, b"abc")
+    begins, ends = scan_rows(data, 0, len(data), 300, b"abc")
     assert [data[b:e] for b, e in zip(begins, ends)] == payloads
 
 

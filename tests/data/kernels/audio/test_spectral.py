@@ -7,11 +7,11 @@ import pytest
 
 from millrace._src.core.errors import DataError
 from millrace._src.data.kernels.audio import resample
-from millrace._src.data.kernels.audio.stft import Frames, istft, powers, stft
-from millrace._src.data.kernels.audio.window_functions import padded, window
+from millrace._src.data.kernels.audio.stft import StftParams, istft, powers, stft
+from millrace._src.data.kernels.audio.window_functions import pad, window
 from tests.parity.audio.inputs import noise
 
-FRAMES = Frames(64, 50, 16, "hamming")
+FRAMES = StftParams(64, 50, 16, "hamming")
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def test_windows_are_periodic_and_in_the_middle(kind, plain):
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
 def test_borders_are_numpys(mode, left, right):
     x = noise(2, 5)
-    np.testing.assert_array_equal(padded(x, left, right, mode), np.pad(x, [(0, 0), (left, right)], mode))
+    np.testing.assert_array_equal(pad(x, left, right, mode), np.pad(x, [(0, 0), (left, right)], mode))
 
 
 def test_one_sample_has_no_reflection():
     with pytest.raises(DataError, match="one sample cannot be reflected"):
-        padded(noise(1), 2, 2, "reflect")
+        pad(noise(1), 2, 2, "reflect")
 
 
 def test_frames_are_transformed_one_by_one():
@@ -63,7 +63,7 @@ def test_many_frames_are_as_few(power):
 
 @pytest.mark.parametrize("hop", [7, 16, 64, 80])
 def test_what_frames_cover_comes_back(hop):
-    frames = Frames(64, 64, hop, "hamming")
+    frames = StftParams(64, 64, hop, "hamming")
     wave = noise(2, 400)
     again = istft(stft(wave, frames), frames, 400)
     covered = np.zeros(600, bool)

@@ -17,7 +17,7 @@ import millrace.dataset as ds
 from millrace._src.core import settings
 from millrace._src.core.errors import FormatError
 from millrace._src.data.kernels.text.vocab import Vocab
-from millrace._src.data.plan.fingerprint.plan_fingerprint import fingerprint_of
+from millrace._src.data.plan.fingerprint.plan_fingerprint import compute_fingerprint
 
 
 def test_special_tokens_first_or_last():
@@ -333,7 +333,7 @@ def test_identity_is_of_the_contents():
 
     def text(vocab):
         data = ds.NumpySlicesDataset(["a"]).map(Find(vocab))
-        return fingerprint_of(data._node, settings.current()).text
+        return compute_fingerprint(data._node, settings.current()).text
 
     words = [f"w{i}" for i in range(1000)]
     one = text(Vocab.from_list(words))

@@ -7,13 +7,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from millrace._src.observe.live.dashboard_server import Server
+from millrace._src.observe.live.dashboard_server import DashboardServer
 
 __all__ = ["events", "get", "here"]
 
 
 def get(
-    server: Server, path: str, *, method: str = "GET", **headers: str
+    server: DashboardServer, path: str, *, method: str = "GET", **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
     """(status, headers, body) of one request; ``Host`` as given, or as a browser sends it."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
@@ -28,11 +28,11 @@ def get(
         connection.close()
 
 
-def here(server: Server, name: str = "") -> str:
+def here(server: DashboardServer, name: str = "") -> str:
     return f"/{server.token}/{name}"
 
 
-def events(server: Server) -> Iterator[tuple[str, Any]]:
+def events(server: DashboardServer) -> Iterator[tuple[str, Any]]:
     """What the server tells a page, until it says that nothing more comes."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     try:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from millrace._src.observe.live.event_log import Book
+from millrace._src.observe.live.event_log import EventLogWriter
 
 __all__ = ["write_run"]
 
@@ -28,9 +28,11 @@ SHARES = [[0.07, 0.81, 0.04, 0.08], [1.0], []]
 BATCH = 256
 
 
-def write_run(path: Path, seconds: float = 3600.0, interval: float = 0.25, over: bool = True) -> Book:
+def write_run(
+    path: Path, seconds: float = 3600.0, interval: float = 0.25, over: bool = True
+) -> EventLogWriter:
     """Write it; the book is closed where the run is over."""
-    book = Book(
+    book = EventLogWriter(
         path, {"started": 1794830000.0, "program": "train.py", "rank": None, "pid": 4242, "host": "node1"}
     )
     stages = [
@@ -71,7 +73,7 @@ class _Run:
         self.images = self.waited = self.stepping = self.batches = 0.0
         self.busy = [0.0, 0.0, 0.0]
 
-    def go(self, book: Book, t: float, dt: float, whole: float, last: bool) -> None:
+    def go(self, book: EventLogWriter, t: float, dt: float, whole: float, last: bool) -> None:
         stall = 0.5 if 0.52 < t / whole < 0.56 else 0.0
         share = 0.11 + 0.05 * math.sin(t / whole * 25) + 0.02 * math.sin(t * 1.7) + stall
         rate = 4730 * (1 - share)

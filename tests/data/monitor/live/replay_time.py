@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from millrace._src.observe.live.dashboard_server import Server
+from millrace._src.observe.live.dashboard_server import DashboardServer
 from tests.data.monitor.live.long_run import write_run
 from tests.data.monitor.live.test_browser import CHROMIUM, DRAWN
 
@@ -23,7 +23,7 @@ def main(times: int = 7) -> None:
         write_run(path)
         browser = playwright.chromium.launch(executable_path=CHROMIUM)
         taken = []
-        with Server(path) as server:
+        with DashboardServer(path) as server:
             for _ in range(times):
                 page = browser.new_page()
                 page.goto(server.url)

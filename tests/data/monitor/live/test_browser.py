@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from millrace._src.observe.live.dashboard_server import Server
-from millrace._src.observe.live.event_log import Book, Tail
+from millrace._src.observe.live.dashboard_server import DashboardServer
+from millrace._src.observe.live.event_log import EventLogReader, EventLogWriter
 from tests.data.monitor.live.long_run import write_run
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -52,7 +52,7 @@ class Reader:
         if not request.url.endswith("/events"):  # which the page itself closes at the end of a run
             self.complaints.append(f"failed: {request.url}")
 
-    def open(self, server: Server) -> Any:
+    def open(self, server: DashboardServer) -> Any:
         self.page.goto(server.url)
         self.page.wait_for_selector(DRAWN)
         return self.page
@@ -84,9 +84,9 @@ INK = """canvases => canvases.map(canvas => {
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_an_hour_is_drawn_whole(browser: Any, hour: Path, width: int, scheme: str) -> None:
-    with Server(hour) as server, Reader(browser, width, scheme) as reader:
+    with DashboardServer(hour) as server, Reader(browser, width, scheme) as reader:
         page = reader.open(server)
-        points = sum(line.get("is") == "point" for line in Tail(hour).all())
+        points = sum(line.get("is") == "point" for line in EventLogReader(hour).all())
         assert (int(reader.told("points")), reader.told("status")) == (points, "finished")
         # nothing sticks out, at the width of a phone neither
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -107,7 +107,7 @@ def test_an_hour_is_drawn_whole(browser: Any, hour: Path, width: int, scheme: st
 
 def test_light_and_dark_follow_the_system(browser: Any, hour: Path) -> None:
     background = "getComputedStyle(document.body).backgroundColor"
-    with Server(hour) as server, Reader(browser) as reader:
+    with DashboardServer(hour) as server, Reader(browser) as reader:
         page = reader.open(server)
         light = page.evaluate(background)
         page.emulate_media(color_scheme="dark")
@@ -116,7 +116,7 @@ def test_light_and_dark_follow_the_system(browser: Any, hour: Path) -> None:
 
 
 def test_a_pointer_on_a_chart_is_told_the_time_and_the_value(browser: Any, hour: Path) -> None:
-    with Server(hour) as server, Reader(browser) as reader:
+    with DashboardServer(hour) as server, Reader(browser) as reader:
         page = reader.open(server)
         page.get_by_role("button", name="10 min").click()
         chart = page.locator(".chart", has_text="Loss").first
@@ -128,13 +128,13 @@ def test_a_pointer_on_a_chart_is_told_the_time_and_the_value(browser: Any, hour:
 def test_a_run_is_followed_as_it_goes(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "run.history"
     book = write_run(path, seconds=5, over=False)
-    server = Server(path)
+    server = DashboardServer(path)
     with Reader(browser) as reader:
         try:
             page = reader.open(server)
             page.wait_for_selector("#status.live")
             before = int(reader.told("points"))
-            point = next(line for line in reversed(Tail(path).all()) if "training" in line)
+            point = next(line for line in reversed(EventLogReader(path).all()) if "training" in line)
             book.add({**point, "t": 6.0, "step": 123_456, "loss": "nan"})
             book.flush()
             page.wait_for_selector(f"html[data-points='{before + 1}']")
@@ -153,7 +153,7 @@ def test_a_run_is_followed_as_it_goes(browser: Any, tmp_path: Path) -> None:
 
 def test_a_page_whose_run_is_gone_says_so(browser: Any, tmp_path: Path) -> None:
     book = write_run(tmp_path / "run.history", seconds=2, over=False)
-    with Server(tmp_path / "run.history") as server, Reader(browser) as reader:
+    with DashboardServer(tmp_path / "run.history") as server, Reader(browser) as reader:
         page = reader.open(server)
         book.forget()
         page.wait_for_selector("#status.gone")
@@ -166,9 +166,9 @@ WICKED = '<img src="x" onerror="alert(1)">{{1+1}}'
 def test_names_are_shown_and_never_run(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "run.history"
     write_run(path, seconds=5)
-    lines = Tail(path).all()
+    lines = EventLogReader(path).all()
     with Reader(browser) as reader:
-        book = Book(path, {**lines[0], "program": WICKED})
+        book = EventLogWriter(path, {**lines[0], "program": WICKED})
         for line in lines[1:]:
             if line["is"] == "pipeline":
                 line["stages"][1] |= {"name": WICKED, "ops": [WICKED, WICKED]}
@@ -182,7 +182,7 @@ def test_names_are_shown_and_never_run(browser: Any, tmp_path: Path) -> None:
                 line["network"] = WICKED
             book.add(line)
         book.close()
-        with Server(path) as server:
+        with DashboardServer(path) as server:
             page = reader.open(server)
             assert page.inner_text("h1") == WICKED
             assert page.locator("img").count() == 0
@@ -193,8 +193,10 @@ def test_names_are_shown_and_never_run(browser: Any, tmp_path: Path) -> None:
 def test_pipelines_have_tabs_and_branches_stand_beside_each_other(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "run.history"
     write_run(path, seconds=5)
-    lines = Tail(path).all()
-    book = Book(path, {name: lines[0][name] for name in ("started", "program", "rank", "pid", "host")})
+    lines = EventLogReader(path).all()
+    book = EventLogWriter(
+        path, {name: lines[0][name] for name in ("started", "program", "rank", "pid", "host")}
+    )
     for line in lines[1:]:
         book.add(line)
         if line.get("pipeline") == 1 and line["is"] in ("pipeline", "point"):
@@ -205,7 +207,7 @@ def test_pipelines_have_tabs_and_branches_stand_beside_each_other(browser: Any, 
                 ]
             book.add(other)
     book.close()
-    with Server(path) as server, Reader(browser) as reader:
+    with DashboardServer(path) as server, Reader(browser) as reader:
         page = reader.open(server)
         tabs = page.locator("nav button")
         assert tabs.count() == 2

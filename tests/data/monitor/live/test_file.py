@@ -13,8 +13,8 @@ import pytest
 
 from millrace._src.core.errors import FormatError
 from millrace._src.observe.live import event_log as history_file
-from millrace._src.observe.live.event_log import Book, Tail, is_written
-from millrace._src.observe.live.run_state import State
+from millrace._src.observe.live.event_log import EventLogReader, EventLogWriter, is_written
+from millrace._src.observe.live.run_state import RunState
 from tests.data.monitor.live.long_run import write_run
 
 HEAD = {"started": 1.0, "program": "train.py", "rank": None, "pid": 1, "host": "here"}
@@ -25,7 +25,7 @@ def point(t: float) -> dict[str, Any]:
 
 
 def state_of(path: Path) -> dict[str, Any]:
-    state, tail = State(), Tail(path)
+    state, tail = RunState(), EventLogReader(path)
     ended = tail.ended
     for line in tail.all():
         state.take(line)
@@ -34,12 +34,12 @@ def state_of(path: Path) -> dict[str, Any]:
 
 def test_a_history_is_its_owners_alone_and_tells_whether_somebody_writes(tmp_path: Path) -> None:
     path = tmp_path / "run.history"
-    book = Book(path, HEAD)
+    book = EventLogWriter(path, HEAD)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert is_written(path) is True
     book.add(point(1.0))
     book.flush()
-    with Tail(path) as tail:
+    with EventLogReader(path) as tail:
         assert [line.get("t") for line in tail.more()[1]] == [None, 1.0]
         assert tail.more() == (False, [])
         book.add(point(2.0))
@@ -91,7 +91,7 @@ BAD = [
 
 @pytest.mark.parametrize("line", BAD, ids=lambda line: str(line)[:50])
 def test_lines_that_say_nothing_of_a_run_are_counted(line: dict[str, Any]) -> None:
-    state = State()
+    state = RunState()
     assert not state.take(line)
     assert state.damaged == 1
     state.now(True)
@@ -99,8 +99,10 @@ def test_lines_that_say_nothing_of_a_run_are_counted(line: dict[str, Any]) -> No
 
 def test_stages_that_feed_each_other_in_a_circle_are_no_pipeline(tmp_path: Path) -> None:
     write_run(tmp_path / "run.history", seconds=1)
-    said = next(line for line in Tail(tmp_path / "run.history").all() if line.get("is") == "pipeline")
-    state = State()
+    said = next(
+        line for line in EventLogReader(tmp_path / "run.history").all() if line.get("is") == "pipeline"
+    )
+    state = RunState()
     assert state.take(said)
     said["stages"][1]["feeds"] = 0
     assert not state.take(said)
@@ -120,54 +122,54 @@ def test_what_is_no_history_is_refused(tmp_path: Path, data: bytes, said: str) -
     path = tmp_path / "x.history"
     path.write_bytes(data)
     with pytest.raises(FormatError, match=said):
-        Tail(path)
+        EventLogReader(path)
     with pytest.raises(FormatError, match="It is not written over; name another file"):
-        Book(path, HEAD)
+        EventLogWriter(path, HEAD)
     assert path.read_bytes() == data
 
 
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "run.history"
-    Book(path, HEAD).close()
+    EventLogWriter(path, HEAD).close()
     os.truncate(path, history_file.MOST_BYTES + 1)  # a hole: no disk is filled
     with pytest.raises(FormatError, match="never has more than 67,108,864"):
-        Tail(path)
+        EventLogReader(path)
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.history"
-    Book(path, HEAD).close()
+    EventLogWriter(path, HEAD).close()
     with path.open("ab") as file:
         file.write(b"x" * (history_file.MOST_LINE + 2))
     with pytest.raises(FormatError, match="a line of more than"):
-        Tail(path).all()
+        EventLogReader(path).all()
 
 
 def test_a_folder_and_a_pipe_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FormatError, match="is not a file"):
-        Tail(tmp_path / "pipe")
+        EventLogReader(tmp_path / "pipe")
     with pytest.raises(FormatError, match="is not a file"):
-        Tail(tmp_path)
+        EventLogReader(tmp_path)
 
 
 def test_a_history_that_is_being_written_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "run.history"
-    book = Book(path, HEAD)
+    book = EventLogWriter(path, HEAD)
     with pytest.raises(FormatError, match="another run writes"):
-        Book(path, HEAD)
+        EventLogWriter(path, HEAD)
     book.close()
-    Book(path, {**HEAD, "program": "again.py"}).close()
-    assert Tail(path).all()[0]["program"] == "again.py"
+    EventLogWriter(path, {**HEAD, "program": "again.py"}).close()
+    assert EventLogReader(path).all()[0]["program"] == "again.py"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["run.history"]
 
 
 def test_a_long_run_stays_small_and_whole_while_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "run.history"
     room = (60_000, 200_000)
-    book = Book(path, HEAD, room)
+    book = EventLogWriter(path, HEAD, room)
     seen: list[float] = []
-    with Tail(path) as tail:
+    with EventLogReader(path) as tail:
         for number in range(20_000):
             book.add(point(number / 4))
             if number % 100 == 0:
@@ -177,7 +179,7 @@ def test_a_long_run_stays_small_and_whole_while_it_is_read(tmp_path: Path) -> No
                 seen += [line["t"] for line in lines if "t" in line]
                 assert path.stat().st_size <= room[1] + 20_000
         book.close()
-    times = [line["t"] for line in Tail(path).all() if "t" in line]
+    times = [line["t"] for line in EventLogReader(path).all() if "t" in line]
     assert times == sorted(set(times))
     assert (times[0], times[-1]) == (0.0, 19_999 / 4)
     # what a reader saw as it went is what is there, but for what came after its last look
@@ -189,7 +191,7 @@ def test_a_long_run_stays_small_and_whole_while_it_is_read(tmp_path: Path) -> No
 
 def test_a_program_of_endless_epochs_fills_no_disk(tmp_path: Path) -> None:
     room = (20_000, 60_000)
-    book = Book(tmp_path / "run.history", HEAD, room)
+    book = EventLogWriter(tmp_path / "run.history", HEAD, room)
     said = {"is": "pipeline", "pipeline": 1, "limit": 1, "stages": []}
     for number in range(5_000):
         book.add({**said, "t": number / 100})
@@ -199,24 +201,24 @@ def test_a_program_of_endless_epochs_fills_no_disk(tmp_path: Path) -> None:
             book.flush()
             assert (tmp_path / "run.history").stat().st_size < room[1]
     book.close()
-    lines = Tail(tmp_path / "run.history").all()
+    lines = EventLogReader(tmp_path / "run.history").all()
     assert lines[-2]["kind"] == "verdict 4999"
     assert lines[0]["program"] == "train.py"
 
 
 def test_names_that_are_no_text_are_written_as_far_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "run.history"
-    Book(path, {**HEAD, "program": "tr\udce4in 🚂\n.py"}).close()
-    assert Tail(path).all()[0]["program"] == "tr?in 🚂\n.py"
+    EventLogWriter(path, {**HEAD, "program": "tr\udce4in 🚂\n.py"}).close()
+    assert EventLogReader(path).all()[0]["program"] == "tr?in 🚂\n.py"
     with path.open("ab") as file:
         file.write(b'{"is": "over", "t": 1, "why": "\\ud800"}\n{"is": "over", "t": 1, "why": "\\u00e4"}\n')
-    tail = Tail(path)
+    tail = EventLogReader(path)
     assert [line.get("why") for line in tail.all()] == [None, "ä"]
     assert tail.damaged == 1
 
 
 def test_numbers_that_json_has_no_word_for_are_never_written(tmp_path: Path) -> None:
-    book = Book(tmp_path / "run.history", HEAD)
+    book = EventLogWriter(tmp_path / "run.history", HEAD)
     book.add({"is": "point", "t": float("nan")})
     with pytest.raises(ValueError, match="JSON"):
         book.flush()

@@ -18,10 +18,10 @@ import millrace.dataset as ds
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
 from millrace._src.observe import training_registry as steps
 from millrace._src.observe.live import run_directory as places
-from millrace._src.observe.live.dashboard_server import Server
-from millrace._src.observe.live.event_log import Tail, is_written
-from millrace._src.observe.live.run_directory import histories
-from millrace._src.observe.live.run_state import State
+from millrace._src.observe.live.dashboard_server import DashboardServer
+from millrace._src.observe.live.event_log import EventLogReader, is_written
+from millrace._src.observe.live.run_directory import list_runs
+from millrace._src.observe.live.run_state import RunState
 from tests.data.monitor.live.client import events
 
 
@@ -43,7 +43,7 @@ def drain(data: ds.Dataset, epochs: int = 1) -> None:
 
 def now(path: Path | None) -> dict[str, Any]:
     assert path is not None
-    tail, state = Tail(path), State()
+    tail, state = EventLogReader(path), RunState()
     ended = tail.ended
     for line in tail.all():
         assert state.take(line), line
@@ -62,8 +62,8 @@ def test_every_watched_run_can_be_seen_again(no_leaks: None) -> None:
     with ds.monitor() as watched:
         drain(numbers())
         assert watched.url is None
-        assert [going for _, going in histories()] == [True]
-    assert [(path, going) for path, going in histories()] == [(watched.history, False)]
+        assert [going for _, going in list_runs()] == [True]
+    assert [(path, going) for path, going in list_runs()] == [(watched.history, False)]
     seen = now(watched.history)
     assert (seen["status"], seen["pid"]) == ("finished", os.getpid())
     (pipeline,) = seen["pipelines"]
@@ -95,7 +95,7 @@ def test_the_page_shows_live_what_the_file_shows_afterwards(
     assert watched.url is None
     assert "http://127.0.0.1:" in capfd.readouterr().err
     assert watched.history is not None
-    with Server(watched.history) as server:
+    with DashboardServer(watched.history) as server:
         again = list(events(server))
 
     def points(all_told: list[tuple[str, Any]]) -> list[Any]:
@@ -152,7 +152,7 @@ def test_a_monitor_inside_another_writes_nothing_of_its_own_unless_asked(tmp_pat
     with ds.monitor() as outer, ds.monitor() as inner, ds.monitor(history=tmp_path / "mine.history") as third:
         drain(numbers())
     assert inner.history is None
-    assert len(histories()) == 1
+    assert len(list_runs()) == 1
     assert now(outer.history)["pipelines"][0]["rows"] == now(third.history)["pipelines"][0]["rows"] == 200
 
 
@@ -175,7 +175,7 @@ def test_a_port_that_is_taken_is_named(no_leaks: None) -> None:
         taken = first._server.port
         with pytest.raises(ArgumentValueError, match=f"port {taken} cannot be had"), ds.monitor(page=taken):
             pass
-    assert [going for _, going in histories()] == [False, False]
+    assert [going for _, going in list_runs()] == [False, False]
 
 
 def test_without_a_place_for_it_a_run_is_watched_all_the_same(
@@ -212,7 +212,7 @@ def test_old_histories_are_cleared_away_and_live_ones_never(monkeypatch: pytest.
                 pass
         assert first.history is not None
         assert is_written(first.history)
-        assert len(histories()) <= 4
+        assert len(list_runs()) <= 4
 
 
 def test_a_child_of_fork_leaves_the_history_to_its_parent(no_leaks: None) -> None:
@@ -263,8 +263,8 @@ def test_another_process_sees_a_whole_program(how: str, tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        wait_for(lambda: bool(histories()) and bool(now(histories()[0][0])["pipelines"]))
-        (path, going) = histories()[0]
+        wait_for(lambda: bool(list_runs()) and bool(now(list_runs()[0][0])["pipelines"]))
+        (path, going) = list_runs()[0]
         seen = now(path)
         assert (going, seen["status"], seen["program"], seen["pid"]) == (
             True,
@@ -281,7 +281,7 @@ def test_another_process_sees_a_whole_program(how: str, tmp_path: Path) -> None:
 
 
 def test_losses_are_read_only_while_somebody_looks() -> None:
-    assert not steps.looked_at()
+    assert not steps.has_subscribers()
     with ds.monitor():
-        assert steps.looked_at()
-    assert not steps.looked_at()
+        assert steps.has_subscribers()
+    assert not steps.has_subscribers()

@@ -15,28 +15,28 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from millrace._src.core.errors import FormatError
 from millrace._src.observe.live import dashboard_server as serving
-from millrace._src.observe.live.dashboard_server import FILES, Server
+from millrace._src.observe.live.dashboard_server import FILES, DashboardServer
 from millrace._src.observe.live.request_head_limits import MOST_HEADS, Heads
 from tests.data.monitor.live.client import events, get, here
 from tests.data.monitor.live.long_run import write_run
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DashboardServer]:
     path = tmp_path_factory.mktemp("page") / "run.history"
     write_run(path, seconds=20)
-    with Server(path) as made:
+    with DashboardServer(path) as made:
         yield made
 
 
-def test_only_this_machine_can_reach_it(server: Server) -> None:
+def test_only_this_machine_can_reach_it(server: DashboardServer) -> None:
     assert server._http.socket.getsockname()[0] == "127.0.0.1"
     assert server.url == f"http://127.0.0.1:{server.port}/{server.token}/"
     assert len(server.token) >= 32
 
 
 @pytest.mark.parametrize("name", ["", *FILES, "metrics"])
-def test_the_page_and_its_parts_are_given_to_who_has_the_token(server: Server, name: str) -> None:
+def test_the_page_and_its_parts_are_given_to_who_has_the_token(server: DashboardServer, name: str) -> None:
     status, headers, body = get(server, here(server, name))
     assert status == 200
     assert body
@@ -63,7 +63,7 @@ def test_the_page_and_its_parts_are_given_to_who_has_the_token(server: Server, n
         "/%2e%2e/{token}/",
     ],
 )
-def test_without_the_token_nothing_is_told(server: Server, path: str) -> None:
+def test_without_the_token_nothing_is_told(server: DashboardServer, path: str) -> None:
     asked = path.format(token=server.token, short=server.token[:-1])
     status, _, body = get(server, asked)
     assert status == 403
@@ -75,17 +75,17 @@ def test_without_the_token_nothing_is_told(server: Server, path: str) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "localhost.evil", "0.0.0.0"]
 )
-def test_another_name_for_this_machine_is_refused(server: Server, host: str) -> None:
+def test_another_name_for_this_machine_is_refused(server: DashboardServer, host: str) -> None:
     status, _, body = get(server, here(server), Host=host)
     assert (status, b"only for the machine" in body) == (403, True)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost", "LOCALHOST:1", "[::1]:8000"])
-def test_a_tunnel_may_come_in_at_any_port(server: Server, host: str) -> None:
+def test_a_tunnel_may_come_in_at_any_port(server: DashboardServer, host: str) -> None:
     assert get(server, here(server), Host=host)[0] == 200
 
 
-def test_a_page_from_elsewhere_is_refused(server: Server) -> None:
+def test_a_page_from_elsewhere_is_refused(server: DashboardServer) -> None:
     assert get(server, here(server, "events"), Origin="https://evil.example")[0] == 403
     assert get(server, here(server), Origin=f"http://127.0.0.1:{server.port}")[0] == 200
 
@@ -103,17 +103,17 @@ def test_a_page_from_elsewhere_is_refused(server: Server) -> None:
         "run.history",
     ],
 )
-def test_no_other_file_is_given_out(server: Server, name: str) -> None:
+def test_no_other_file_is_given_out(server: DashboardServer, name: str) -> None:
     assert get(server, here(server, name))[0] == 404
 
 
-def test_an_address_without_its_last_stroke_is_mended(server: Server) -> None:
+def test_an_address_without_its_last_stroke_is_mended(server: DashboardServer) -> None:
     status, headers, _ = get(server, f"/{server.token}")
     assert (status, headers["Location"]) == (301, here(server))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-def test_nothing_can_be_written(server: Server, method: str) -> None:
+def test_nothing_can_be_written(server: DashboardServer, method: str) -> None:
     assert get(server, here(server), method=method)[0] == 501
 
 
@@ -127,7 +127,7 @@ def test_nothing_can_be_written(server: Server, method: str) -> None:
         b"G" * 70_000 + b"\r\n\r\n",
     ],
 )
-def test_garbage_harms_nobody(server: Server, sent: bytes) -> None:
+def test_garbage_harms_nobody(server: DashboardServer, sent: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), 60) as raw:
         try:
             raw.sendall(sent)
@@ -144,7 +144,7 @@ def test_garbage_harms_nobody(server: Server, sent: bytes) -> None:
 # what is told ---------------------------------------------------------------------------------------
 
 
-def test_a_run_that_has_ended_is_told_whole_and_then_it_is_over(server: Server) -> None:
+def test_a_run_that_has_ended_is_told_whole_and_then_it_is_over(server: DashboardServer) -> None:
     told = list(events(server))
     assert [kind for kind, _ in told] == ["begin", "points", "now", "over"]
     points, now = told[1][1], told[2][1]
@@ -156,7 +156,7 @@ def test_a_run_that_has_ended_is_told_whole_and_then_it_is_over(server: Server) 
 
 def test_what_is_written_later_comes_as_it_is_written(tmp_path: Path, no_leaks: None) -> None:
     book = write_run(tmp_path / "run.history", seconds=2, over=False)
-    with Server(tmp_path / "run.history") as server:
+    with DashboardServer(tmp_path / "run.history") as server:
         told = events(server)
         assert [next(told)[0] for _ in range(3)] == ["begin", "points", "now"]
         book.add({"is": "over", "t": 3.0, "why": "ValueError: no"})
@@ -169,13 +169,13 @@ def test_what_is_written_later_comes_as_it_is_written(tmp_path: Path, no_leaks: 
 
 def test_a_process_that_died_is_seen(tmp_path: Path, no_leaks: None) -> None:
     write_run(tmp_path / "run.history", seconds=2, over=False).forget()  # as the kernel does
-    with Server(tmp_path / "run.history") as server:
+    with DashboardServer(tmp_path / "run.history") as server:
         assert list(events(server))[-2][1]["status"] == "gone"
 
 
 def test_a_file_that_is_thinned_out_begins_anew(tmp_path: Path, no_leaks: None) -> None:
     book = write_run(tmp_path / "run.history", seconds=10, over=False)
-    with Server(tmp_path / "run.history") as server:
+    with DashboardServer(tmp_path / "run.history") as server:
         told = events(server)
         first = [next(told) for _ in range(3)]
         book._thin()
@@ -188,7 +188,7 @@ def test_a_file_that_is_thinned_out_begins_anew(tmp_path: Path, no_leaks: None) 
 
 def test_open_pages_end_with_the_server(tmp_path: Path, no_leaks: None) -> None:
     book = write_run(tmp_path / "run.history", seconds=2, over=False)
-    server = Server(tmp_path / "run.history")
+    server = DashboardServer(tmp_path / "run.history")
     told = events(server)
     next(told)
     ender = threading.Thread(target=server.close)
@@ -204,7 +204,7 @@ def test_there_are_only_so_many_pages(
 ) -> None:
     monkeypatch.setattr(serving, "MOST_PAGES", 1)
     book = write_run(tmp_path / "run.history", seconds=2, over=False)
-    with Server(tmp_path / "run.history") as server:
+    with DashboardServer(tmp_path / "run.history") as server:
         first = events(server)
         next(first)
         assert get(server, here(server, "events"))[0] == 503
@@ -217,7 +217,7 @@ def test_a_page_that_goes_away_is_forgotten(
 ) -> None:
     monkeypatch.setattr(serving, "ALIVE", 0.25)
     book = write_run(tmp_path / "run.history", seconds=2, over=False)
-    with Server(tmp_path / "run.history") as server:
+    with DashboardServer(tmp_path / "run.history") as server:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         connection.request("GET", here(server, "events"))
         connection.getresponse().read(10)
@@ -231,15 +231,15 @@ def test_a_page_that_goes_away_is_forgotten(
 def test_a_file_that_is_none_is_refused_at_once(tmp_path: Path, no_leaks: None) -> None:
     (tmp_path / "x").write_text("hello")
     with pytest.raises(FormatError, match="is not the history of a run"):
-        Server(tmp_path / "x")
+        DashboardServer(tmp_path / "x")
     with pytest.raises(FileNotFoundError):
-        Server(tmp_path / "missing")
+        DashboardServer(tmp_path / "missing")
 
 
 # metrics --------------------------------------------------------------------------------------------
 
 
-def test_prometheus_reads_the_metrics(server: Server) -> None:
+def test_prometheus_reads_the_metrics(server: DashboardServer) -> None:
     for path, headers in (
         (here(server, "metrics"), {}),
         ("/metrics", {"Authorization": f"Bearer {server.token}"}),
@@ -262,7 +262,7 @@ def test_prometheus_reads_the_metrics(server: Server) -> None:
 
 
 def test_names_that_need_escaping_come_back_as_they_were() -> None:
-    from millrace._src.observe.live.prometheus import metrics
+    from millrace._src.observe.live.prometheus import prometheus_text
 
     name = 'a "b"\\ \n c'
     training = {"number": 1, "network": name, "loss": "nan", "rate": "-inf"}
@@ -270,7 +270,7 @@ def test_names_that_need_escaping_come_back_as_they_were() -> None:
         ("steps", "step", "epoch", "steps_rate", "step_seconds", "wait_share", "waited"), 0.5
     )
     now = {"status": "live", "elapsed": 1.0, "pipelines": [], "channels": [], "trainings": [training]}
-    families = {family.name: family for family in text_string_to_metric_families(metrics(now))}
+    families = {family.name: family for family in text_string_to_metric_families(prometheus_text(now))}
     assert families["millrace_loss"].samples[0].labels["network"] == name
     assert families["millrace_learning_rate"].samples[0].value == float("-inf")
 
@@ -288,7 +288,7 @@ def test_nothing_comes_from_anywhere_else() -> None:
 
 def test_silent_connections_take_a_fixed_number_of_threads(tmp_path: Path, no_leaks: None) -> None:
     write_run(tmp_path / "run.history", seconds=3)
-    with Server(tmp_path / "run.history") as made:
+    with DashboardServer(tmp_path / "run.history") as made:
         before = threading.active_count()
         silent = [socket.create_connection(("127.0.0.1", made.port), timeout=30) for _ in range(200)]
         for sock in silent[::2]:
@@ -317,7 +317,7 @@ def test_a_request_has_one_deadline(tmp_path: Path, no_leaks: None) -> None:
         assert len(heads) == 0
         assert theirs.recv(1) == b""
     write_run(tmp_path / "run.history", seconds=3)
-    with Server(tmp_path / "run.history") as made:
+    with DashboardServer(tmp_path / "run.history") as made:
         made._http.heads._seconds = 0.0
         with socket.create_connection(("127.0.0.1", made.port), timeout=30) as sock:
             assert ended(sock)
@@ -333,7 +333,7 @@ def test_a_request_has_one_deadline(tmp_path: Path, no_leaks: None) -> None:
         (b"a" * 60_000, b""),
     ],
 )
-def test_a_long_request_is_refused(server: Server, sent: bytes, status: bytes) -> None:
+def test_a_long_request_is_refused(server: DashboardServer, sent: bytes, status: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as sock:
         try:
             sock.sendall(sent)
@@ -344,7 +344,7 @@ def test_a_long_request_is_refused(server: Server, sent: bytes, status: bytes) -
     assert bool(received) == bool(status)
 
 
-def test_there_are_only_so_many_responses(server: Server) -> None:
+def test_there_are_only_so_many_responses(server: DashboardServer) -> None:
     taken = 0
     while server._http.responses.acquire(blocking=False):
         taken += 1

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from millrace._src.core.errors import FormatError, PlanError
 from millrace._src.data.formats.csv import records as csv_rows
 from millrace._src.data.formats.csv.number_parser import plain_floats, plain_ints
-from millrace._src.data.formats.files.byte_ranges import Block
+from millrace._src.data.formats.files.byte_ranges import RowBlock
 from millrace._src.data.sources.csv import CSVDataset
 
 
@@ -119,10 +119,10 @@ FIELD = st.one_of(
 
 
 def outcome(path: Path, kinds: list[type], delimiter: str) -> Any:
-    form = csv_rows.CsvRows([f"c{n}" for n in range(len(kinds))], kinds, delimiter)
+    form = csv_rows.CsvFormat([f"c{n}" for n in range(len(kinds))], kinds, delimiter)
     try:
         spans = form.scan(str(path))
-        block = Block(path.read_bytes(), spans.starts, spans.stops, str(path), np.arange(len(spans)))
+        block = RowBlock(path.read_bytes(), spans.starts, spans.stops, str(path), np.arange(len(spans)))
         found = form.rows(block) if len(spans) else {}
     except FormatError as error:
         return str(error)

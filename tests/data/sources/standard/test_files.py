@@ -12,8 +12,8 @@ import pytest
 import millrace.dataset as ds
 from millrace._src.core.errors import FormatError
 from millrace._src.data.formats.files import offset_index_cache as offsets
-from millrace._src.data.formats.files.byte_ranges import GAP, Handles, gather
-from millrace._src.data.formats.text.lines import Lines
+from millrace._src.data.formats.files.byte_ranges import GAP, FileHandles, read_ranges
+from millrace._src.data.formats.text.lines import LineFormat
 from millrace._src.data.sources.text.ag_news import AGNewsDataset
 from millrace._src.data.sources.text.clue import CLUEDataset
 from millrace._src.data.sources.text.iwslt import IWSLT2016Dataset
@@ -33,7 +33,7 @@ class Scan:
 
     def __call__(self, path: str) -> Any:
         self.count += 1
-        return Lines("text").scan(path)
+        return LineFormat("text").scan(path)
 
 
 @pytest.fixture
@@ -47,11 +47,11 @@ def test_an_index_is_kept_and_belongs_to_the_file(tmp_path: Path, kept: Path) ->
     path, scan = tmp_path / "t.txt", Scan()
     path.write_text("a\nb\n")
     for _ in range(2):
-        assert len(offsets.spans_of(str(path), "lines", scan)) == 2
+        assert len(offsets.load_or_scan_offsets(str(path), "lines", scan)) == 2
     assert scan.count == 1
     path.write_text("a\nb\nc\n")
-    assert len(offsets.spans_of(str(path), "lines", scan)) == 3
-    offsets.spans_of(str(path), "another kind", scan)
+    assert len(offsets.load_or_scan_offsets(str(path), "lines", scan)) == 3
+    offsets.load_or_scan_offsets(str(path), "another kind", scan)
     assert scan.count == 3
     assert not [name for name in os.listdir(kept) if name.startswith("tmp")]
 
@@ -62,10 +62,10 @@ def test_an_index_is_kept_and_belongs_to_the_file(tmp_path: Path, kept: Path) ->
 def test_a_damaged_index_is_made_again(tmp_path: Path, kept: Path, damage: Any) -> None:
     path, scan = tmp_path / "t.txt", Scan()
     path.write_text("a\nb\n")
-    offsets.spans_of(str(path), "lines", scan)
+    offsets.load_or_scan_offsets(str(path), "lines", scan)
     (entry,) = kept.iterdir()
     entry.write_bytes(damage(entry.read_bytes()))
-    assert offsets.spans_of(str(path), "lines", scan).starts.tolist() == [0, 2]
+    assert offsets.load_or_scan_offsets(str(path), "lines", scan).starts.tolist() == [0, 2]
     assert scan.count == 2
 
 
@@ -75,7 +75,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: Any) -> No
     monkeypatch.setattr(offsets, "KEEP_FROM", 1)
     path = tmp_path / "t.txt"
     path.write_text("a\nb\n")
-    assert len(offsets.spans_of(str(path), "lines", Scan())) == 2
+    assert len(offsets.load_or_scan_offsets(str(path), "lines", Scan())) == 2
 
 
 def test_gather_in_any_order(tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ def test_gather_in_any_order(tmp_path: Path) -> None:
     data = bytes(range(256)) * 64
     path.write_bytes(data)
     starts = np.array([0, 10, 3 * GAP, 5, 5, 9])
-    handles = Handles()
-    block = gather(handles, str(path), starts, starts + 4, np.arange(len(starts)))
+    handles = FileHandles()
+    block = read_ranges(handles, str(path), starts, starts + 4, np.arange(len(starts)))
     assert block.pieces() == [data[s : s + 4] for s in starts.tolist()]
     with pytest.raises(FormatError, match="was cut short while in use"):
         handles.read(str(path), len(data) - 1, len(data) + 1)

@@ -14,7 +14,7 @@ import pytest
 import millrace.dataset as ds
 from millrace._src.core import settings
 from millrace._src.core.errors import DataError, FormatError
-from millrace._src.data.formats.files.file_list import FileList, files_in
+from millrace._src.data.formats.files.file_list import FileList, list_files
 from millrace._src.data.sources.vision.celeba import CelebADataset
 from millrace._src.data.sources.vision.cifar import Cifar10Dataset
 from millrace._src.data.sources.vision.div2k import DIV2KDataset
@@ -255,7 +255,7 @@ def test_names_are_bytes(tmp_path):
             file.write(bmp(pixels(2)))
     except OSError:
         pytest.skip("the file system takes UTF-8 only")
-    assert files_in(tmp_path / "a") == [b"b.jpg", odd]
+    assert list_files(tmp_path / "a") == [b"b.jpg", odd]
     assert labels(ImageFolderDataset(str(tmp_path), decode=True)) == [0, 0]
 
 
@@ -274,7 +274,7 @@ def test_a_terminal_sees_progress(monkeypatch, tmp_path):
     ):
         monkeypatch.setattr("millrace._src.data.formats.files.file_list.SHOW_AFTER", after)
         monkeypatch.setattr(sys, "stderr", terminal)
-        assert len(files_in(tmp_path)) == 5000
+        assert len(list_files(tmp_path)) == 5000
         assert ("listing /" in terminal.getvalue()) is shown
         assert ("5000" in terminal.getvalue()) is shown
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from millrace._src.core.errors import FormatError
 from millrace._src.data.formats.annotations import read_json, read_xml
-from millrace._src.data.formats.column_readers import map_grey_bmp
+from millrace._src.data.formats.column_readers import map_gray_bmp
 from millrace._src.data.formats.mat import read_mat
 from millrace._src.data.formats.tar import members
 from tests.parity.sources_vision.tiny import Sparse, bmp, grey_bmp, mat, pixels
@@ -121,10 +121,10 @@ def test_damaged_tar_is_refused_or_read(tmp_path, place, byte, cut):
 def test_grey_bmp(tmp_path):
     grey = pixels(3, 6, 7)[:, :, 0]
     (tmp_path / "a.bmp").write_bytes(grey_bmp(grey))
-    assert np.array_equal(map_grey_bmp(str(tmp_path / "a.bmp")), grey)
+    assert np.array_equal(map_gray_bmp(str(tmp_path / "a.bmp")), grey)
     (tmp_path / "b.bmp").write_bytes(bmp(np.stack([grey] * 3, axis=2)))
-    assert np.array_equal(map_grey_bmp(str(tmp_path / "b.bmp")), grey)
+    assert np.array_equal(map_gray_bmp(str(tmp_path / "b.bmp")), grey)
     for data in (b"BM", b"PK" * 40, grey_bmp(grey)[:-20]):
         (tmp_path / "c.bmp").write_bytes(data)
         with pytest.raises(FormatError, match=r"c\.bmp"):
-            map_grey_bmp(str(tmp_path / "c.bmp"))
+            map_gray_bmp(str(tmp_path / "c.bmp"))

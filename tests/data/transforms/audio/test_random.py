@@ -10,7 +10,7 @@ import pytest
 import millrace.dataset as ds
 import millrace.dataset.audio as A
 from millrace._src.core import settings
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from tests.parity.audio.inputs import noise
 
 MANY = 4000
@@ -18,7 +18,7 @@ MANY = 4000
 
 def bands(op, x, axis):
     """(start, width) of the band that each of many rows gets."""
-    draws = Draws.for_rows(np.arange(MANY, dtype=np.uint64), seed=3, epoch=0, op=1)
+    draws = RandomStream.for_rows(np.arange(MANY, dtype=np.uint64), seed=3, epoch=0, op=1)
     run = op.rows(draws)
     found = []
     for i in range(MANY):
@@ -75,7 +75,7 @@ def test_a_mask_that_does_not_fit_names_its_row():
 
 def test_dither_with_one_value_of_the_wave():
     x = np.array([[0.25, 3.0, 3.0, 0.25]])
-    draws = Draws.for_rows(np.arange(200, dtype=np.uint64), seed=3, epoch=0, op=1)
+    draws = RandomStream.for_rows(np.arange(200, dtype=np.uint64), seed=3, epoch=0, op=1)
     run = A.Dither(A.DensityFunction.RPDF).rows(draws)
     steps = {tuple(np.round(run(i, x)[0] * 32768 - x[0] * 32766, 1)) for i in range(200)}
     # 0.25 - 0.5 or 3 - 0.5, before rounding to whole steps away from 0
@@ -85,7 +85,7 @@ def test_dither_with_one_value_of_the_wave():
 def test_dither_with_a_sum_of_values_leaves_its_input_alone():
     x = np.full((1, 50), 4.0)
     before = x.copy()
-    draws = Draws.for_rows(np.arange(100, dtype=np.uint64), seed=3, epoch=0, op=1)
+    draws = RandomStream.for_rows(np.arange(100, dtype=np.uint64), seed=3, epoch=0, op=1)
     run = A.Dither(A.DensityFunction.GPDF).rows(draws)
     found = Counter(float(np.round(run(i, x)[0, 0] * 32768 - 4 * 32766)) for i in range(100))
     np.testing.assert_array_equal(x, before)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import millrace.dataset as ds
 import millrace.dataset.text as text
 import millrace.dataset.transforms as transforms
-from millrace._src.core.values.columns import Ragged, Texts, as_ragged, as_texts
+from millrace._src.core.values.columns import RaggedColumn, StringColumn, as_ragged_column, as_string_column
 from millrace.common import dtype as mstype
 from tests.parity.text.inputs import FILES
 
@@ -51,30 +51,30 @@ def same(column: Any, wanted: list[Any]) -> None:
 @pytest.mark.parametrize("name", list(WORDS))
 @given(table=tables)
 def test_rows_of_words(name, table):
-    column = Texts.of_lists(table)
+    column = StringColumn.of_lists(table)
     same(WORDS[name].batch(column), [WORDS[name].row(value) for value in column])
 
 
 @pytest.mark.parametrize("name", list(LINES))
 @given(lines=st.lists(a_word, min_size=1))
 def test_one_text_a_row(name, lines):
-    column = Texts.of(lines)
+    column = StringColumn.of(lines)
     same(LINES[name].batch(column), [LINES[name].row(value) for value in column])
 
 
 @given(st.lists(st.lists(st.integers(-99, 99), max_size=5), min_size=1))
 def test_numbers(table):
-    column = Texts.of_lists([[str(n) for n in row] for row in table])
+    column = StringColumn.of_lists([[str(n) for n in row] for row in table])
     to_number = text.ToNumber(mstype.int16)
     same(to_number.batch(column), [to_number.row(value) for value in column])
-    ragged = as_ragged([np.array(row, np.int32) for row in table])
+    ragged = as_ragged_column([np.array(row, np.int32) for row in table])
     for op in (text.Truncate(3), transforms.PadEnd([3], -1), transforms.PadEnd([4])):
         same(op.batch(ragged), [op.row(value) for value in ragged])
 
 
 @given(tables, st.integers(0, 9))
 def test_pairs(table, most):
-    one, two = Texts.of_lists(table), as_ragged([np.arange(len(row) // 2) for row in table])
+    one, two = StringColumn.of_lists(table), as_ragged_column([np.arange(len(row) // 2) for row in table])
     cut = text.TruncateSequencePair(most)
     first, second = cut.batch(one, two)
     wanted = [cut.row(a, b) for a, b in zip(one, two, strict=True)]
@@ -86,11 +86,11 @@ def test_pairs(table, most):
 
 
 def test_what_is_not_taken_is_left_to_the_rows():
-    lines = Texts.of(["a", "b"])
+    lines = StringColumn.of(["a", "b"])
     for op in (text.Truncate(2), text.AddToken("a"), text.Ngram(2)):
         assert op.batch(lines) is None
     assert text.Truncate(2).batch(np.arange(3)) is None
-    assert transforms.PadEnd([2, 2]).batch(Ragged(np.arange(2), np.array([0, 1, 2]))) is None
+    assert transforms.PadEnd([2, 2]).batch(RaggedColumn(np.arange(2), np.array([0, 1, 2]))) is None
     assert text.TruncateSequencePair(2).batch(lines, lines) is None
 
 
@@ -113,4 +113,4 @@ def test_from_text_to_batches_without_a_row_in_between(no_leaks):
 
 
 def test_columns_of_arrays_become_texts():
-    assert as_texts(np.array([["a", "b"]])).lists() == [["a", "b"]]
+    assert as_string_column(np.array([["a", "b"]])).lists() == [["a", "b"]]

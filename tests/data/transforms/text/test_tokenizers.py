@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import millrace.dataset as ds
 import millrace.dataset.text as text
-from millrace._src.core.values.columns import Texts
+from millrace._src.core.values.columns import StringColumn
 from millrace._src.data.kernels.text import wordpiece
 from tests.parity.text.inputs import STRINGS, WORDS
 
@@ -102,7 +102,7 @@ def test_with_and_without_offsets_the_tokens_are_the_same(op, line):
 @settings(max_examples=25, deadline=None)
 @given(lines=st.lists(ANY.map(without_nul), min_size=1, max_size=5))
 def test_a_whole_column_gives_what_its_rows_give(op, lines):
-    made = op.batch(Texts.of(lines))
+    made = op.batch(StringColumn.of(lines))
     parts = made if type(made) is tuple else (made,)
     for i, line in enumerate(lines):
         row = op(line)
@@ -121,7 +121,7 @@ def test_pieces_of_many_words_are_those_of_each(words):
     assert tokens.tolist() == ([t for one in alone for t in one[0].tolist()] or [""])
     assert starts.tolist() == ([t for one in alone for t in one[1].tolist()] or [0])
     assert limits.tolist() == ([t for one in alone for t in one[2].tolist()] or [0])
-    whole = op.batch(Texts.of_lists([words]))
+    whole = op.batch(StringColumn.of_lists([words]))
     assert [without_nul(t) for t in whole[0][0].tolist()] == tokens.tolist()
     assert whole[2][0].tolist() == limits.tolist()
 
@@ -216,7 +216,7 @@ def test_what_is_remembered_is_bounded_and_not_pickled():
     op("unaffable running")
     assert pickle.dumps(op) == fresh
     assert repr(op) == repr(pickle.loads(fresh))
-    few = wordpiece.Remembered(tuple, most=3)
+    few = wordpiece.MemoDict(tuple, most=3)
     for word in ("a", "b", "c", "d", "e"):
         assert few[word] == (word,)
         assert len(few) <= 3

@@ -80,12 +80,12 @@ def _bench(arguments: argparse.Namespace) -> int:
     from . import hardware_baseline as machine
     from . import output as show
     from . import throughput as measure
-    from .auto_pipeline import target_of
+    from .auto_pipeline import build_target
 
     console = new_console(highlight=False, soft_wrap=True, stderr=arguments.json)
     with _progress(console) as stage:
         stage("looking for files")
-        target = target_of(arguments.paths, arguments.batch, arguments.decode)
+        target = build_target(arguments.paths, arguments.batch, arguments.decode)
         stage("looking at rows")
         files = measure.stored_files(target)
         stage("reading files")
@@ -117,14 +117,14 @@ def _bench(arguments: argparse.Namespace) -> int:
     if target.code:
         console.print("\n[bold]What is loaded[/bold]")
         console.print("\n".join(f"  {line}" for line in target.code.splitlines()), markup=False)
-    show.print_answer(console, answer)
+    show.print_result(console, answer)
     if arguments.html:
         console.print(f"\nThe stage report: {arguments.html}", markup=False)
     return 0
 
 
 def _answer(arguments: argparse.Namespace, target: Any, made: Any, could: dict[str, Any]) -> dict[str, Any]:
-    from .throughput import shares
+    from .throughput import time_shares
 
     verdict = made.report.verdict
     names = ("rate", "rows", "batches", "epochs", "seconds", "first_batch", "delivered", "read", "peak_bytes")
@@ -138,7 +138,7 @@ def _answer(arguments: argparse.Namespace, target: Any, made: Any, could: dict[s
         "cores": available_cores(),
         "speed": {name: getattr(made, name) for name in names},
         "bytes_per_row": made.read / made.rate if made.rate else 0.0,
-        "shares": [[name, share] for name, share in shares(made.report)],
+        "shares": [[name, share] for name, share in time_shares(made.report)],
         "machine": {name: found for name, found in could.items() if found},
         "bad": made.bad,
         "bad_rows": made.bad_rows,

@@ -13,9 +13,9 @@ import millrace.dataset.vision as vision
 from millrace._src.core.errors import ArgumentValueError, MillraceError
 
 from . import user_pipeline as script
-from .input_files import Found, find
+from .input_files import InputFiles, find
 
-__all__ = ["Target", "bytes_of", "target_of"]
+__all__ = ["Target", "bytes_of", "build_target"]
 
 IMAGE_STEPS = """\
 data = data.map(vision.Decode(), input_columns={column!r})
@@ -46,7 +46,7 @@ class Target:
     bad: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-def target_of(paths: list[str], batch: int, decode: bool) -> Target:
+def build_target(paths: list[str], batch: int, decode: bool) -> Target:
     """Find out what the paths hold and build the pipeline for it. ArgumentValueError says why not."""
     found = find(paths)
     if found.kind in ("python", "json"):
@@ -63,7 +63,7 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def _images(found: Found, batch: int, decode: bool) -> Target:
+def _images(found: InputFiles, batch: int, decode: bool) -> Target:
     """Any nesting: each folder with images in it counts as a class."""
     folders = sorted({os.path.relpath(os.path.dirname(file), found.root) for file in found.files})
     classes = {folder: number for number, folder in enumerate(folders)}
@@ -95,7 +95,7 @@ def _abridged(classes: dict[str, int]) -> str:
     return f"{{{first!r}: 0, ...}}  # {len(classes)} in all"
 
 
-def _only_classes(found: Found, folders: list[str]) -> bool:
+def _only_classes(found: InputFiles, folders: list[str]) -> bool:
     """Whether every folder below the root is a class of its own, as ImageFolderDataset takes them."""
     below = [e.name for e in os.scandir(found.root) if e.is_dir() and not e.name.startswith(".")]
     return sorted(below) == folders
@@ -123,7 +123,7 @@ _NAMES = {
 }
 
 
-def _records(found: Found, batch: int, decode: bool) -> Target:
+def _records(found: InputFiles, batch: int, decode: bool) -> Target:
     files, bad = list(found.files), {}
     while True:
         code = f"data = {_OPENERS[found.kind].format(files=repr(files[0]) if len(files) == 1 else 'files')}\n"

@@ -12,7 +12,7 @@ import numpy as np
 
 from millrace._src.core.errors import MillraceError
 from millrace._src.core.machine.cores import available_cores
-from millrace._src.data.engine.thread_limits import capped_libraries
+from millrace._src.data.engine.thread_limits import limit_library_threads
 from millrace._src.data.kernels.vision.decode import decode
 
 __all__ = ["copy_rate", "decode_rates", "read_rates", "samples_of"]
@@ -104,7 +104,7 @@ def decode_rates(images: Sequence[Any], seconds: float = 0.7) -> dict[str, float
     if not images:
         return {}
     cores = available_cores()
-    with capped_libraries():
+    with limit_library_threads():
         one = _rate(lambda number: decode(images[number % len(images)]), 1, seconds)
         if cores == 1:
             return {"one": one, "all": one, "cores": 1.0}

@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 
 from millrace._src.cli.parser import no_such_path
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.data.formats.tfrecord.record_file import masked
+from millrace._src.data.formats.tfrecord.record_file import masked_crc32c
 
-__all__ = ["IMAGES", "Found", "find"]
+__all__ = ["IMAGES", "InputFiles", "find"]
 
 IMAGES = (".jpg", ".jpeg", ".jfif", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 _ENDINGS = {
@@ -31,7 +31,7 @@ KINDS = "images, MindRecord, TFRecord, CSV and text files, a .py file with a pip
 
 
 @dataclasses.dataclass
-class Found:
+class InputFiles:
     """Files of one kind. For images, ``root`` is the folder they lie in."""
 
     kind: str
@@ -42,7 +42,7 @@ class Found:
     others: str = ""
 
 
-def find(paths: list[str]) -> Found:
+def find(paths: list[str]) -> InputFiles:
     """What these paths hold; of several kinds, the one with the most bytes."""
     sizes: dict[str, int] = defaultdict(int)
     files: dict[str, list[str]] = defaultdict(list)
@@ -71,7 +71,7 @@ def find(paths: list[str]) -> Found:
     root = os.path.commonpath(
         [p if os.path.isdir(p) else os.path.dirname(os.path.abspath(p)) for p in _absolute(paths)]
     )
-    return Found(
+    return InputFiles(
         kind, files[kind], sizes[kind], root, ", ".join(f"{count} {other}" for other, count in others.items())
     )
 
@@ -126,7 +126,7 @@ def _look(file: str) -> str | None:
             head = opened.read(4096)
     except OSError:
         return None
-    if len(head) >= 12 and int.from_bytes(head[8:12], "little") == masked(head[:8]):
+    if len(head) >= 12 and int.from_bytes(head[8:12], "little") == masked_crc32c(head[:8]):
         return "tfrecord"
     if head.startswith((b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"BM")):
         return "images"

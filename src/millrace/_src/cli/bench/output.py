@@ -12,14 +12,14 @@ from millrace._src.cli.doctor.finding import size
 from millrace._src.core.machine.cores import available_cores
 from millrace._src.observe.views.formatting import plain_name
 
-__all__ = ["print_answer"]
+__all__ = ["print_result"]
 
 MOST_BAD = 10
 MOST_OPS = 8
 ABSURD = 1e6
 
 
-def print_answer(console: Console, answer: dict[str, Any]) -> None:
+def print_result(console: Console, answer: dict[str, Any]) -> None:
     """Sections of short lines, none wider than the console."""
     speed, unit = answer["speed"], answer["unit"]
     _title(console, "How fast it loads")

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 import millrace.dataset as ds
-from millrace._src.cli.history_recorder import keep_history
+from millrace._src.cli.history_recorder import record_history
 from millrace._src.core.errors import MillraceError
 from millrace._src.data.plan.node import walk
 from millrace._src.data.plan.nodes import order_ops as ops
 
 from .auto_pipeline import Target, bytes_of
 
-__all__ = ["Measured", "measure", "shares", "stored_files", "stored_images"]
+__all__ = ["ThroughputResult", "measure", "time_shares", "stored_files", "stored_images"]
 
 SAMPLED_ROWS = 4096
 SAMPLED_IMAGES = 256
@@ -27,7 +27,7 @@ SAMPLING_SECONDS = 2.0
 
 
 @dataclasses.dataclass
-class Measured:
+class ThroughputResult:
     """One run: what came out, how fast, and what did not come out."""
 
     rows: int = 0
@@ -49,15 +49,15 @@ class Measured:
     report: Any = None
 
 
-def measure(target: Target, seconds: float, step: Callable[[float, int], None]) -> Measured:
+def measure(target: Target, seconds: float, step: Callable[[float, int], None]) -> ThroughputResult:
     """Read epoch after epoch until the time is over; ``step(seconds, rows)`` is told after each batch."""
-    made = Measured(bad=dict(target.bad))
+    made = ThroughputResult(bad=dict(target.bad))
     out = 0
     first_rows = 0
     batched = target.data.get_batch_size() != 1
     began = time.perf_counter()
     iterator = target.data.create_dict_iterator(num_epochs=-1, output_numpy=True)
-    look = keep_history(iterator)
+    look = record_history(iterator)
     with contextlib.closing(iterator):
         try:
             while not made.seconds or made.seconds < seconds:
@@ -96,14 +96,14 @@ def measure(target: Target, seconds: float, step: Callable[[float, int], None]) 
     return made
 
 
-def _add_bad(made: Measured, data: ds.Dataset) -> None:
+def _add_bad(made: ThroughputResult, data: ds.Dataset) -> None:
     for entry in data.skipped():
         made.bad_rows += 1
         name = entry.file or f"row {entry.row}"
         made.bad.setdefault(name, entry.reason.partition("\n")[0])
 
 
-def shares(report: Any) -> list[tuple[str, float]]:
+def time_shares(report: Any) -> list[tuple[str, float]]:
     """(op, share of the working time of all workers), the largest first."""
     busy: list[tuple[str, float]] = []
     for stage in report.stages:

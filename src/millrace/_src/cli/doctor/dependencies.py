@@ -8,7 +8,7 @@ import importlib.util
 import re
 from collections.abc import Iterator
 
-from millrace._src.core.optional import install
+from millrace._src.core.optional import install_command
 from millrace._src.core.torch_versions import BELOW, OLDEST, range_text, status_of
 
 from .finding import Finding, Machine
@@ -188,7 +188,7 @@ def extras(machine: Machine) -> Iterator[Finding]:
             there.append(f"{name} {version or '(unknown version)'}")
         else:
             extra = extra_of(name)
-            command = install(extra, name) if extra else f"pip install {name}"
+            command = install_command(extra, name) if extra else f"pip install {name}"
             absent.setdefault(command, []).append(f"{name} ({purpose})")
     if there:
         yield Finding("ok", ", ".join(there))

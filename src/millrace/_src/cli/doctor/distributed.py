@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
-from millrace._src.core.optional import install
+from millrace._src.core.optional import install_command
 
 from .finding import Finding, Machine
 
@@ -35,7 +35,7 @@ def collectives(machine: Machine) -> Iterator[Finding]:
     facts = _facts()
     if facts is None:
         yield Finding(
-            "ok", f"no PyTorch: pipelines work without it; training wants {install(EXTRA, 'torch')}"
+            "ok", f"no PyTorch: pipelines work without it; training wants {install_command(EXTRA, 'torch')}"
         )
         return
     here = facts.look()
@@ -52,7 +52,7 @@ def collectives(machine: Machine) -> Iterator[Finding]:
             "init() fails on the CPU: processes cannot train together",
             'echo "127.0.0.1 $(hostname)" | sudo tee -a /etc/hosts, or export GLOO_SOCKET_IFNAME=lo'
             if here.gloo
-            else f"{install(EXTRA, 'torch')}  (PyTorch's own wheels have gloo)",
+            else f"{install_command(EXTRA, 'torch')}  (PyTorch's own wheels have gloo)",
         )
     else:
         yield Finding("ok", ", ".join(parts))

@@ -6,8 +6,8 @@ import importlib.metadata
 import re
 from collections.abc import Iterator
 
-from millrace._src.core.machine.ray_cluster import no_answer
-from millrace._src.core.optional import install
+from millrace._src.core.machine.ray_cluster import connection_error
+from millrace._src.core.optional import install_command
 
 from .dependencies import newer_than, version_of
 from .finding import Finding, Machine
@@ -20,7 +20,7 @@ EXTRA, SERVE_EXTRA = "ray", "rayserve"
 def cluster(machine: Machine) -> Iterator[Finding]:
     version = version_of("ray")
     if version is None:
-        yield Finding("ok", f"not installed; run_on('ray') wants {install(EXTRA, otherwise=EXTRA)}")
+        yield Finding("ok", f"not installed; run_on('ray') wants {install_command(EXTRA, otherwise=EXTRA)}")
         return
     wanted = newer_than("ray", version)
     if wanted:
@@ -51,7 +51,7 @@ def cluster(machine: Machine) -> Iterator[Finding]:
 
 def ray_serve(machine: Machine) -> Iterator[Finding]:
     """Whether ``millrace serve --ray`` can start: Ray Serve needs more libraries than Ray."""
-    wants = install(SERVE_EXTRA, otherwise="ray[serve]")
+    wants = install_command(SERVE_EXTRA, otherwise="ray[serve]")
     version = version_of("ray")
     lacking = _lacking() if version is not None else []
     # Some come with other libraries: where only a few are missing, the installation is broken.
@@ -84,4 +84,4 @@ def _unreachable(address: str) -> str:
         return ""
     if "://" in address:
         return "a client address; pipelines want HOST:PORT of a cluster that this machine is a node of"
-    return no_answer(address)
+    return connection_error(address)

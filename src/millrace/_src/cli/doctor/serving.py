@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from millrace._src.core.optional import install
+from millrace._src.core.optional import install_command
 
 from .dependencies import version_of
 from .finding import Finding, Machine
@@ -34,7 +34,7 @@ def serving(machine: Machine) -> Iterator[Finding]:
     lacking = _absent(NEEDED)
     if "starlette" in lacking and "uvicorn" in lacking:
         yield Finding(
-            "ok", f"not installed, and only needed for `millrace serve`: {install(EXTRA, 'uvicorn')}"
+            "ok", f"not installed, and only needed for `millrace serve`: {install_command(EXTRA, 'uvicorn')}"
         )
         return
     if lacking:
@@ -42,7 +42,7 @@ def serving(machine: Machine) -> Iterator[Finding]:
             "warning",
             f"{', '.join(lacking)} missing",
             "`millrace serve` does not start",
-            install(EXTRA, lacking[0]),
+            install_command(EXTRA, lacking[0]),
         )
         return
     shown = ", ".join(f"{name} {version_of(name)}" for name in there)

@@ -16,11 +16,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from millrace._src.core.io.temporary_directory import is_abandoned, owner_of
+from millrace._src.core.io.temporary_directory import is_stale, owner_of
 
 from .finding import Finding, Machine, size
 
-__all__ = ["Leftover", "find", "remove"]
+__all__ = ["StaleFile", "find", "remove"]
 
 # A file under its temporary name while it is written: record files, their indexes, saved TFRecords.
 _DRAFT = re.compile(r"\.(?P<name>.+)\.(?P<token>[0-9a-f]{16})\.tmp(\.sealed)?")
@@ -31,14 +31,14 @@ MUCH = 1 << 30
 
 
 @dataclasses.dataclass(frozen=True)
-class Leftover:
+class StaleFile:
     """A file, socket or folder that nobody will ever need."""
 
     path: Path
     bytes: int
 
 
-def find(machine: Machine) -> list[Leftover]:
+def find(machine: Machine) -> list[StaleFile]:
     """Everything of this user that dead processes left in the places Millrace writes to."""
     paths = [
         path
@@ -50,10 +50,10 @@ def find(machine: Machine) -> list[Leftover]:
         drafts = [path for path in _entries(folder) if _DRAFT.fullmatch(path.name)]
         held = _held_tokens(drafts, machine)
         paths += [path for path in drafts if _token(path) not in held and _is_mine(path, machine)]
-    return [Leftover(path, _bytes(path)) for path in dict.fromkeys(paths)]
+    return [StaleFile(path, _bytes(path)) for path in dict.fromkeys(paths)]
 
 
-def remove(leftover: Leftover, machine: Machine) -> bool:
+def remove(leftover: StaleFile, machine: Machine) -> bool:
     """Remove it, unless somebody has taken it up since."""
     path = leftover.path
     if not _is_mine(path, machine):
@@ -111,7 +111,7 @@ def _is_mine(path: Path, machine: Machine) -> bool:
 
 
 def _is_dead(path: Path, machine: Machine) -> bool:
-    return _is_mine(path, machine) and is_abandoned(path, machine.path("proc"))
+    return _is_mine(path, machine) and is_stale(path, machine.path("proc"))
 
 
 def _token(path: Path) -> str:

@@ -17,13 +17,13 @@ from rich.console import Console
 
 import millrace.dataset as ds
 from millrace._src.cli.bench.user_pipeline import from_python
-from millrace._src.cli.history_recorder import keep_history
+from millrace._src.cli.history_recorder import record_history
 from millrace._src.cli.parser import count, fail
 from millrace._src.cli.terminal_output import console as new_console
 from millrace._src.core.errors import MillraceError
 from millrace._src.core.machine.cores import available_cores
-from millrace._src.core.meter import Meter
-from millrace._src.core.values.tensor import wake
+from millrace._src.core.meter import TaskProgressBar
+from millrace._src.core.values.tensor import load_runtime
 from millrace._src.observe.views.table import table
 from millrace.mindrecord import FileWriter
 
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"in {folder}\n"
     )
     try:
-        with Meter(console) as meter:
+        with TaskProgressBar(console) as meter:
             files = _draw(meter, folder / "images", arguments.images)
             _write_records(meter, files, folder / RECORD)
         if arguments.workers:
@@ -141,12 +141,12 @@ def _learn(console: Console, arguments: argparse.Namespace) -> int:
             f"{folder / RECORD} is not there; run {_program()} quickstart --folder {folder} first",
         )
     try:
-        wake()  # is what computes installed?
+        load_runtime()  # is what computes installed?
     except MillraceError as error:
         return fail("quickstart", str(error))
-    from .training import learn
+    from .training import run_training
 
-    status = learn(console, folder, RECORD, arguments.seed)
+    status = run_training(console, folder, RECORD, arguments.seed)
     if status == 0:
         _next(console, (f"quickstart --serve --folder {folder}", "the net answers over HTTP (extra serve)"))
     return status
@@ -154,14 +154,14 @@ def _learn(console: Console, arguments: argparse.Namespace) -> int:
 
 def _answer(console: Console, folder: Path) -> int:
     """The part that serves, in the folder that the second part has left."""
-    from .serving import ARCHIVE, answer
+    from .serving import ARCHIVE, run_serving
 
     if not (folder / ARCHIVE).is_file():
         return fail(
             "quickstart",
             f"{folder / ARCHIVE} is not there; run {_program()} quickstart --train --folder {folder} first",
         )
-    status = answer(console, folder)
+    status = run_serving(console, folder)
     if status == 0:
         _next(
             console,
@@ -185,7 +185,7 @@ def _title(console: Console, text: str) -> None:
     console.print(f"\n[bold]{text}[/bold]\n")
 
 
-def _draw(meter: Meter, folder: Path, images: int) -> list[Path]:
+def _draw(meter: TaskProgressBar, folder: Path, images: int) -> list[Path]:
     with ThreadPoolExecutor(available_cores()) as pool, meter.task("drawing", images) as step:
         files = []
         for path in pool.map(lambda number: write_image(folder, number), range(images)):
@@ -194,7 +194,7 @@ def _draw(meter: Meter, folder: Path, images: int) -> list[Path]:
     return files
 
 
-def _write_records(meter: Meter, files: list[Path], target: Path) -> None:
+def _write_records(meter: TaskProgressBar, files: list[Path], target: Path) -> None:
     writer = FileWriter(str(target))
     writer.add_schema({"image": {"type": "bytes"}, "label": {"type": "int32"}}, "shapes to tell apart")
     with meter.task("writing", len(files)) as step:
@@ -212,8 +212,8 @@ def _write_records(meter: Meter, files: list[Path], target: Path) -> None:
 def _run_epochs(console: Console, data: ds.Dataset, epochs: int, images: int) -> None:
     _title(console, f"Running it for {epochs} epoch{'s' if epochs > 1 else ''}")
     iterator = data.create_dict_iterator(num_epochs=epochs, output_numpy=True)
-    look = keep_history(iterator)
-    with Meter(console) as meter, contextlib.closing(iterator):
+    look = record_history(iterator)
+    with TaskProgressBar(console) as meter, contextlib.closing(iterator):
         for epoch in range(epochs):
             with meter.task(f"epoch {epoch + 1}", images) as step:
                 for batch in iterator:

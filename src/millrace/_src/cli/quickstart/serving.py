@@ -11,7 +11,7 @@ from millrace._src.cli.parser import fail
 
 from .training import ARCHIVE, error_of, run_script
 
-__all__ = ["answer"]
+__all__ = ["run_serving"]
 
 SCRIPT = '''\
 """A server with the trained net, in a thread, and a client that asks it as one elsewhere would."""
@@ -37,7 +37,7 @@ print(f"{{right}} of {{len(files)}} pictures were named right, in {{each:.0f}} m
 '''
 
 
-def answer(console: Console, folder: Path) -> int:
+def run_serving(console: Console, folder: Path) -> int:
     """Serve the net of the second part and ask it; 0 where it answers."""
     script = folder / "ask.py"
     script.write_text(SCRIPT.format(archive=ARCHIVE))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 
 __all__ = ["CLASSES", "draw", "write_image"]
 
@@ -32,7 +32,7 @@ def write_image(folder: Path, number: int) -> Path:
 
 def draw(number: int) -> Image.Image:
     """The number-th image. Its class is the number modulo the classes."""
-    draws = Draws.for_rows(np.array([number], np.uint64), seed=SEED, epoch=0, op=1)
+    draws = RandomStream.for_rows(np.array([number], np.uint64), seed=SEED, epoch=0, op=1)
 
     def pick(slot: int, low: float, high: float) -> float:
         return float(draws.uniform(slot, low, high)[0])

@@ -15,7 +15,7 @@ from millrace._src.cli.parser import fail
 
 from .synthetic_images import CLASSES
 
-__all__ = ["ARCHIVE", "error_of", "learn", "run_script"]
+__all__ = ["ARCHIVE", "error_of", "run_training", "run_script"]
 
 ARCHIVE = "shapes.mindir"
 
@@ -77,7 +77,7 @@ serve.Servable(net, inputs, whole, after).save(str(here / "{archive}"))
 KILL_AFTER = 2
 
 
-def learn(console: Console, folder: Path, record: str, seed: int) -> int:
+def run_training(console: Console, folder: Path, record: str, seed: int) -> int:
     """Train, train again with a kill in the middle, and compare; 0 where all went as it should."""
     script = folder / "train.py"
     names = textwrap.fill(json.dumps(CLASSES), 70, subsequent_indent=" " * 4)

@@ -20,7 +20,7 @@ from millrace._src.core.progress_bar import progress
 from millrace._src.data.formats.mindrecord import MindRecordReader, set_enc_key, set_enc_mode
 from millrace._src.data.formats.mindrecord.encryption import AES, STREAM
 from millrace._src.data.formats.mindrecord.file_names import FileExists
-from millrace._src.observe.views.formatting import many
+from millrace._src.observe.views.formatting import format_count
 
 __all__ = ["add_arguments", "run"]
 
@@ -153,7 +153,10 @@ def _inspect(arguments: argparse.Namespace) -> int:
         say_json(found | {"first_rows": [_row_json(row) for row in rows]})
         return 0
     shards = found["shards"]
-    say(f"{many(found['rows'], 'row')} in {many(len(shards), 'file')}, version {found['version']}", end="")
+    say(
+        f"{format_count(found['rows'], 'row')} in {format_count(len(shards), 'file')}, version {found['version']}",
+        end="",
+    )
     say(f", {_size(found['bytes'])} of rows, {_size(found['row_bytes'])} each" if found["rows"] else "")
     if found["desc"]:
         say(f"description: {escape_controls(str(found['desc']))}")
@@ -238,9 +241,9 @@ def _row_json(row: dict[str, Any]) -> dict[str, Any]:
 
 def _short(value: Any, most: int = 40) -> str:
     if isinstance(value, bytes):
-        from millrace._src.data.kernels.vision.decode import image_size, kind_of
+        from millrace._src.data.kernels.vision.decode import image_format, image_size
 
-        kind = kind_of(value)
+        kind = image_format(value)
         size = image_size(memoryview(value)) if kind else None
         picture = f", {kind} {size[1]}x{size[0]}" if size else ""
         return f"{_size(len(value))}{picture}" + (
@@ -283,7 +286,9 @@ def _verify(arguments: argparse.Namespace) -> int:
     lines = [str(problem) for problem in problems]
     if verdict.ok:
         sure = " by their checksums" if verdict.checksums == len(verdict.files) else ""
-        lines.append(f"ok: {many(verdict.rows, 'row')} in {many(len(verdict.files), 'file')}{sure}")
+        lines.append(
+            f"ok: {format_count(verdict.rows, 'row')} in {format_count(len(verdict.files), 'file')}{sure}"
+        )
     elif not verdict.problems:
         ways = {"checksum" if p.file.endswith(".crc") else "reindex" for p in verdict.index_problems}
         mend = " and ".join(f"`millrace record {way}`" for way in sorted(ways, reverse=True))
@@ -293,7 +298,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     else:
         lost = f"{verdict.rows_lost:,} of {verdict.rows:,} rows"
         if not verdict.total_known:
-            lost = f"at least {many(verdict.rows_lost, 'row')}, and how many there were is not known"
+            lost = f"at least {format_count(verdict.rows_lost, 'row')}, and how many there were is not known"
         lines.append(f"damaged: {lost}; `millrace record repair` saves the rest")
     _say(arguments, found, lines)
     return 0 if verdict.ok else 1
@@ -349,7 +354,7 @@ def _convert(arguments: argparse.Namespace) -> int:
         with MindRecordReader(file) as reader:
             rows.append(len(reader))
     found = {"ok": True, "sets": [{"file": file, "rows": count} for file, count in zip(files, rows)]}
-    _say(arguments, found, [f"{file}: {many(count, 'row')}" for file, count in zip(files, rows)])
+    _say(arguments, found, [f"{file}: {format_count(count, 'row')}" for file, count in zip(files, rows)])
     return 0
 
 

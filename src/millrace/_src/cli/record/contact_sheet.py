@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.data.formats.mindrecord import MindRecordReader
-from millrace._src.data.kernels.vision.image_header import check_size, image_size, kind_of
+from millrace._src.data.kernels.vision.image_header import check_size, image_format, image_size
 
 __all__ = ["write_sheet"]
 
@@ -52,7 +52,7 @@ def _column(reader: MindRecordReader, column: str | None) -> str:
             )
         return column
     for name in names:
-        if len(reader) and kind_of(reader.read([0], [name])[name][0]):
+        if len(reader) and image_format(reader.read([0], [name])[name][0]):
             return name
     raise ArgumentValueError(
         f"no column holds images (the columns of bytes are {names}); name one with --column"
@@ -62,7 +62,7 @@ def _column(reader: MindRecordReader, column: str | None) -> str:
 def _tile(data: bytes) -> Any:
     from PIL import Image
 
-    size = image_size(data) if kind_of(data) else None
+    size = image_size(data) if image_format(data) else None
     if size is None:
         return None
     try:

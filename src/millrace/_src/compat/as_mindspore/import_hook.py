@@ -13,22 +13,31 @@ from typing import Any
 
 from millrace._src.data.engine.executors.worker_pool.worker_setup import prelude
 
-from .module_map import TABLE, VERSION, WHY
+from .module_map import MODULE_MAP, UNSUPPORTED_REASONS, VERSION
 
-__all__ = ["NOTHING", "Face", "MindSporeLoaded", "NotInMillrace", "exists", "install", "installed", "offered"]
+__all__ = [
+    "NOTHING",
+    "ProxyModule",
+    "MindSporeAlreadyImportedError",
+    "UnsupportedModuleError",
+    "exists",
+    "install",
+    "installed",
+    "lookup_name",
+]
 
 ROOT = "mindspore"
 
 
-class MindSporeLoaded(ImportError):
+class MindSporeAlreadyImportedError(ImportError):
     """Real MindSpore is in this process already, whole or in part; two of a name cannot live in one process."""
 
 
-class NotInMillrace(ModuleNotFoundError):
+class UnsupportedModuleError(ModuleNotFoundError):
     """A module of MindSpore that Millrace does not have."""
 
 
-class Face(types.ModuleType):
+class ProxyModule(types.ModuleType):
     """A module of MindSpore's name that looks its names up in Millrace's modules, each time anew.
 
     The targets are asked in turn. A name that is a sub-module is imported, as ``import mindspore`` would have done.
@@ -39,14 +48,14 @@ class Face(types.ModuleType):
         self._targets = targets
 
     def __getattr__(self, name: str) -> Any:
-        found = offered(vars(self)["_targets"], name)
+        found = lookup_name(vars(self)["_targets"], name)
         if not isinstance(found, types.ModuleType):
             return found
         child = f"{self.__name__}.{name}"
-        if child in TABLE:
+        if child in MODULE_MAP:
             try:
                 return importlib.import_module(child)
-            except NotInMillrace as error:
+            except UnsupportedModuleError as error:
                 raise AttributeError(str(error), name=name, obj=self) from None
         if found is not NOTHING:
             return found
@@ -54,14 +63,16 @@ class Face(types.ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # the import system hangs a sub-module on its package; where a function has its name, that is what stays
-        hides = isinstance(value, Face) and not isinstance(
-            offered(vars(self)["_targets"], name), types.ModuleType
+        hides = isinstance(value, ProxyModule) and not isinstance(
+            lookup_name(vars(self)["_targets"], name), types.ModuleType
         )
         if not hides:
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        children = [name.rpartition(".")[2] for name in TABLE if name.rpartition(".")[0] == self.__name__]
+        children = [
+            name.rpartition(".")[2] for name in MODULE_MAP if name.rpartition(".")[0] == self.__name__
+        ]
         names = {name for target in self._targets for name in getattr(target, "__all__", dir(target))}
         return sorted(names.union(children))
 
@@ -76,7 +87,7 @@ class Face(types.ModuleType):
 NOTHING = types.ModuleType("nothing")
 
 
-def offered(targets: Sequence[types.ModuleType], name: str) -> Any:
+def lookup_name(targets: Sequence[types.ModuleType], name: str) -> Any:
     """What the first of some modules has under a name; ``NOTHING``, a module, where none has it.
 
     A module's ``__all__`` counts: what it only imports, such as "json", "np" or PyTorch's Tensor, is no name of
@@ -93,7 +104,7 @@ def offered(targets: Sequence[types.ModuleType], name: str) -> Any:
 
 
 def _lacks(module: str, name: str) -> str:
-    why = WHY.get(f"{module}.{name}")
+    why = UNSUPPORTED_REASONS.get(f"{module}.{name}")
     return (
         f"module {module!r} has no attribute {name!r}: Millrace stands in for MindSpore here (millrace.as_mindspore), "
         f"and {name!r} is not in Millrace" + (f": {why}" if why else " yet")
@@ -108,12 +119,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname != ROOT and not fullname.startswith(ROOT + "."):
             return None
-        behind = TABLE.get(fullname)
+        behind = MODULE_MAP.get(fullname)
         if not behind or not exists(behind[0]):
             # The name given here is Millrace's: with MindSpore's, "from mindspore import nn" would swallow this text.
             missing = behind[0] if behind else fullname.replace(ROOT, "millrace", 1)
-            why = WHY.get(fullname)
-            raise NotInMillrace(
+            why = UNSUPPORTED_REASONS.get(fullname)
+            raise UnsupportedModuleError(
                 f"No module named {fullname!r}: Millrace stands in for MindSpore here (millrace.as_mindspore), and "
                 f"{fullname!r} is not in Millrace" + (f": {why}" if why else " yet"),
                 name=missing,
@@ -121,8 +132,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        targets = [importlib.import_module(name) for name in TABLE[spec.name] if exists(name)]
-        face = Face(spec.name, targets)
+        targets = [importlib.import_module(name) for name in MODULE_MAP[spec.name] if exists(name)]
+        face = ProxyModule(spec.name, targets)
         if spec.name == ROOT:
             face.__version__ = VERSION
         face.__file__ = targets[0].__file__
@@ -155,8 +166,8 @@ def install() -> None:
             continue
         if module is None:  # somebody has blocked the import
             del sys.modules[name]
-        elif not isinstance(module, Face):
-            raise MindSporeLoaded(_refusal(name, module), name=ROOT)
+        elif not isinstance(module, ProxyModule):
+            raise MindSporeAlreadyImportedError(_refusal(name, module), name=ROOT)
     if not installed():
         sys.meta_path.insert(0, _finder)
     if "millrace.as_mindspore" not in prelude:

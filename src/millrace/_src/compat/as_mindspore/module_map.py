@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .module_paths import PATHS
 
-__all__ = ["TABLE", "VERSION", "WHY"]
+__all__ = ["MODULE_MAP", "VERSION", "UNSUPPORTED_REASONS"]
 
 # What scripts compare is the part before the plus.
 VERSION = "2.7.0+millrace"
@@ -32,7 +32,7 @@ _WING = (
 
 # A package of MindSpore -> ours. A path at its top has the first module only; a path below has all of them: in
 # MindSpore a name has many paths, and which of them a script takes is chance.
-BELOW: dict[str, tuple[str, ...]] = {
+PACKAGE_MAP: dict[str, tuple[str, ...]] = {
     "mindspore.amp": ("millrace.amp",),
     "mindspore.boost": ("millrace.boost", "millrace.nn", *_WING),
     "mindspore.common": ("millrace.common", "millrace", "millrace.nn", *_WING),
@@ -74,18 +74,18 @@ BELOW: dict[str, tuple[str, ...]] = {
 }
 
 
-def behind(path: str) -> tuple[str, ...]:
+def modules_for(path: str) -> tuple[str, ...]:
     """Our modules behind a path of MindSpore's training half: by the longest package that it lies in."""
     package = path
-    while package not in BELOW:
+    while package not in PACKAGE_MAP:
         package = package.rpartition(".")[0]
         if not package:
             return ()
-    return BELOW[package][:1] if package == path else BELOW[package]
+    return PACKAGE_MAP[package][:1] if package == path else PACKAGE_MAP[package]
 
 
-TABLE: dict[str, tuple[str, ...]] = {
-    **{path: behind(path) for path in (*BELOW, *PATHS)},
+MODULE_MAP: dict[str, tuple[str, ...]] = {
+    **{path: modules_for(path) for path in (*PACKAGE_MAP, *PATHS)},
     "mindspore": (
         "millrace",
         "millrace.common.dtype",
@@ -101,7 +101,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.common.dtype": ("millrace.common.dtype",),
     **{
-        f"mindspore.common.{part}": (f"millrace.common.{part}", *BELOW["mindspore.common"])
+        f"mindspore.common.{part}": (f"millrace.common.{part}", *PACKAGE_MAP["mindspore.common"])
         for part in ("initializer", "parameter", "tensor")
     },
     "mindspore.common.generator": ("millrace._src.runtime.tensor.generator", "millrace"),
@@ -110,7 +110,10 @@ TABLE: dict[str, tuple[str, ...]] = {
     "mindspore.context": ("millrace.context",),
     "mindspore.log": ("millrace._src.compat.log",),
     # a whole namespace in MindSpore, too
-    **{f"mindspore.ops.{part}": BELOW["mindspore.ops"] for part in ("functional", "operations", "composite")},
+    **{
+        f"mindspore.ops.{part}": PACKAGE_MAP["mindspore.ops"]
+        for part in ("functional", "operations", "composite")
+    },
     "mindspore.ops.P": ("millrace.ops",),
     "mindspore.ops.functional.P": ("millrace.ops",),
     "mindspore.parallel._utils": ("millrace._src.compat.parallel_utils", *_WING),
@@ -176,13 +179,13 @@ TABLE: dict[str, tuple[str, ...]] = {
 }
 
 # Why a module or name is not here, where there is more to say than "not yet".
-WHY = {
+UNSUPPORTED_REASONS = {
     "mindspore.rewrite": "it edits the source text of nets for MindSpore's compiler; a Cell is plain Python here, so "
     "change the Cell's attributes or subclass it",
     "mindspore.dataset.engine.offload": "a pass decides what of a pipeline runs on a card: map(offload=True)",
     "mindspore._c_expression": "it is MindSpore's compiled half",
 }
-WHY |= {
-    f"mindspore.{name}": WHY["mindspore.rewrite"]
+UNSUPPORTED_REASONS |= {
+    f"mindspore.{name}": UNSUPPORTED_REASONS["mindspore.rewrite"]
     for name in ("SymbolTree", "Node", "NodeType", "ScopedValue")
 }

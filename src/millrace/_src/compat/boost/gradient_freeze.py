@@ -16,10 +16,10 @@ from millrace._src.runtime.nn.network_wrappers import TrainOneStepCell
 from millrace._src.runtime.ops.framework.composite import depend
 from millrace._src.runtime.optim.lamb import LARS
 from millrace._src.runtime.optim.optimizer import Optimizer
-from millrace._src.runtime.tensor.rng_state import generator
+from millrace._src.runtime.tensor.rng_state import initializer_generator
 
 from .gradient_accumulation import GradientAccumulation
-from .optimizer_groups import ParameterProcess, rebuilt
+from .optimizer_groups import ParameterProcess, rebuild_optimizer
 
 __all__ = ["FreezeOpt", "GradientFreeze", "freeze_cell"]
 
@@ -60,7 +60,7 @@ class FreezeOpt(Cell):
         self.train_strategy = _strategy(train_strategy, len(groups))
         made = []
         for number, group in enumerate(groups):
-            each = rebuilt(opt, list(group), self._rate(number))
+            each = rebuild_optimizer(opt, list(group), self._rate(number))
             own = {id(parameter) for parameter in inner.parameters}
             for parameter in each.get_parameters():
                 if id(parameter) not in own:
@@ -154,7 +154,7 @@ class GradientFreeze:
         found, frozen = [0], 0
         while len(found) < total:
             if frozen / len(found) < 1 - freeze_p:
-                found.append(others[int(torch.multinomial(weights, 1, generator=generator()))])
+                found.append(others[int(torch.multinomial(weights, 1, generator=initializer_generator()))])
                 frozen += 1
             else:
                 found.append(0)

@@ -12,15 +12,15 @@ from millrace._src.runtime.tensor.parameter import Parameter
 
 from .less_bn import CommonHeadLastFN
 
-__all__ = ["OptimizerProcess", "ParameterProcess", "rebuilt"]
+__all__ = ["OptimizerProcess", "ParameterProcess", "rebuild_optimizer"]
 
 
-def rebuilt(opt: Any, params: Any, rate: Any = None) -> Any:
+def rebuild_optimizer(opt: Any, params: Any, rate: Any = None) -> Any:
     """An optimizer of the same kind with the same arguments for other parameters, with another rate if it is given."""
     if not isinstance(opt, Optimizer):
         raise ArgumentTypeError(f"The first arg 'opt' must be an Optimizer instance, but got {type(opt)}")
     if isinstance(opt, LARS):
-        return LARS(rebuilt(opt.opt, params, rate), **opt.init_args)
+        return LARS(rebuild_optimizer(opt.opt, params, rate), **opt.init_args)
     rate = opt.init_learning_rate if rate is None else rate
     kind: Any = type(opt)  # whose parameters are `params`, other than the base's
     return kind(params=params, learning_rate=rate, **opt.init_args)
@@ -91,7 +91,7 @@ class OptimizerProcess:
 
     def generate_new_optimizer(self) -> Any:
         """The optimizer anew."""
-        return rebuilt(self.opt, self.origin_params, self.learning_rate)
+        return rebuild_optimizer(self.opt, self.origin_params, self.learning_rate)
 
 
 def _is_centred(parameter: Any, cells: dict[int, Any]) -> bool:

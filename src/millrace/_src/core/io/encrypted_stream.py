@@ -23,7 +23,7 @@ from typing import Any
 
 from millrace._src.core.optional import require
 
-from .encryption import Unsealable
+from .encryption import DecryptionError
 
 __all__ = ["BLOCK", "HEADER", "MAGIC", "MODE", "StreamWriter", "decrypt_blocks"]
 
@@ -92,26 +92,30 @@ def decrypt_blocks(read: Callable[[int, int], Any], size: int, key: bytes) -> It
     """
     header = bytes(read(0, HEADER.size)) if size >= HEADER.size else b""
     if len(header) < HEADER.size:
-        raise Unsealable("the header of the encrypted file is cut short")
+        raise DecryptionError("the header of the encrypted file is cut short")
     magic, version, cipher_id, key_bytes, block, _ = HEADER.unpack(header)
     if magic != MAGIC or cipher_id != _AES_GCM or not 0 < block <= LARGEST_BLOCK:
-        raise Unsealable("the header of the encrypted file is damaged")
+        raise DecryptionError("the header of the encrypted file is damaged")
     if version != _VERSION:
-        raise Unsealable(f"the encrypted file has format version {version}, this release reads {_VERSION}")
+        raise DecryptionError(
+            f"the encrypted file has format version {version}, this release reads {_VERSION}"
+        )
     if key_bytes != len(key):
-        raise Unsealable(f"the file was encrypted with a key of {key_bytes} bytes, got one of {len(key)}")
+        raise DecryptionError(
+            f"the file was encrypted with a key of {key_bytes} bytes, got one of {len(key)}"
+        )
     invalid = require("cryptography.exceptions", "crypto", "reading encrypted files").InvalidTag
     cipher = _file_cipher(key, header)
     start, number = HEADER.size, 0
     while True:
         end = min(size, start + block + _TAG)
         if end - start < _TAG:
-            raise Unsealable("the last block of the encrypted file is cut short")
+            raise DecryptionError("the last block of the encrypted file is cut short")
         nonce = _NONCE.pack(number, end == size)
         try:
             yield cipher.decrypt(nonce, read(start, end), header + nonce)
         except invalid:
-            raise Unsealable(_WRONG) from None
+            raise DecryptionError(_WRONG) from None
         if end == size:
             return
         start, number = end, number + 1

@@ -11,7 +11,7 @@ from typing import Any
 
 from millrace._src.core.optional import require
 
-__all__ = ["BLOCK", "MAGIC", "MODES", "Unsealable", "block_size", "seal", "unseal"]
+__all__ = ["BLOCK", "MAGIC", "MODES", "DecryptionError", "block_size", "encrypt_block", "decrypt_block"]
 
 # Plain bytes in a block; sealed, it is a little longer.
 BLOCK = 64 << 20
@@ -21,11 +21,11 @@ _LENGTHS = struct.Struct("<ii16si")
 _TAG = 16
 
 
-class Unsealable(Exception):
+class DecryptionError(Exception):
     """A block that cannot be opened: damaged, or sealed with another key."""
 
 
-def seal(plain: bytes, key: bytes, mode: str) -> bytes:
+def encrypt_block(plain: bytes, key: bytes, mode: str) -> bytes:
     """One block.
 
     >>> block = seal(b"secret", b"0123456789abcdef", "AES-CBC")
@@ -50,19 +50,19 @@ def block_size(head: bytes, mode: str) -> int:
     """Bytes of the block that begins so, all told."""
     tag = _TAG if mode == "AES-GCM" else 0
     if len(head) < 4 + tag + _LENGTHS.size:
-        raise Unsealable("an encrypted block is cut short")
+        raise DecryptionError("an encrypted block is cut short")
     total: int
     count: int
     total, iv_size, _, count = _LENGTHS.unpack_from(head, 4 + tag)
     if head[:4] != struct.pack("<I", MAGIC[mode]) or iv_size != 16 or count < 0 or total != 24 + count:
-        raise Unsealable("an encrypted block is damaged")
+        raise DecryptionError("an encrypted block is damaged")
     return 4 + tag + _LENGTHS.size + count
 
 
-def unseal(block: bytes, key: bytes, mode: str) -> bytes:
+def decrypt_block(block: bytes, key: bytes, mode: str) -> bytes:
     """The plain bytes of one block."""
     if block_size(block, mode) != len(block):
-        raise Unsealable("an encrypted block is damaged")
+        raise DecryptionError("an encrypted block is damaged")
     tag = _TAG if mode == "AES-GCM" else 0
     vector = _LENGTHS.unpack_from(block, 4 + tag)[2]
     body = block[4 + tag + _LENGTHS.size :]
@@ -71,13 +71,13 @@ def unseal(block: bytes, key: bytes, mode: str) -> bytes:
         try:
             return bytes(_gcm(key).decrypt(vector[:12], body + block[4 : 4 + tag], None))
         except invalid:
-            raise Unsealable("the key is not the right one, or the file was changed") from None
+            raise DecryptionError("the key is not the right one, or the file was changed") from None
     pen = _cbc(key, vector, mode).decryptor()
     padder = _padding().PKCS7(128).unpadder()
     try:
         return bytes(padder.update(pen.update(body) + pen.finalize()) + padder.finalize())
     except ValueError:
-        raise Unsealable("the key is not the right one, or the file was changed") from None
+        raise DecryptionError("the key is not the right one, or the file was changed") from None
 
 
 def _gcm(key: bytes) -> Any:

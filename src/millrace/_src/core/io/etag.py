@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-__all__ = ["is_checksum", "tag_fits"]
+__all__ = ["is_checksum", "etag_matches"]
 
 _WHOLE = re.compile(r'"?([0-9a-f]{32})"?')
 _IN_PARTS = re.compile(r'"?([0-9a-f]{32})-([0-9]+)"?')
@@ -14,7 +14,7 @@ _IN_PARTS = re.compile(r'"?([0-9a-f]{32})-([0-9]+)"?')
 _SIZES = [count << 20 for count in (5, 8, 10, 15, 16, 32, 50, 64, 100, 128, 256, 512)]
 
 
-def tag_fits(tag: str | None, data: Any) -> bool | None:
+def etag_matches(tag: str | None, data: Any) -> bool | None:
     """Whether bytes are those that a tag was made of; None where it cannot be told.
 
     A store that encrypts objects with keys of its own has tags that look the same and fit nothing.

@@ -8,28 +8,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import BinaryIO
 
-__all__ = ["checksums", "masked", "write_record"]
+__all__ = ["crc32c_checksums", "masked_crc32c", "write_record"]
 
 
-def checksums(pieces: Iterable[bytes]) -> Iterable[int]:
+def crc32c_checksums(pieces: Iterable[bytes]) -> Iterable[int]:
     """The CRC-32C of each piece."""
     import google_crc32c  # only who meets such a file needs it
 
     return map(google_crc32c.value, pieces)
 
 
-def masked(data: bytes) -> int:
+def masked_crc32c(data: bytes) -> int:
     """The CRC-32C of some bytes as these files store it.
 
     >>> hex(masked(b"123456789"))
     '0xc78ab0e5'
     """
-    (crc,) = checksums([data])
+    (crc,) = crc32c_checksums([data])
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def write_record(file: BinaryIO, data: bytes) -> None:
     """Add one record."""
     length = len(data).to_bytes(8, "little")
-    tail = masked(data).to_bytes(4, "little")
-    file.write(length + masked(length).to_bytes(4, "little") + data + tail)
+    tail = masked_crc32c(data).to_bytes(4, "little")
+    file.write(length + masked_crc32c(length).to_bytes(4, "little") + data + tail)

@@ -18,7 +18,7 @@ from typing import Any
 from millrace._src.core.errors import MissingExtra
 from millrace._src.core.optional import require
 
-__all__ = ["NoSuchBucket", "ObjectChanged", "S3", "s3_file_system"]
+__all__ = ["NoSuchBucket", "ObjectChanged", "S3FileSystem", "s3_file_system"]
 
 # A larger file goes up in parts of this size, or of more where there would be too many: a store takes 10,000.
 PART = 8 << 20
@@ -35,7 +35,7 @@ class NoSuchBucket(FileNotFoundError):
     """The whole bucket is missing, which is another mistake than a file that is not in it."""
 
 
-def s3_file_system(options: Mapping[str, Any]) -> S3 | None:
+def s3_file_system(options: Mapping[str, Any]) -> S3FileSystem | None:
     """A file system for S3, OBS, MinIO and their like; None where fsspec has another driver, or obstore is missing.
 
     ``options`` are those that fsspec's own S3 driver takes: ``key``, ``secret``, ``endpoint_url`` (also inside of
@@ -71,12 +71,12 @@ def _config(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=32)
-def _opened(config: tuple[tuple[str, Any], ...], surroundings: tuple[tuple[str, str], ...]) -> S3:
+def _opened(config: tuple[tuple[str, Any], ...], surroundings: tuple[tuple[str, str], ...]) -> S3FileSystem:
     """One for each set of options and state of the environment: its connections are used again."""
-    return S3(dict(config))
+    return S3FileSystem(dict(config))
 
 
-class S3:
+class S3FileSystem:
     """Objects of a store; a path is ``bucket/key``."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:

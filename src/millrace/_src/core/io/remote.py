@@ -14,21 +14,21 @@ from typing import Any, TypeVar
 from millrace._src.core.errors import DataError, FormatError, MillraceError
 from millrace._src.core.log import get_logger
 
-from .etag import tag_fits
+from .etag import etag_matches
 from .object_store import ObjectChanged, s3_file_system
 
 __all__ = [
-    "MOST_PER_REQUEST",
+    "MAX_BYTES_PER_REQUEST",
     "RETRIES",
-    "Checked",
+    "ChecksumValidator",
     "RemotePath",
     "Retries",
     "download",
     "file_system",
     "first_bytes",
-    "in_folder",
+    "list_directory",
     "is_remote",
-    "put_checked",
+    "upload_verified",
     "read_bytes",
     "read_range",
     "remote_exists",
@@ -182,7 +182,7 @@ def remote_glob(pattern: str) -> list[str]:
     return sorted(fs.unstrip_protocol(name) for name in found)
 
 
-def in_folder(address: str) -> tuple[list[str], list[str]]:
+def list_directory(address: str) -> tuple[list[str], list[str]]:
     """The names of the files and of the folders in a folder, sorted; both empty where there is none."""
     fs, path = file_system(address)
 
@@ -205,7 +205,7 @@ def in_folder(address: str) -> tuple[list[str], list[str]]:
 
 
 # One request asks for no more than this.
-MOST_PER_REQUEST = 8 << 20
+MAX_BYTES_PER_REQUEST = 8 << 20
 
 
 class _Pull:
@@ -246,7 +246,7 @@ def read_range(fs: Any, path: str, address: str, start: int, end: int, tag: str 
     return RETRIES(f"reading bytes {start} to {end}", address, pull, lambda: len(pull.got))
 
 
-class Checked:
+class ChecksumValidator:
     """Whether what arrived is what the store has, by the object's tag.
 
     Where a store encrypts objects with keys of its own, its tags look like checksums and fit nothing. So bytes that
@@ -262,7 +262,7 @@ class Checked:
 
     def __call__(self, tag: str | None, data: Any) -> None:
         known = self._tags.get(self._bucket)
-        fits = None if known is False else tag_fits(tag, data)
+        fits = None if known is False else etag_matches(tag, data)
         if fits:
             self._tags[self._bucket] = True
         if fits is not False:
@@ -280,7 +280,7 @@ class Checked:
 def read_bytes(address: str | RemotePath) -> bytearray:
     """A whole file, in one request where all goes well."""
     fs, path = file_system(address)
-    checked = Checked(fs, path)
+    checked = ChecksumValidator(fs, path)
 
     def whole() -> bytearray:
         pull = _Pull(fs, path)
@@ -305,12 +305,12 @@ def download(address: str | RemotePath, target: Path) -> None:
     size, tag = info.get("size"), info.get("e_tag")
     if info.get("type") == "directory" or size is None:
         raise FormatError("this is a folder, not a file", file=str(address))
-    checked = Checked(fs, path)
+    checked = ChecksumValidator(fs, path)
 
     def whole() -> None:
         with open(target, "w+b") as file:
-            for start in range(0, size, MOST_PER_REQUEST):
-                end = min(size, start + MOST_PER_REQUEST)
+            for start in range(0, size, MAX_BYTES_PER_REQUEST):
+                end = min(size, start + MAX_BYTES_PER_REQUEST)
                 file.write(read_range(fs, path, str(address), start, end, tag))
             file.flush()
             if size:
@@ -337,12 +337,12 @@ def upload(local: Path, address: str | RemotePath) -> None:
 
     def put() -> None:
         fs.makedirs(folder, exist_ok=True)
-        put_checked(fs, local, path, str(address))
+        upload_verified(fs, local, path, str(address))
 
     RETRIES("uploading", str(address), put)
 
 
-def put_checked(fs: Any, local: Path, path: str, address: str) -> None:
+def upload_verified(fs: Any, local: Path, path: str, address: str) -> None:
     """One try to copy a local file there: a size that differs, or bytes where a tag or a second look tells, fails."""
     fs.put_file(str(local), path)
     info, sent = fs.info(path), local.stat().st_size
@@ -352,10 +352,10 @@ def put_checked(fs: Any, local: Path, path: str, address: str) -> None:
     if not sent or tag is None:
         return
     with open(local, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if tag_fits(tag, data) is not False:
+        if etag_matches(tag, data) is not False:
             return
-        for start in range(0, sent, MOST_PER_REQUEST):  # the tag may be no checksum
-            end = min(sent, start + MOST_PER_REQUEST)
+        for start in range(0, sent, MAX_BYTES_PER_REQUEST):  # the tag may be no checksum
+            end = min(sent, start + MAX_BYTES_PER_REQUEST)
             if read_range(fs, path, address, start, end, tag) != data[start:end]:
                 raise OSError("other bytes arrived than were sent")
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from millrace._src.core.errors import MillraceError, ResourceError
 
-__all__ = ["INDUCTOR", "compile_cache", "runtime_folder"]
+__all__ = ["INDUCTOR", "compile_cache", "runtime_directory"]
 
 INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
 
-def runtime_folder(*, make: bool = False, error: type[MillraceError] = ResourceError) -> Path:
+def runtime_directory(*, make: bool = False, error: type[MillraceError] = ResourceError) -> Path:
     """The folder of this user; one that belongs to somebody else, or that others may enter, is refused."""
     base = os.environ.get("XDG_RUNTIME_DIR")
     # one that is not there, or not ours, came with the environment of another login (su, docker exec)
@@ -57,7 +57,7 @@ def compile_cache() -> str:
     except OSError:
         if named:
             return named  # PyTorch reports it
-        folder = runtime_folder(make=True) / "inductor"
+        folder = runtime_directory(make=True) / "inductor"
         folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.stat()
     if status.st_uid != os.getuid() or status.st_mode & 0o022:

@@ -15,14 +15,14 @@ import tempfile
 import weakref
 from pathlib import Path
 
-__all__ = ["KINDS", "Scratch", "is_abandoned", "owner_of"]
+__all__ = ["PURPOSES", "LockedTemporaryDirectory", "is_stale", "owner_of"]
 
 # What a scratch folder or file may be for. A name with any other word in it is somebody else's.
-KINDS = ("copy", "example", "index", "socket", "spill", "upload")
-_NAME = re.compile(rf"millrace-(?:{'|'.join(KINDS)})-(?P<pid>[1-9][0-9]*)-[a-z0-9_]{{8}}")
+PURPOSES = ("copy", "example", "index", "socket", "spill", "upload")
+_NAME = re.compile(rf"millrace-(?:{'|'.join(PURPOSES)})-(?P<pid>[1-9][0-9]*)-[a-z0-9_]{{8}}")
 
 
-class Scratch:
+class LockedTemporaryDirectory:
     """A temporary folder of this process, removed when it is closed, collected, or the interpreter ends.
 
     >>> with Scratch("example") as folder:
@@ -33,7 +33,7 @@ class Scratch:
     """
 
     def __init__(self, kind: str, parent: str | None = None) -> None:
-        assert kind in KINDS, kind
+        assert kind in PURPOSES, kind
         self.path = Path(tempfile.mkdtemp(prefix=f"millrace-{kind}-{os.getpid()}-", dir=parent))
         lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -65,7 +65,7 @@ def owner_of(name: str) -> int | None:
     return int(found["pid"]) if found else None
 
 
-def is_abandoned(path: Path, proc: Path = Path("/proc")) -> bool:
+def is_stale(path: Path, proc: Path = Path("/proc")) -> bool:
     """Whether the process that made it is gone. What cannot be told is taken to be in use."""
     pid = owner_of(path.name)
     if pid is None or _runs(pid, path, proc):

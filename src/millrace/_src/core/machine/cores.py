@@ -10,10 +10,10 @@ from millrace._src.core.log import warn_once
 
 from .cgroup import MEMBERSHIP, ROOT, group_folders, read_text
 
-__all__ = ["available_cores", "cgroup_quota", "warn_of_many"]
+__all__ = ["available_cores", "cgroup_quota", "warn_too_many_workers"]
 
 # So many workers are a slip of the keyboard, or a number meant for something else.
-MANY = 1024
+MAX_REASONABLE_WORKERS = 1024
 
 
 def available_cores() -> int:
@@ -35,10 +35,10 @@ def available_cores() -> int:
     return max(1, cores)
 
 
-def warn_of_many(name: str, workers: int, stacklevel: int = 4) -> None:
+def warn_too_many_workers(name: str, workers: int, stacklevel: int = 4) -> None:
     """Warn, once for each number, of more workers than any machine gains from."""
     cores = available_cores()
-    if workers > max(MANY, 16 * cores):
+    if workers > max(MAX_REASONABLE_WORKERS, 16 * cores):
         there = "there is 1 core" if cores == 1 else f"there are {cores} cores"
         warn_once(
             f"many-workers-{workers}",

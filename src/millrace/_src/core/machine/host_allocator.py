@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace._src.core.values.batch_buffers import Memory, Spare
+from millrace._src.core.values.batch_buffers import BatchBuffer, BufferPool
 
-__all__ = ["ALIGN", "Aligned", "Lender"]
+__all__ = ["ALIGN", "AlignedAllocator", "HostAllocator"]
 
 # Where arrays begin: a cache line, which is what other libraries want in order to use memory without a copy.
 ALIGN = 64
@@ -26,7 +26,7 @@ ALIGN = 64
 MOST_SPARE_BYTES = 512 << 20
 
 
-class Lender(Spare):
+class HostAllocator(BufferPool):
     """Plain memory on the borders of cache lines; a subclass makes its own kind.
 
     >>> lender = Lender()
@@ -50,8 +50,8 @@ class Lender(Spare):
         self._turn = threading.Lock()
         self._pid = os.getpid()
 
-    def __reduce__(self) -> tuple[type[Lender], tuple[()]]:
-        return Lender, ()  # another process has its own memory, and a plain one will do
+    def __reduce__(self) -> tuple[type[HostAllocator], tuple[()]]:
+        return HostAllocator, ()  # another process has its own memory, and a plain one will do
 
     # what a subclass says of its memory ----------------------------------------------------------
 
@@ -72,7 +72,7 @@ class Lender(Spare):
         """An array with anything in it, whose memory nobody else holds."""
         size = math.prod(shape) * dtype.itemsize
         block = self._block(max(1, size))
-        whole = np.asarray(Memory(block, self))
+        whole = np.asarray(BatchBuffer(block, self))
         return whole[:size].view(dtype).reshape(shape)
 
     def settle(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -134,7 +134,7 @@ class Lender(Spare):
         return sum(map(len, self._by_size.values()))
 
 
-class Aligned(Lender):
+class AlignedAllocator(HostAllocator):
     """Every batch begins on a border, for libraries that copy any other."""
 
     def takes(self, array: npt.NDArray[Any]) -> bool:

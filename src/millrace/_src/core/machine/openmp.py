@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import MutableMapping
 
-__all__ = ["SPINS", "wait_briefly"]
+__all__ = ["SPINS", "limit_openmp_spin"]
 
 # Looks at the flag before a waiting thread sleeps: some ten microseconds, longer than it takes to come from one
 # operation to the next. The library's own choice is 300 times that, during which a waiting thread holds a core that
@@ -14,7 +14,7 @@ __all__ = ["SPINS", "wait_briefly"]
 SPINS = 1000
 
 
-def wait_briefly(environment: MutableMapping[str, str] = os.environ) -> None:
+def limit_openmp_spin(environment: MutableMapping[str, str] = os.environ) -> None:
     """Ask GNU's OpenMP, which looks once when PyTorch is loaded, unless the user has asked for something already.
 
     >>> asked = {"OMP_WAIT_POLICY": "PASSIVE"}

@@ -26,7 +26,7 @@ from millrace._src.core.optional import require
 
 from .cores import available_cores
 
-__all__ = ["Cluster", "hold", "library", "look_for", "no_answer", "starts_here"]
+__all__ = ["Cluster", "acquire_cluster", "library", "missing_paths", "connection_error", "starts_here"]
 
 log = get_logger(__name__)
 
@@ -85,7 +85,7 @@ class Cluster:
             return None
         folder = os.getcwd() if not all(map(os.path.isabs, paths)) else None
         asked = {
-            self.on_node(look_for, node["NodeID"], name="millrace: look for files").remote(
+            self.on_node(missing_paths, node["NodeID"], name="millrace: look for files").remote(
                 paths, folder
             ): node
             for node in self.nodes()
@@ -117,7 +117,7 @@ class Cluster:
                 shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def look_for(paths: list[str], folder: str | None) -> list[str]:
+def missing_paths(paths: list[str], folder: str | None) -> list[str]:
     """Those of the paths that cannot be opened here."""
     if folder is not None and os.path.isdir(folder):
         os.chdir(folder)
@@ -133,7 +133,7 @@ def starts_here(ray: Any, address: str | None) -> bool:
     return not ray.is_initialized() and (address or os.environ.get("RAY_ADDRESS") or "local") == "local"
 
 
-def hold(ray: Any, address: str | None, object_store_memory: int | None) -> Cluster:
+def acquire_cluster(ray: Any, address: str | None, object_store_memory: int | None) -> Cluster:
     """The cluster at this address, connected to if need be; without one, a cluster of this machine alone."""
     global _current
     with _lock:
@@ -164,7 +164,7 @@ def _connected(ray: Any, address: str | None, object_store_memory: int | None) -
             "this machine a node (`ray start --address=HOST:PORT`) and give HOST:PORT or 'auto'"
         )
     if address not in (None, "auto", "local"):
-        why = no_answer(address)  # Ray itself would try for minutes
+        why = connection_error(address)  # Ray itself would try for minutes
         if why:
             raise ResourceError(
                 f"cannot connect to the Ray cluster at {address}: {why}. `ray start --head` starts one there; the "
@@ -247,7 +247,7 @@ def _check_address(ray: Any) -> None:
         )
 
 
-def no_answer(address: str) -> str:
+def connection_error(address: str) -> str:
     """Why nobody answers at HOST:PORT; "" when somebody does.
 
     >>> no_answer("nonsense")

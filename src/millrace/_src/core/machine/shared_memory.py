@@ -25,10 +25,10 @@ import numpy.typing as npt
 
 from millrace._src.core.errors import ResourceError
 
-__all__ = ["Bytes8", "Mapping", "create", "fallback_folders", "map_fd", "read_size", "seal"]
+__all__ = ["ByteArray", "MemoryMapping", "create", "fallback_folders", "map_fd", "read_size", "seal"]
 
 # Any run of raw bytes: a flat uint8 array.
-Bytes8 = npt.NDArray[np.uint8]
+ByteArray = npt.NDArray[np.uint8]
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
@@ -43,7 +43,7 @@ _FAILED = ctypes.c_void_p(-1).value
 _NO_ROOM = (errno.ENOSPC, errno.ENOMEM, errno.EDQUOT)
 
 
-class Mapping:
+class MemoryMapping:
     """Mapped memory, unmapped when the last array that looks at it is gone.
 
     Arrays made from it hold it through numpy's ``base``, so an array outlives pool, channel and executor.
@@ -77,11 +77,11 @@ class Mapping:
             self._munmap(self.address, self.size)
 
 
-def map_fd(fd: int, size: int, *, private: bool = False, writable: bool = True) -> Bytes8:
+def map_fd(fd: int, size: int, *, private: bool = False, writable: bool = True) -> ByteArray:
     """The file's bytes as one array; ``private`` gives copy-on-write pages that start out shared."""
     if read_size(fd) < size:
         raise ResourceError(f"a shared slab holds {read_size(fd)} bytes where {size} were announced")
-    return np.asarray(Mapping(fd, size, private=private, writable=writable))
+    return np.asarray(MemoryMapping(fd, size, private=private, writable=writable))
 
 
 def read_size(fd: int) -> int:

@@ -8,10 +8,10 @@ import struct
 import weakref
 from typing import Any
 
-__all__ = ["Share"]
+__all__ = ["SharedFloat"]
 
 
-class Share:
+class SharedFloat:
     """From 0 to 1. Copies in other processes see what the first one sets, without a message.
 
     >>> share = Share()

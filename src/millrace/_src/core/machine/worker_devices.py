@@ -17,20 +17,20 @@ from millrace._src.core.log import warn_once
 __all__ = [
     "DEVICES",
     "RULES",
-    "WAYS",
-    "Rule",
+    "START_METHODS",
+    "DeviceSupport",
     "check_independent",
-    "entered",
-    "refusal",
-    "way",
-    "when_entered",
+    "set_start_method",
+    "unsupported_error",
+    "worker_start_method",
+    "on_worker_start",
 ]
 
 DEVICES = ("CPU", "GPU")
-WAYS = ("threads", "forkserver", "spawn", "fork", "independent process")
+START_METHODS = ("threads", "forkserver", "spawn", "fork", "independent process")
 
 
-class Rule(NamedTuple):
+class DeviceSupport(NamedTuple):
     """Whether it works; what is to be known, or why not; and what to do instead."""
 
     works: bool
@@ -42,24 +42,24 @@ _CONTEXT = (
     "a process of its own: call set_device in the function; each takes some hundred MB of the card for itself, and "
     "runtime.set_memory(max_size=...) there caps the rest"
 )
-RULES: dict[tuple[str, str], Rule] = {
-    ("threads", "CPU"): Rule(True, "in this process, beside the step"),
-    ("threads", "GPU"): Rule(True, "in this process and its memory of the card, beside the step"),
-    ("forkserver", "CPU"): Rule(True, "a process of its own, with one thread of PyTorch"),
-    ("forkserver", "GPU"): Rule(True, _CONTEXT),
-    ("spawn", "CPU"): Rule(True, "a process of its own, with one thread of PyTorch"),
-    ("spawn", "GPU"): Rule(True, _CONTEXT),
-    ("fork", "CPU"): Rule(True, "a copy of this process, with one thread of PyTorch"),
-    ("fork", "GPU"): Rule(
+RULES: dict[tuple[str, str], DeviceSupport] = {
+    ("threads", "CPU"): DeviceSupport(True, "in this process, beside the step"),
+    ("threads", "GPU"): DeviceSupport(True, "in this process and its memory of the card, beside the step"),
+    ("forkserver", "CPU"): DeviceSupport(True, "a process of its own, with one thread of PyTorch"),
+    ("forkserver", "GPU"): DeviceSupport(True, _CONTEXT),
+    ("spawn", "CPU"): DeviceSupport(True, "a process of its own, with one thread of PyTorch"),
+    ("spawn", "GPU"): DeviceSupport(True, _CONTEXT),
+    ("fork", "CPU"): DeviceSupport(True, "a copy of this process, with one thread of PyTorch"),
+    ("fork", "GPU"): DeviceSupport(
         False,
         "a forked process has a copy of the driver's state that does not work: the driver belongs to the parent",
         'start workers anew, config.set_multiprocessing_start_method("spawn") or "forkserver", or use threads, '
         "python_multiprocessing=False",
     ),
-    ("independent process", "CPU"): Rule(
+    ("independent process", "CPU"): DeviceSupport(
         True, "MS_INDEPENDENT_DATASET is not used: the pipeline runs in threads of this process"
     ),
-    ("independent process", "GPU"): Rule(
+    ("independent process", "GPU"): DeviceSupport(
         True, "MS_INDEPENDENT_DATASET is not used: the pipeline runs in threads of this process"
     ),
 }
@@ -68,7 +68,7 @@ _way = "threads"
 _told: list[Callable[[str], None]] = []
 
 
-def way() -> str:
+def worker_start_method() -> str:
     """How this process came to run a pipeline's functions; in the user's own it is "threads".
 
     >>> way()
@@ -77,7 +77,7 @@ def way() -> str:
     return _way
 
 
-def entered(how: str) -> None:
+def set_start_method(how: str) -> None:
     """This process is a worker that was started so; whoever watches over devices is told."""
     global _way
     _way = how
@@ -85,14 +85,14 @@ def entered(how: str) -> None:
         tell(how)
 
 
-def when_entered(tell: Callable[[str], None]) -> None:
+def on_worker_start(tell: Callable[[str], None]) -> None:
     """Call this in a worker with the way it was started; at once where that is known already."""
     _told.append(tell)
     if _way != "threads":
         tell(_way)
 
 
-def refusal(how: str, device: str, what: str) -> PlanError:
+def unsupported_error(how: str, device: str, what: str) -> PlanError:
     """The error for a combination that the table refuses.
 
     >>> print(refusal("fork", "GPU", "zeros"))

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ArrayOrder", "Composed", "Indices", "Order", "RangeOrder"]
+__all__ = ["ArrayOrder", "ComposedOrder", "Indices", "IndexOrder", "RangeOrder"]
 
 Indices = npt.NDArray[np.int64]
 
 
-class Order(Protocol):
+class IndexOrder(Protocol):
     """A finite sequence of row numbers, addressable by position. ``Permutation`` of core.rng is one too."""
 
     @property
@@ -68,14 +68,14 @@ class ArrayOrder:
         return self.rows[positions]
 
 
-class Composed:
+class ComposedOrder:
     """``outer`` picks positions of ``inner``.
 
     >>> Composed(ArrayOrder([1, 0]), RangeOrder(5, start=10)).at(0, 2).tolist()
     [11, 10]
     """
 
-    def __init__(self, outer: Order, inner: Order) -> None:
+    def __init__(self, outer: IndexOrder, inner: IndexOrder) -> None:
         self.outer, self.inner = outer, inner
 
     @property

@@ -19,17 +19,17 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
-    "Draws",
-    "Permutation",
+    "RandomStream",
+    "RandomPermutation",
     "fresh_seed",
     "global_state",
     "is_generator",
-    "mix",
-    "mix_into",
-    "rng_place",
+    "hash_integers",
+    "derive_row_ids",
+    "rng_parameter_index",
     "seed_globals",
     "set_global_state",
-    "unlike_others",
+    "reseed_after_fork",
     "with_rng",
 ]
 
@@ -62,7 +62,7 @@ def _scramble(x: U64) -> U64:
     return x
 
 
-def mix(*parts: int) -> int:
+def hash_integers(*parts: int) -> int:
     """Hash a few integers into one 64-bit integer; order matters.
 
     >>> mix(1, 2) == mix(2, 1)
@@ -77,9 +77,9 @@ def mix(*parts: int) -> int:
     return value
 
 
-def mix_into(ids: U64, *parts: int) -> U64:
+def derive_row_ids(ids: U64, *parts: int) -> U64:
     """New row ids that depend on the old ones and on some integers (a repeat count, a child number)."""
-    return _scramble(ids ^ np.uint64(mix(*parts)))
+    return _scramble(ids ^ np.uint64(hash_integers(*parts)))
 
 
 def fresh_seed() -> int:
@@ -118,7 +118,7 @@ def set_global_state(state: dict[str, Any]) -> None:
     np.random.set_state((kind, np.frombuffer(bytes.fromhex(keys), "<u4"), int(at), int(has_gauss), cached))
 
 
-def unlike_others() -> None:
+def reseed_after_fork() -> None:
     """In a process that was forked: another global random state than the parent's and the other children's."""
     random.seed()
     np.random.seed()
@@ -126,10 +126,10 @@ def unlike_others() -> None:
 
 @functools.lru_cache(maxsize=256)
 def _slot_keys(slots: range) -> U64:
-    return np.array([mix(slot) for slot in slots], np.uint64)
+    return np.array([hash_integers(slot) for slot in slots], np.uint64)
 
 
-class Draws:
+class RandomStream:
     """The random numbers of one op for one chunk: one independent stream per row.
 
     >>> draws = Draws.for_rows(np.arange(3, dtype=np.uint64), seed=1, epoch=0, op=2)
@@ -146,21 +146,21 @@ class Draws:
         self.keys = keys
 
     @classmethod
-    def for_rows(cls, ids: U64, *, seed: int, epoch: int, op: int) -> Draws:
-        return cls(_scramble(ids ^ np.uint64(mix(seed, epoch, op))))
+    def for_rows(cls, ids: U64, *, seed: int, epoch: int, op: int) -> RandomStream:
+        return cls(_scramble(ids ^ np.uint64(hash_integers(seed, epoch, op))))
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def __getitem__(self, rows: Any) -> Draws:
-        return Draws(np.atleast_1d(self.keys[rows]))
+    def __getitem__(self, rows: Any) -> RandomStream:
+        return RandomStream(np.atleast_1d(self.keys[rows]))
 
-    def child(self, number: int) -> Draws:
+    def child(self, number: int) -> RandomStream:
         """An independent stream for the number-th transform inside a composite one."""
-        return Draws(_scramble(self.keys ^ np.uint64(mix(number, 0xC0))))
+        return RandomStream(_scramble(self.keys ^ np.uint64(hash_integers(number, 0xC0))))
 
     def bits(self, slot: int) -> U64:
-        return _scramble(self.keys + np.uint64(mix(slot)))
+        return _scramble(self.keys + np.uint64(hash_integers(slot)))
 
     def uniform(self, slot: int, low: float = 0.0, high: float = 1.0) -> npt.NDArray[np.float64]:
         """Floats in [low, high)."""
@@ -194,7 +194,7 @@ class Draws:
         return np.random.Generator(np.random.Philox(key=int(self.bits(slot)[row])))
 
 
-def rng_place(function: Any) -> int | None:
+def rng_parameter_index(function: Any) -> int | None:
     """After how many values a function takes a parameter ``rng``; None when it takes none, or has one already.
 
     >>> rng_place(lambda image, rng: image), rng_place(lambda image: image)
@@ -215,12 +215,12 @@ def rng_place(function: Any) -> int | None:
     return sys.maxsize if found.kind is found.KEYWORD_ONLY else list(parameters).index("rng")
 
 
-def with_rng(function: Callable[..., Any], draws: Draws) -> Callable[..., Any]:
+def with_rng(function: Callable[..., Any], draws: RandomStream) -> Callable[..., Any]:
     """A function of (i, *values) that hands a user's function the generator of row i, where it asks for one.
 
     A value that stands where ``rng`` would is the user's own: a column may have that name.
     """
-    place, keys = rng_place(function), draws.bits(0)
+    place, keys = rng_parameter_index(function), draws.bits(0)
     if place is None:
         return lambda i, *values: function(*values)
 
@@ -232,7 +232,7 @@ def with_rng(function: Callable[..., Any], draws: Draws) -> Callable[..., Any]:
     return call
 
 
-class Permutation:
+class RandomPermutation:
     """A random order of ``range(size)``, addressable by position, made from one key.
 
     >>> order = Permutation(5, key=7)
@@ -297,7 +297,7 @@ class Permutation:
         mask = np.uint64((1 << int(half)) - 1)
         left, right = x >> half, x & mask
         for turn in range(6):
-            left, right = right, left ^ (_scramble(right ^ np.uint64(mix(self.key, turn))) & mask)
+            left, right = right, left ^ (_scramble(right ^ np.uint64(hash_integers(self.key, turn))) & mask)
         return (left << half) | right
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["current", "get_seed", "on_seed", "set_seed"]
+__all__ = ["current", "get_seed", "on_seed_change", "set_seed"]
 
 _seed: list[int] = []
 _listeners: list[Callable[[int], None]] = []
@@ -37,7 +37,7 @@ def get_seed() -> int | None:
 current = get_seed
 
 
-def on_seed(listener: Callable[[int], None]) -> None:
+def on_seed_change(listener: Callable[[int], None]) -> None:
     """Have a function called with each new seed, and now with the one that was set before."""
     _listeners.append(listener)
     if _seed:

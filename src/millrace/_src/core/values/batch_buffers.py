@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LEAST_BYTES", "Passing", "Slots", "in_place", "side_by_side"]
+__all__ = ["LEAST_BYTES", "ChunkBufferPool", "BatchAssembler", "is_in_batch_buffer", "contiguous_view"]
 
 # Smaller rows are not worth the book-keeping.
 LEAST_BYTES = 1 << 14
 # Batches of which rows are still missing; the oldest is given up when there are more, and stacked as always.
-MOST_OPEN = 16
+MAX_OPEN_BATCHES = 16
 # Batches nobody holds whose memory is kept for the next ones. One is enough for a consumer that lets go of a batch when
 # it takes the next, and what is kept here no budget knows of.
 MOST_SPARE = 1
@@ -35,10 +35,10 @@ MOST_PASSING = 2
 PASSING_BYTES = (1 << 16, 4 << 20)
 
 
-class Memory:
+class BatchBuffer:
     """The memory of one batch. Every array over it keeps it alive; with the last of them it becomes spare."""
 
-    def __init__(self, block: npt.NDArray[np.uint8], spare: Spare | Passing) -> None:
+    def __init__(self, block: npt.NDArray[np.uint8], spare: BufferPool | ChunkBufferPool) -> None:
         self.block, self._spare = block, weakref.ref(spare)
 
     @property
@@ -51,7 +51,7 @@ class Memory:
             spare.blocks.append(self.block)
 
 
-class Spare:
+class BufferPool:
     """Memory of batches that nobody holds any longer."""
 
     def __init__(self) -> None:
@@ -66,15 +66,15 @@ class Spare:
             block = None
         if block is None or block.nbytes != size:
             block = np.empty(size, np.uint8)
-        whole = np.asarray(Memory(block, self))
+        whole = np.asarray(BatchBuffer(block, self))
         return whole.view(dtype).reshape(shape)
 
 
-class PassingMemory(Memory):
+class ChunkBuffer(BatchBuffer):
     """The same for rows of a chunk, which need not be those of one batch."""
 
 
-class Passing:
+class ChunkBufferPool:
     """Memory for the rows of chunks, used again for a later chunk when nobody holds a row of this one any longer.
 
     >>> rows = Passing().array((1000, 100), np.dtype("f4"))
@@ -85,8 +85,8 @@ class Passing:
     def __init__(self) -> None:
         self.blocks: deque[npt.NDArray[np.uint8]] = deque(maxlen=MOST_PASSING)
 
-    def __reduce__(self) -> tuple[type[Passing], tuple[()]]:
-        return Passing, ()
+    def __reduce__(self) -> tuple[type[ChunkBufferPool], tuple[()]]:
+        return ChunkBufferPool, ()
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         """An array with anything in it."""
@@ -103,11 +103,11 @@ class Passing:
         if block is None or block.nbytes < size:
             # chunks are not all of one size
             block = np.empty(min(size + size // 2, PASSING_BYTES[1]), np.uint8)
-        whole = np.asarray(PassingMemory(block, self))
+        whole = np.asarray(ChunkBuffer(block, self))
         return whole[:size].view(dtype).reshape(shape)
 
 
-class Slots:
+class BatchAssembler:
     """The batches under way, ``rows`` rows each.
 
     >>> slots = Slots(rows=2)
@@ -116,11 +116,11 @@ class Slots:
     (2, 5000)
     """
 
-    def __init__(self, rows: int, spare: Spare | None = None) -> None:
+    def __init__(self, rows: int, spare: BufferPool | None = None) -> None:
         self.rows = rows
         # by column, epoch and number of the batch: its array, and how many rows are missing
         self._open: dict[tuple[str, int, int], tuple[npt.NDArray[Any], int]] = {}
-        self._spare = spare or Spare()
+        self._spare = spare or BufferPool()
         self._turn = threading.Lock()
 
     def __getstate__(self) -> int:
@@ -171,14 +171,14 @@ class Slots:
         for each in same if key[2] else ():
             if each[1] < key[1]:
                 del self._open[each]
-        if len(same) >= MOST_OPEN:
+        if len(same) >= MAX_OPEN_BATCHES:
             self._open.pop(same[0], None)
 
 
-def in_place(value: Any) -> bool:
+def is_in_batch_buffer(value: Any) -> bool:
     """Whether ``Slots`` put this row where it is."""
     # a view of a view has the base of the first one, so all rows of a batch have one base, and that lies on our memory
-    return type(getattr(getattr(value, "base", None), "base", None)) is Memory
+    return type(getattr(getattr(value, "base", None), "base", None)) is BatchBuffer
 
 
 def _address(array: npt.NDArray[Any]) -> int:
@@ -186,9 +186,9 @@ def _address(array: npt.NDArray[Any]) -> int:
     return address
 
 
-def side_by_side(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any] | None:
+def contiguous_view(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any] | None:
     """One array of rows that ``Slots`` put into neighbouring places; None for any others."""
-    if not in_place(rows[0]):
+    if not is_in_batch_buffer(rows[0]):
         return None
     base: Any = rows[0].base
     size, start = rows[0].nbytes, _address(rows[0])

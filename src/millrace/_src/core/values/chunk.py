@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.log import warn_once
-from millrace._src.core.machine.host_allocator import Lender
+from millrace._src.core.machine.host_allocator import HostAllocator
 
-from .batch_buffers import side_by_side
-from .columns import Runs, Texts
+from .batch_buffers import contiguous_view
+from .columns import StringColumn, VariableLengthColumn
 
-__all__ = ["Chunk", "Column", "as_value", "column_of", "column_value", "nbytes_of", "stack_rows"]
+__all__ = ["Chunk", "Column", "normalize_value", "make_column", "column_value", "nbytes_of", "stack_rows"]
 
 # A dense column is one array whose first axis is the row. Text, and numbers in rows of unequal length, are runs
 # of values (columns.py). Anything else is a list with a value per row.
-Column: TypeAlias = "npt.NDArray[Any] | list[Any] | Runs"
+Column: TypeAlias = "npt.NDArray[Any] | list[Any] | VariableLengthColumn"
 
 
 class Chunk:
@@ -79,7 +79,7 @@ class Chunk:
         for name, column in self.columns.items():
             if isinstance(column, np.ndarray):
                 columns[name] = column[rows]
-            elif isinstance(column, Runs):
+            elif isinstance(column, VariableLengthColumn):
                 columns[name] = column.take(rows)
             else:
                 columns[name] = [column[i] for i in rows]
@@ -100,7 +100,7 @@ class Chunk:
 def _describe(column: Column) -> str:
     if isinstance(column, np.ndarray):
         return f"{column.dtype}{list(column.shape[1:])}"
-    return "text" if isinstance(column, Texts) else "ragged"
+    return "text" if isinstance(column, StringColumn) else "ragged"
 
 
 def _join(parts: list[Column]) -> Column:
@@ -113,7 +113,7 @@ def _join(parts: list[Column]) -> Column:
         for p in parts
     ):
         return np.concatenate(parts)
-    if isinstance(first, Runs) and all(first.fits(p) for p in parts):
+    if isinstance(first, VariableLengthColumn) and all(first.fits(p) for p in parts):
         return first.joined(parts)
     joined: list[Any] = []
     for part in parts:
@@ -127,14 +127,14 @@ def _join(parts: list[Column]) -> Column:
 def column_value(column: Column, i: int) -> Any:
     """The value of one row: an array (0-d for scalars) from a dense column, the object itself otherwise."""
     if not isinstance(column, np.ndarray):
-        return column.value(i) if isinstance(column, Runs) else column[i]
+        return column.value(i) if isinstance(column, VariableLengthColumn) else column[i]
     # text in a dense column is as wide as the widest of its chunk; a row has its own width
     return np.asarray(column[i]) if column.dtype.kind in "US" else column[i, ...]
 
 
 def nbytes_of(value: Any) -> int:
     """Bytes held by a column or value; an estimate for Python objects."""
-    if isinstance(value, (np.ndarray, Runs)):
+    if isinstance(value, (np.ndarray, VariableLengthColumn)):
         return int(value.nbytes)
     if isinstance(value, (list, tuple)):
         return sum(map(nbytes_of, value))
@@ -148,7 +148,7 @@ def nbytes_of(value: Any) -> int:
     return 64
 
 
-def as_value(value: Any) -> Any:
+def normalize_value(value: Any) -> Any:
     """A user's value as the engine keeps it: arrays as they are, scalars and text as arrays, dicts as dicts.
 
     >>> as_value(3).dtype, as_value("hé").dtype.kind, as_value([1.5, 2.5]).shape
@@ -192,21 +192,21 @@ def as_value(value: Any) -> Any:
     return value
 
 
-def column_of(values: list[Any]) -> Column:
+def make_column(values: list[Any]) -> Column:
     """Values of one column; plain numbers and text become one dense array at once."""
     kinds = set(map(type, values))
     if len(kinds) == 1:
         kind = kinds.pop()
         if kind is np.ndarray:
             if any(v.dtype.hasobject for v in values):
-                return [as_value(v) for v in values]
+                return [normalize_value(v) for v in values]
             return values
         if kind in _DENSE_KINDS or issubclass(kind, np.generic):
             try:
                 return np.array(values, dtype=_DENSE_KINDS.get(kind))
             except OverflowError:
                 pass
-    return [as_value(v) for v in values]
+    return [normalize_value(v) for v in values]
 
 
 _DENSE_KINDS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_, str: None, bytes: None}
@@ -226,7 +226,7 @@ def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     )
 
 
-def stack_rows(values: Iterable[Any], lender: Lender | None = None) -> npt.NDArray[Any] | None:
+def stack_rows(values: Iterable[Any], allocator: HostAllocator | None = None) -> npt.NDArray[Any] | None:
     """One dense array of the rows, or None when they differ in shape or type or are no arrays."""
     rows = list(values)
     first = rows[0]
@@ -242,11 +242,11 @@ def stack_rows(values: Iterable[Any], lender: Lender | None = None) -> npt.NDArr
             return None
     if shape == ():
         return np.array(rows, dtype)
-    whole = side_by_side(rows)
+    whole = contiguous_view(rows)
     if whole is not None:
         return whole
-    if lender is not None and dtype.kind in "biufc":
-        out = lender.array((len(rows), *shape), dtype)
+    if allocator is not None and dtype.kind in "biufc":
+        out = allocator.array((len(rows), *shape), dtype)
         np.concatenate(rows, out=out.reshape(len(rows) * shape[0], *shape[1:]))
         return out
     return np.concatenate(rows).reshape(len(rows), *shape)

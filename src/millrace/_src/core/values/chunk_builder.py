@@ -12,15 +12,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .batch_buffers import Passing
-from .chunk import Column, as_value, column_of, nbytes_of
+from .batch_buffers import ChunkBufferPool
+from .chunk import Column, make_column, nbytes_of, normalize_value
 
-__all__ = ["RowsBuilder"]
+__all__ = ["ChunkBuilder"]
 
 Ways: TypeAlias = "tuple[list[tuple[int, Any, Any, Any]], list[tuple[int, Any, Any]], list[int]]"
 
 
-class RowsBuilder:
+class ChunkBuilder:
     """Up to ``rows`` rows of ``width`` values.
 
     Arrays of one shape and type go into one dense array; a column whose rows differ becomes a list.
@@ -34,7 +34,11 @@ class RowsBuilder:
     """
 
     def __init__(
-        self, columns: list[str], rows: int, most_bytes: int | None = None, passing: Passing | None = None
+        self,
+        columns: list[str],
+        rows: int,
+        most_bytes: int | None = None,
+        passing: ChunkBufferPool | None = None,
     ) -> None:
         self.columns, self.rows, self.count = columns, rows, 0
         # with a limit, large rows make the builder full earlier; the first row tells how large they are
@@ -135,14 +139,14 @@ class RowsBuilder:
             base: Any = value.base
             value = value if type(base) is bytes else value.copy()
         elif not _is_safe(type(value)):
-            value = _settled(value)
+            value = _as_owned_array(value)
         self._append(c, k, value)
 
     def _append(self, c: int, k: int, value: Any) -> None:
         """A value that does not fit into the dense column, or has none."""
         buffer = self._dense[c]
         if type(value) is np.ndarray and value.dtype.hasobject:
-            value = as_value(value)
+            value = normalize_value(value)
         if buffer is not None:
             if type(value) is np.ndarray and value.dtype == buffer.dtype and value.shape == buffer.shape[1:]:
                 buffer[k] = value
@@ -151,7 +155,7 @@ class RowsBuilder:
             self._dense[c] = None
             dense, plain, others = self._ways
             self._ways = [way for way in dense if way[0] != c], plain, [*others, c]
-            value = as_value(value)
+            value = normalize_value(value)
         self._lists[c].append(value)
 
     @property
@@ -159,7 +163,7 @@ class RowsBuilder:
         return self.count >= self.rows
 
     def _begin(self, row: tuple[Any, ...]) -> Ways:
-        row = tuple([v if type(v) is np.ndarray or _is_safe(type(v)) else _settled(v) for v in row])
+        row = tuple([v if type(v) is np.ndarray or _is_safe(type(v)) else _as_owned_array(v) for v in row])
         if self._most_bytes is not None:
             self.rows = max(1, min(self.rows, self._most_bytes // max(1, nbytes_of(row))))
         made, plain, others = self._ways = ([], [], [])
@@ -182,7 +186,7 @@ class RowsBuilder:
         made: dict[str, Column] = {}
         for c, name in enumerate(self.columns):
             dense = self._dense[c]
-            made[name] = column_of(self._lists[c]) if dense is None else dense[: self.count]
+            made[name] = make_column(self._lists[c]) if dense is None else dense[: self.count]
         return made
 
 
@@ -194,8 +198,8 @@ def _is_safe(kind: type) -> bool:
     return kind in _SAFE or issubclass(kind, np.generic)
 
 
-def _settled(value: Any) -> Any:
+def _as_owned_array(value: Any) -> Any:
     """Tensors, images and lists as an array of our own."""
-    made = as_value(value)
+    made = normalize_value(value)
     shares = isinstance(made, np.ndarray) and not isinstance(value, (list, tuple))
     return made.copy() if shares else made

@@ -14,14 +14,14 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from .string_array import Written
+from .string_array import Utf8Strings
 
-__all__ = ["Ragged", "Runs", "Texts", "as_ragged", "as_texts"]
+__all__ = ["RaggedColumn", "VariableLengthColumn", "StringColumn", "as_ragged_column", "as_string_column"]
 
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
 
 
-class Runs(Sequence[Any]):
+class VariableLengthColumn(Sequence[Any]):
     """What both kinds share.
 
     ``rows`` are offsets from 0 on to the number of values, one more than there are rows; None where a row is one value.
@@ -36,11 +36,11 @@ class Runs(Sequence[Any]):
         """Row i as an array of its own."""
         raise NotImplementedError
 
-    def part(self, start: int, stop: int) -> Runs:
+    def part(self, start: int, stop: int) -> VariableLengthColumn:
         """Rows [start, stop)."""
         raise NotImplementedError
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Runs:
+    def take(self, rows: npt.NDArray[np.int64]) -> VariableLengthColumn:
         """The rows at these positions."""
         raise NotImplementedError
 
@@ -66,11 +66,11 @@ class Runs(Sequence[Any]):
         raise NotImplementedError
 
     @staticmethod
-    def joined(parts: Sequence[Any]) -> Runs:
+    def joined(parts: Sequence[Any]) -> VariableLengthColumn:
         """Columns of one kind, one after the other."""
         raise NotImplementedError
 
-    def copy(self) -> Runs:
+    def copy(self) -> VariableLengthColumn:
         """The same rows in memory of their own."""
         return self.take(np.arange(len(self)))
 
@@ -83,9 +83,9 @@ class Runs(Sequence[Any]):
     def __getitem__(self, i: int) -> npt.NDArray[Any]: ...
 
     @overload
-    def __getitem__(self, i: slice) -> Runs: ...
+    def __getitem__(self, i: slice) -> VariableLengthColumn: ...
 
-    def __getitem__(self, i: int | slice) -> npt.NDArray[Any] | Runs:
+    def __getitem__(self, i: int | slice) -> npt.NDArray[Any] | VariableLengthColumn:
         if isinstance(i, slice):
             start, stop, step = i.indices(len(self))
             return (
@@ -105,7 +105,7 @@ class Runs(Sequence[Any]):
         return map(self.value, range(len(self)))
 
 
-class Texts(Runs):
+class StringColumn(VariableLengthColumn):
     """Text: one string per row or, with ``rows``, a list of strings per row.
 
     It is made from strings, or from one buffer of UTF-8 with the offsets of the strings in it, and gives either.
@@ -120,17 +120,17 @@ class Texts(Runs):
     __slots__ = ("_raw", "_strings", "rows")
 
     def __init__(self, data: npt.NDArray[np.uint8], offsets: Offsets, rows: Offsets | None = None) -> None:
-        self._raw: Written | None = Written(data, offsets, 0)
+        self._raw: Utf8Strings | None = Utf8Strings(data, offsets, 0)
         self._strings: list[str] | None = None
         self.rows = rows
 
     @classmethod
-    def of(cls, strings: list[str], rows: Offsets | None = None) -> Texts:
+    def of(cls, strings: list[str], rows: Offsets | None = None) -> StringColumn:
         """A column of these strings; the list is kept, not copied."""
         return cls._made(None, strings, rows)
 
     @classmethod
-    def of_lines(cls, raw: bytes, starts: Offsets) -> Texts:
+    def of_lines(cls, raw: bytes, starts: Offsets) -> StringColumn:
         """Lines of ASCII with a newline between them; ``starts`` says where each begins. Nothing is copied.
 
         >>> lines = Texts.of_lines(b"to\\nbe\\nor", np.array([0, 3, 6]))
@@ -138,17 +138,17 @@ class Texts(Runs):
         (['to', 'be', 'or'], array(['be', 'or'], dtype='<U2'), b'tobeor')
         """
         return cls._made(
-            Written(np.frombuffer(raw, np.uint8), np.append(starts, len(raw) + 1), 1), None, None
+            Utf8Strings(np.frombuffer(raw, np.uint8), np.append(starts, len(raw) + 1), 1), None, None
         )
 
     @classmethod
-    def _made(cls, raw: Written | None, strings: list[str] | None, rows: Offsets | None) -> Texts:
+    def _made(cls, raw: Utf8Strings | None, strings: list[str] | None, rows: Offsets | None) -> StringColumn:
         made = cls.__new__(cls)
         made._raw, made._strings, made.rows = raw, strings, rows
         return made
 
     @classmethod
-    def of_lists(cls, lists: Sequence[Sequence[str]]) -> Texts:
+    def of_lists(cls, lists: Sequence[Sequence[str]]) -> StringColumn:
         """A column with a list of strings per row.
 
         >>> Texts.of_lists([["a"], [], ["b", "c"]]).rows.tolist()
@@ -177,7 +177,7 @@ class Texts(Runs):
         """Where each string begins in ``data``, and where the last one ends."""
         return self._encoded().offsets
 
-    def _encoded(self) -> Written:
+    def _encoded(self) -> Utf8Strings:
         if self._raw is None or self._raw.gap:
             strings = self.strings
             whole = "".join(strings)
@@ -186,7 +186,7 @@ class Texts(Runs):
             else:
                 parts = [each.encode() for each in strings]
                 data, sizes = b"".join(parts), list(map(len, parts))
-            self._raw = Written(np.frombuffer(data, np.uint8), offsets_of(sizes), 0)
+            self._raw = Utf8Strings(np.frombuffer(data, np.uint8), offsets_of(sizes), 0)
         return self._raw
 
     @property
@@ -220,36 +220,36 @@ class Texts(Runs):
         at = self.rows.tolist()
         return [strings[a:b] for a, b in itertools.pairwise(at)]
 
-    def part(self, start: int, stop: int) -> Texts:
+    def part(self, start: int, stop: int) -> StringColumn:
         if self.rows is None:
             return self._run(start, stop, None)
         rows = self.rows[start : stop + 1]
         return self._run(int(rows[0]), int(rows[-1]), rows - rows[0])
 
-    def _run(self, start: int, stop: int, rows: Offsets | None) -> Texts:
+    def _run(self, start: int, stop: int, rows: Offsets | None) -> StringColumn:
         """Strings [start, stop) under these rows."""
         if self._strings is not None:
-            return Texts.of(self._strings[start:stop], rows)
+            return StringColumn.of(self._strings[start:stop], rows)
         assert self._raw is not None
         data, offsets, gap = self._raw
-        return Texts._made(Written(data, offsets[start : stop + 1], gap), None, rows)
+        return StringColumn._made(Utf8Strings(data, offsets[start : stop + 1], gap), None, rows)
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Texts:
+    def take(self, rows: npt.NDArray[np.int64]) -> StringColumn:
         strings = self.strings
         if self.rows is None:
-            return Texts.of([strings[i] for i in rows.tolist()])
+            return StringColumn.of([strings[i] for i in rows.tolist()])
         lists = self.lists()
-        return Texts.of_lists([lists[i] for i in rows.tolist()])
+        return StringColumn.of_lists([lists[i] for i in rows.tolist()])
 
     def fits(self, other: object) -> bool:
-        return isinstance(other, Texts) and (other.rows is None) == (self.rows is None)
+        return isinstance(other, StringColumn) and (other.rows is None) == (self.rows is None)
 
     @staticmethod
-    def joined(parts: Sequence[Texts]) -> Texts:
+    def joined(parts: Sequence[StringColumn]) -> StringColumn:
         strings: list[str] = []
         for each in parts:
             strings += each.strings
-        return Texts.of(strings, _joined_rows(parts))
+        return StringColumn.of(strings, _joined_rows(parts))
 
     @property
     def nbytes(self) -> int:
@@ -287,7 +287,7 @@ class Texts(Runs):
         return np.array(lines, np.str_).reshape(len(lines), length)
 
 
-class Ragged(Runs):
+class RaggedColumn(VariableLengthColumn):
     """Rows of numbers, each one-dimensional and of its own length.
 
     >>> column = Ragged(np.arange(5), np.array([0, 2, 5]))
@@ -309,25 +309,25 @@ class Ragged(Runs):
     def value(self, i: int) -> npt.NDArray[Any]:
         return self.values[self.rows[i] : self.rows[i + 1]]
 
-    def part(self, start: int, stop: int) -> Ragged:
+    def part(self, start: int, stop: int) -> RaggedColumn:
         rows = self.rows[start : stop + 1]
-        return Ragged(self.values[rows[0] : rows[-1]], rows - rows[0])
+        return RaggedColumn(self.values[rows[0] : rows[-1]], rows - rows[0])
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Ragged:
+    def take(self, rows: npt.NDArray[np.int64]) -> RaggedColumn:
         lengths = self.lengths[rows]
         at = offsets_of(lengths)
         # the place of every value: where its row began, and how far into the row it is
         places = np.repeat(self.rows[rows] - at[:-1], lengths) + np.arange(at[-1])
-        return Ragged(self.values[places], at)
+        return RaggedColumn(self.values[places], at)
 
     def fits(self, other: object) -> bool:
-        return isinstance(other, Ragged) and other.values.dtype == self.values.dtype
+        return isinstance(other, RaggedColumn) and other.values.dtype == self.values.dtype
 
     @staticmethod
-    def joined(parts: Sequence[Ragged]) -> Ragged:
+    def joined(parts: Sequence[RaggedColumn]) -> RaggedColumn:
         rows = _joined_rows(parts)
         assert rows is not None
-        return Ragged(np.concatenate([each.values for each in parts]), rows)
+        return RaggedColumn(np.concatenate([each.values for each in parts]), rows)
 
     @property
     def nbytes(self) -> int:
@@ -365,35 +365,35 @@ def offsets_of(lengths: Any) -> Offsets:
     return made
 
 
-def as_texts(column: Any) -> Texts | None:
+def as_string_column(column: Any) -> StringColumn | None:
     """A column as Texts, or None when it is not text or its rows are of more than one dimension.
 
     >>> as_texts(np.array(["a", "bc"])).strings, as_texts([np.array(["x", "y"])]).rows.tolist()
     (['a', 'bc'], [0, 2])
     """
-    if isinstance(column, Texts):
+    if isinstance(column, StringColumn):
         return column
     if isinstance(column, np.ndarray):
         if column.dtype.kind != "U" or column.ndim > 2:
             return None
         if column.ndim == 1:
-            return Texts.of(column.tolist())
-        return Texts.of(column.ravel().tolist(), np.arange(len(column) + 1) * column.shape[1])
+            return StringColumn.of(column.tolist())
+        return StringColumn.of(column.ravel().tolist(), np.arange(len(column) + 1) * column.shape[1])
     if not isinstance(column, list) or not column:
         return None
     ranks = {each.ndim if type(each) is np.ndarray and each.dtype.kind == "U" else -1 for each in column}
     if ranks == {0}:
-        return Texts.of([each.item() for each in column])
-    return Texts.of_lists([each.tolist() for each in column]) if ranks == {1} else None
+        return StringColumn.of([each.item() for each in column])
+    return StringColumn.of_lists([each.tolist() for each in column]) if ranks == {1} else None
 
 
-def as_ragged(column: Any) -> Ragged | None:
+def as_ragged_column(column: Any) -> RaggedColumn | None:
     """A list of one-dimensional arrays of one type as Ragged; None for anything else.
 
     >>> as_ragged([np.array([1, 2]), np.array([3])]).rows.tolist()
     [0, 2, 3]
     """
-    if isinstance(column, Ragged):
+    if isinstance(column, RaggedColumn):
         return column
     if not isinstance(column, list) or not column:
         return None
@@ -403,10 +403,10 @@ def as_ragged(column: Any) -> Ragged | None:
     rank, dtype = kinds.pop()
     if rank != 1 or dtype is None or dtype.kind not in "biufc":
         return None
-    return Ragged(np.concatenate(column), offsets_of(list(map(len, column))))
+    return RaggedColumn(np.concatenate(column), offsets_of(list(map(len, column))))
 
 
-def _joined_rows(parts: Sequence[Runs]) -> Offsets | None:
+def _joined_rows(parts: Sequence[VariableLengthColumn]) -> Offsets | None:
     if parts[0].rows is None:
         return None
     return offsets_of(np.concatenate([each.lengths for each in parts]))

@@ -16,17 +16,17 @@ import numpy as np
 from millrace._src.core.errors import DataError
 
 __all__ = [
-    "DONE",
+    "STAGE_FINISHED",
     "ENCODED",
     "PIXELS",
     "READY",
     "SIZED",
-    "CardColumn",
-    "CardStep",
-    "CardWork",
+    "OffloadedColumn",
+    "OffloadStep",
+    "OffloadPlan",
     "Kind",
-    "kind_of",
-    "packed",
+    "unpack_shape_and_dtype",
+    "pack_value",
 ]
 
 # the shape and the type of a value
@@ -34,7 +34,7 @@ Kind = tuple[tuple[int, ...], np.dtype[Any]]
 
 # In which form a row travels: encoded, as pixels of its own size, as pixels that need only what keeps sizes, or as the
 # result itself, where the card would not do the same (a Pillow image, five dimensions) and the host did it.
-ENCODED, PIXELS, READY, DONE = 0, 1, 2, 3
+ENCODED, PIXELS, READY, STAGE_FINISHED = 0, 1, 2, 3
 
 # Kernels that take images of different sizes.
 SIZED = ("decode", "part", "resized")
@@ -44,7 +44,7 @@ SIZED = ("decode", "part", "resized")
 _MOST_DIMENSIONS = 6
 
 
-def packed(value: Any, size: tuple[int, ...] = ()) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def pack_value(value: Any, size: tuple[int, ...] = ()) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """A value as bytes, and what it was: its shape, longer by ``size`` for an encoded picture, and its type.
 
     >>> data, what = packed(np.ones((2, 3), np.float32))
@@ -61,7 +61,7 @@ def packed(value: Any, size: tuple[int, ...] = ()) -> tuple[np.ndarray[Any, Any]
     return array.reshape(-1).view(np.uint8), what
 
 
-def kind_of(what: Any) -> Kind:
+def unpack_shape_and_dtype(what: Any) -> Kind:
     """The shape and the type that `packed` wrote down."""
     number, dimensions, *shape = (int(one) for one in what)
     return tuple(shape[:dimensions]), _TYPES[number]
@@ -71,7 +71,7 @@ _TYPES: dict[int, np.dtype[Any]] = {np.dtype(code).num: np.dtype(code) for code 
 
 
 @dataclasses.dataclass(frozen=True)
-class CardStep:
+class OffloadStep:
     """A transform in the form that a card does.
 
     ``accepts`` tells the kind of the result for a kind of value, None for one that only the host does the same.
@@ -96,11 +96,11 @@ class CardStep:
         return not self.bound
 
 
-class CardColumn(NamedTuple):
+class OffloadedColumn(NamedTuple):
     """What a card does to one column, and in which columns the forms and the random numbers of its rows travel."""
 
     name: str
-    steps: tuple[CardStep, ...]
+    steps: tuple[OffloadStep, ...]
     drawn: tuple[tuple[str, ...], ...]
     form: str
     # where rows travel packed: the column with the shapes of their pixels, and the steps that take different sizes
@@ -110,12 +110,12 @@ class CardColumn(NamedTuple):
     share: Any = None
 
 
-class CardWork(NamedTuple):
+class OffloadPlan(NamedTuple):
     """All of it: the columns as they come from the pipeline, those that leave, and what is done between."""
 
     given: tuple[str, ...]
     columns: tuple[str, ...]
-    work: tuple[CardColumn, ...]
+    work: tuple[OffloadedColumn, ...]
 
     def __str__(self) -> str:
         return "; ".join(

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Written", "narrow"]
+__all__ = ["Utf8Strings", "shrink_width"]
 
 
-def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def shrink_width(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Text as wide as its longest value, whatever array it was cut from; 1 where there is none, as in MindSpore.
 
     >>> narrow(np.array(["ab", ""], "U9")).dtype.itemsize // 4, narrow(np.array([], "S3")).dtype
@@ -32,7 +32,7 @@ def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return whole if wide == width else whole.astype(f"{kind}{wide}")
 
 
-class Written(NamedTuple):
+class Utf8Strings(NamedTuple):
     """Strings as the bytes they are in a file: UTF-8, and where each begins.
 
     ``gap`` is 1 where a newline follows each string but the last, which is so for lines, and then all is ASCII; else 0.

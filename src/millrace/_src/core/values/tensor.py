@@ -17,10 +17,10 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 
 from . import dtype as mstype
 from .dtype import DType
-from .tensor_conversion import Array, as_array, cast, narrow, numbers, promote, text
+from .tensor_conversion import Array, as_array, cast, format_elements, promote, to_computable, to_storage
 from .tensor_methods import METHODS
 
-__all__ = ["Tensor", "awake", "equip", "wake", "when_needed"]
+__all__ = ["Tensor", "is_runtime_loaded", "install_runtime", "load_runtime", "register_runtime"]
 
 T = TypeVar("T", bound="Tensor")
 
@@ -55,8 +55,8 @@ class Tensor:
     ) -> None:
         storage = isinstance(input_data, Tensor) or type(input_data).__module__ == "torch"
         described = init is not None or shape is not None or (input_data is None and dtype is not None)
-        if described or (storage and awake()):
-            wake()
+        if described or (storage and is_runtime_loaded()):
+            load_runtime()
             self._begin(input_data, dtype, shape, init)
             return
         if dtype is not None and not (isinstance(dtype, DType) and dtype.numpy is not None):
@@ -102,7 +102,7 @@ class Tensor:
         if name in _convert:
             return _convert[name](self)
         if (name == "_torch" or name in METHODS) and not _woken:
-            wake()
+            load_runtime()
             return getattr(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
@@ -154,7 +154,7 @@ class Tensor:
         >>> Tensor([1, 2]).asnumpy()
         array([1, 2])
         """
-        return numbers(self._array, self._dtype)
+        return to_computable(self._array, self._dtype)
 
     numpy = asnumpy
 
@@ -262,7 +262,7 @@ class Tensor:
     def __repr__(self) -> str:
         shape = list(self.shape)
         gap = "\n" if self.ndim > 1 else " "
-        return f"Tensor(shape={shape}, dtype={self._dtype}, value={gap}{text(self.asnumpy())})"
+        return f"Tensor(shape={shape}, dtype={self._dtype}, value={gap}{format_elements(self.asnumpy())})"
 
     def __str__(self) -> str:
         return str(self.asnumpy())
@@ -311,7 +311,7 @@ for _name, _function in _BINARY.items():
 
 def _single(function: Callable[..., Any]) -> Callable[[Any], Any]:
     def method(self: Tensor) -> Tensor:
-        return self._wrap(narrow(np.asarray(function(self.asnumpy())), self._dtype), self._dtype)
+        return self._wrap(to_storage(np.asarray(function(self.asnumpy())), self._dtype), self._dtype)
 
     return method
 
@@ -331,17 +331,17 @@ _loaders: list[Callable[[], object]] = []
 _woken: list[bool] = []  # whether the loader has run: storage may be there before the methods
 
 
-def when_needed(load: Callable[[], object]) -> None:
+def register_runtime(load: Callable[[], object]) -> None:
     """Say what loads the training wing. The package does, since this room may not know the wing's name."""
     _loaders[:] = [load]
 
 
-def awake() -> bool:
+def is_runtime_loaded() -> bool:
     """Whether tensors compute with PyTorch in this process."""
     return bool(_convert)
 
 
-def wake() -> None:
+def load_runtime() -> None:
     """Load the training wing, which gives Tensor its operations; an error names the extra where PyTorch is missing."""
     if _woken:
         return
@@ -350,7 +350,7 @@ def wake() -> None:
     _woken[:] = [True]
 
 
-def equip(convert: dict[str, Callable[[Tensor], Any]], members: dict[str, Any]) -> None:
+def install_runtime(convert: dict[str, Callable[[Tensor], Any]], members: dict[str, Any]) -> None:
     """Take storage conversions, and members that replace or extend those above."""
     _convert.update(convert)
     for name, member in members.items():
@@ -389,15 +389,15 @@ def _binary(
     common = promote(left._dtype, right if scalar else kind)
     if divides and common.python in (bool, int):
         common = mstype.float32
-    a = numbers(cast(left._array, left._dtype, common), common)
+    a = to_computable(cast(left._array, left._dtype, common), common)
     if isinstance(right, int) and common.python is int:
         # MindSpore lets a Python integer wrap round: uint8 3 + 300 is 47
         b = np.array(int(right) & 0xFFFFFFFFFFFFFFFF, np.uint64).astype(a.dtype)
     else:
-        b = numbers(cast(array, kind, common), common)
+        b = to_computable(cast(array, kind, common), common)
     with np.errstate(all="ignore"):
         made = np.asarray(function(b, a) if swapped else function(a, b))
-    return left._wrap(made) if result is mstype.bool_ else left._wrap(narrow(made, common), common)
+    return left._wrap(made) if result is mstype.bool_ else left._wrap(to_storage(made, common), common)
 
 
 def _compare(left: Tensor, right: object, function: Callable[..., Any], different: bool) -> Any:

@@ -12,7 +12,7 @@ from millrace._src.core.errors import ArgumentTypeError
 from . import dtype as mstype
 from .dtype import DType
 
-__all__ = ["Array", "as_array", "cast", "narrow", "numbers", "promote", "text"]
+__all__ = ["Array", "as_array", "cast", "to_storage", "to_computable", "promote", "format_elements"]
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -67,7 +67,7 @@ def _plain(values: Any) -> Any:
     return values if host is None else host()
 
 
-def numbers(array: Array, dtype: DType) -> Array:
+def to_computable(array: Array, dtype: DType) -> Array:
     """The array as numpy computes with it: bfloat16 bits become float32 numbers, all else stays.
 
     >>> numbers(np.array([0x3FC0], np.uint16), mstype.bfloat16).tolist()
@@ -78,7 +78,7 @@ def numbers(array: Array, dtype: DType) -> Array:
     return array
 
 
-def narrow(array: Array, dtype: DType) -> Array:
+def to_storage(array: Array, dtype: DType) -> Array:
     """Numbers as they are kept for an element type; the inverse of :func:`numbers`.
 
     >>> narrow(np.array([1.7]), mstype.int8).tolist()
@@ -103,7 +103,7 @@ def cast(array: Array, kind: DType, wanted: DType) -> Array:
     >>> cast(np.array([1, 2]), mstype.int64, mstype.float32).dtype
     dtype('float32')
     """
-    return array if kind is wanted else narrow(numbers(array, kind), wanted)
+    return array if kind is wanted else to_storage(to_computable(array, kind), wanted)
 
 
 def promote(left: DType, right: Any) -> DType:
@@ -141,7 +141,7 @@ def _rank(dtype: DType) -> int:
     return _RANK[kind]
 
 
-def text(array: Array) -> str:
+def format_elements(array: Array) -> str:
     """The elements as MindSpore prints them inside ``Tensor(...)``.
 
     >>> text(np.array([0.5, 2], np.float32))

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import CacheError
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 
 from .protocol import MOST_BYTES, VERSION, Packet, refusal
 
-__all__ = ["KEY_VARIABLE", "Wire", "read_key"]
+__all__ = ["KEY_VARIABLE", "AuthenticatedConnection", "read_key"]
 
 KEY_VARIABLE = "MILLRACE_CACHE_KEY"
 LEAST_KEY, MOST_KEY = 16, 4096
@@ -56,7 +56,7 @@ def read_key(path: str) -> bytes:
     return key
 
 
-class Wire:
+class AuthenticatedConnection:
     """One end of a connection. ``serves`` says which: the sides' proofs and codes differ.
 
     The whole greeting has `GREETING_SECONDS`, however the other side divides it into packets.
@@ -144,7 +144,7 @@ class Wire:
             self.sock.sendall(body)
         self.sock.sendall(code)
 
-    def receive(self) -> tuple[Packet, Bytes8] | None:
+    def receive(self) -> tuple[Packet, ByteArray] | None:
         """The next message; None when the other side is gone."""
         first = self._some(_LENGTHS.size)
         if not first:
@@ -154,7 +154,7 @@ class Wire:
         if length > MOST_BYTES or size > MOST_PAYLOAD:
             raise CacheError(f"a message of {length} and {size} bytes is too long")
         head = self._exactly(length)
-        body: Bytes8 = np.empty(size, np.uint8)
+        body: ByteArray = np.empty(size, np.uint8)
         self._fill(body.data)
         code = self._code(self._codes[1], self._in, lengths, head, body.data)
         if not hmac.compare_digest(code, self._exactly(_CODE_BYTES)):

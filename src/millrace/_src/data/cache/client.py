@@ -13,15 +13,15 @@ import time
 from typing import Any
 
 from millrace._src.core.errors import CacheError, FormatError, ResourceError
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 
 from . import memory_blocks as slabs
-from .memory_blocks import Writer
-from .protocol import VERSION, Packet, boot_id, peer_of, raise_said, receive, refusal, send
-from .row_store import Shelf
-from .slot_table import Table
+from .memory_blocks import BlockWriter
+from .protocol import VERSION, Packet, boot_id, peer_credentials, raise_error_response, receive, refusal, send
+from .row_store import RowStore
+from .slot_table import SlotTable
 
-__all__ = ["Connection", "SharedShelf", "connect", "disconnect"]
+__all__ = ["Connection", "SharedRowStore", "connect", "disconnect"]
 
 # So long a server may take to answer: it only ever does small things.
 ANSWER_SECONDS = 60.0
@@ -35,12 +35,12 @@ class Connection:
         # what the last answer found amiss: whoever has asked over this connection asks no more
         self.broken = ""
         self._turn = threading.RLock()
-        self._shelves: dict[tuple[int, str], SharedShelf] = {}
+        self._shelves: dict[tuple[int, str], SharedRowStore] = {}
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._sock.settimeout(patience)
             self._reach(_path(address))
-            _, user = peer_of(self._sock)
+            _, user = peer_credentials(self._sock)
             if user != os.getuid():
                 raise CacheError(
                     f"the cache server belongs to another user (number {user}); start one of your own", "user"
@@ -83,7 +83,7 @@ class Connection:
                 raise self._break("the cache server is gone: it was stopped, or it died")
         if "error" in reply and fd is not None:
             os.close(fd)
-        raise_said(reply)
+        raise_error_response(reply)
         if fd is not None:
             reply["fd"] = fd
         return reply
@@ -100,7 +100,7 @@ class Connection:
             if not self.broken and self.owner == os.getpid():
                 send(self._sock, packet)
 
-    def shelf(self, session: int, key: str, rows: int, limit: int | None, spilling: bool) -> SharedShelf:
+    def shelf(self, session: int, key: str, rows: int, limit: int | None, spilling: bool) -> SharedRowStore:
         """The shelf under a key; whoever opened it closes it once."""
         with self._turn:
             found = self._shelves.get((session, key))
@@ -108,12 +108,14 @@ class Connection:
                 said = self.ask(
                     do="open", session=session, key=key, rows=rows, limit=limit, spilling=spilling
                 )
-                found = SharedShelf(self, (session, key), int(said["shelf"]), _table(said), said.get("cost"))
+                found = SharedRowStore(
+                    self, (session, key), int(said["shelf"]), _table(said), said.get("cost")
+                )
                 self._shelves[session, key] = found
             found.users += 1
             return found
 
-    def give_back(self, shelf: SharedShelf) -> bool:
+    def give_back(self, shelf: SharedRowStore) -> bool:
         """True where nobody in this process uses the shelf any more."""
         with self._turn:
             shelf.users -= 1
@@ -134,27 +136,27 @@ class Connection:
             self._sock.close()
 
 
-def _table(said: Packet) -> Table:
+def _table(said: Packet) -> SlotTable:
     try:
-        return Table(said["fd"])
+        return SlotTable(said["fd"])
     except (KeyError, FormatError) as error:
         raise CacheError("the cache server gave no table of rows") from error
 
 
-class SharedShelf(Shelf):
+class SharedRowStore(RowStore):
     """A shelf in the memory of a server, read and written without it."""
 
     def __init__(
-        self, server: Connection, name: tuple[int, str], number: int, table: Table, cost: float | None
+        self, server: Connection, name: tuple[int, str], number: int, table: SlotTable, cost: float | None
     ) -> None:
         super().__init__(name[1], table)
         self.name, self.number, self.cost, self.users = name, number, cost, 0
         self._server = server
-        self._slabs: dict[int, Bytes8] = {}
-        self._current: tuple[int, Writer] | None = None
+        self._slabs: dict[int, ByteArray] = {}
+        self._current: tuple[int, BlockWriter] | None = None
         self._kept: dict[str, float] = {}
 
-    def _slab(self, number: int) -> Bytes8:
+    def _slab(self, number: int) -> ByteArray:
         found = self._slabs.get(number)
         if found is None:
             try:
@@ -170,7 +172,7 @@ class SharedShelf(Shelf):
             self._slabs[number] = found
         return found
 
-    def _writer(self, need: int) -> tuple[int, Writer] | None:
+    def _writer(self, need: int) -> tuple[int, BlockWriter] | None:
         current = self._current
         if self._server.broken:  # whoever hung up may have given the slab to somebody else
             self._drop_writer()
@@ -187,7 +189,7 @@ class SharedShelf(Shelf):
             return None
         self._current = (
             int(said["slab"]),
-            Writer(said["fd"], int(said["size"]), checked=said["kind"] == "disk"),
+            BlockWriter(said["fd"], int(said["size"]), checked=said["kind"] == "disk"),
         )
         return self._current
 

@@ -13,11 +13,11 @@ from millrace._src.core.errors import ArgumentValueError, CacheError
 
 from .authenticated_connection import KEY_VARIABLE, read_key
 from .client import connect, disconnect
-from .disk_store import check_folder, folder_bytes, open_shelf
-from .in_process_server import own_address, own_session
-from .remote_client import DistantShelf, distant
-from .row_store import Shelf
-from .server_paths import home_of
+from .disk_store import check_folder, folder_bytes, open_disk_store
+from .in_process_server import in_process_address, in_process_session
+from .remote_client import RemoteRowStore, connect_remote
+from .row_store import RowStore
+from .server_paths import server_paths
 
 __all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "CacheStat", "DatasetCache", "local_host", "server_address"]
 
@@ -61,7 +61,7 @@ def server_address(host: str | None = None, port: int | None = None) -> str:
             f"other machines with a key: 'millrace cache start --key FILE' there, {KEY_VARIABLE}=FILE here",
             "host",
         )
-    return str(home_of(port).socket)
+    return str(server_paths(port).socket)
 
 
 def _port(text: str | None) -> int:
@@ -173,26 +173,26 @@ class DatasetCache:
     def settle(self) -> None:
         """In the user's process, before workers start: know where rows go."""
         if self.session_id is None and self.path is None:
-            self._own = own_address(), own_session()
+            self._own = in_process_address(), in_process_session()
 
-    def open(self, key: str, rows: int | None) -> Shelf | DistantShelf:
+    def open(self, key: str, rows: int | None) -> RowStore | RemoteRowStore:
         """The shelf under a key, of so many rows; CacheError or OSError where the cache cannot be used."""
         found = self._opened(key, rows)
         self._keys.add(key)
         self.used = True
         return found
 
-    def _opened(self, key: str, rows: int | None) -> Shelf | DistantShelf:
+    def _opened(self, key: str, rows: int | None) -> RowStore | RemoteRowStore:
         limit = self.size << 20 or None
         capacity = MOST_UNKNOWN if rows is None else rows
         if self.path is not None:
-            return open_shelf(check_folder(self.path), key, capacity, limit)
+            return open_disk_store(check_folder(self.path), key, capacity, limit)
         far = self._far()
         if far is not None and self.session_id is not None:
             session = self.session_id
             return self._again(
-                lambda anew: DistantShelf(
-                    distant(*far, anew=anew), session, key, capacity, limit, self.spilling
+                lambda anew: RemoteRowStore(
+                    connect_remote(*far, anew=anew), session, key, capacity, limit, self.spilling
                 )
             )
         address, session = self._place()
@@ -263,7 +263,7 @@ class DatasetCache:
             folder = Path(self.path)
             rows = 0
             for key in keys:
-                shelf = open_shelf(folder, key, MOST_UNKNOWN, None)
+                shelf = open_disk_store(folder, key, MOST_UNKNOWN, None)
                 try:
                     rows += shelf.rows
                 finally:
@@ -274,7 +274,7 @@ class DatasetCache:
         if far is not None:
             session = self.session_id or 0
             said, _ = self._again(
-                lambda anew: distant(*far, anew=anew).ask(do="stat", session=session, keys=keys)
+                lambda anew: connect_remote(*far, anew=anew).ask(do="stat", session=session, keys=keys)
             )
             return _stat(said)
         address, session = self._place()

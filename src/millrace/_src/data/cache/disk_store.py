@@ -22,15 +22,15 @@ import numpy as np
 
 from millrace._src.core.errors import CacheError, FormatError, ResourceError
 from millrace._src.core.machine import shared_memory as memory
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 
 from . import memory_blocks as slabs
-from .memory_blocks import START, Writer
+from .memory_blocks import START, BlockWriter
 from .row_group import head_at, numbers_at, tag_of
-from .row_store import Shelf
-from .slot_table import MOST_SLAB_BYTES, MOST_SLABS, Table, create_table, place_of
+from .row_store import RowStore
+from .slot_table import MOST_SLAB_BYTES, MOST_SLABS, SlotTable, create_table, pack_slot
 
-__all__ = ["FolderShelf", "check_folder", "folder_bytes", "open_shelf"]
+__all__ = ["DiskRowStore", "check_folder", "folder_bytes", "open_disk_store"]
 
 SUFFIX = ".blocks"
 TOTAL = "total"
@@ -67,11 +67,11 @@ def folder_bytes(folder: Path, keys: Iterable[str] = ("*",)) -> int:
     return total
 
 
-class FolderShelf(Shelf):
+class DiskRowStore(RowStore):
     """The rows under one key of a folder."""
 
     def __init__(self, folder: Path, key: str, rows: int, limit: int | None) -> None:
-        super().__init__(key, Table(create_table(rows)))
+        super().__init__(key, SlotTable(create_table(rows)))
         self.home, self.limit = folder / key, limit
         # held while the shelf is open: nobody removes it under us
         self._lock = _held(self.home)
@@ -79,10 +79,10 @@ class FolderShelf(Shelf):
         self._turns: int | None = None
         # per slab: its file, the bytes mapped, and how far its blocks are known
         self._files: list[Path] = []
-        self._maps: list[Bytes8] = []
+        self._maps: list[ByteArray] = []
         self._known: list[int] = []
         self._rows_in: list[int] = []
-        self._current: tuple[int, Writer] | None = None
+        self._current: tuple[int, BlockWriter] | None = None
         self.refresh()
 
     @property
@@ -112,7 +112,7 @@ class FolderShelf(Shelf):
         self._rows_in.append(0)
         return len(self._files) - 1
 
-    def _map(self, number: int, size: int) -> Bytes8:
+    def _map(self, number: int, size: int) -> ByteArray:
         """The file's bytes, mapped anew once it has grown."""
         mapped = self._maps[number]
         if mapped.size < size:
@@ -138,21 +138,21 @@ class FolderShelf(Shelf):
                     break
                 inside = numbers < self.table.capacity
                 rows = np.flatnonzero(inside).astype(np.uint64)
-                self.table.put(numbers[inside], place_of(number, at, rows))
+                self.table.put(numbers[inside], pack_slot(number, at, rows))
                 self._rows_in[number] += head.rows
                 at += head.length
         except (FormatError, OSError):
             pass  # the end of a file that is being written, or was when its writer died
         self._known[number] = at
 
-    def _slab(self, number: int) -> Bytes8:
+    def _slab(self, number: int) -> ByteArray:
         if self._current is not None and number == self._current[0]:
             return self._map(number, self._current[1].used)
         if number >= len(self._maps):
             raise FormatError(f"there is no file {number}")
         return self._maps[number]
 
-    def _writer(self, need: int) -> tuple[int, Writer] | None:
+    def _writer(self, need: int) -> tuple[int, BlockWriter] | None:
         if (
             self.limit is not None
         ):  # until it is written: two who looked at the same time would both find room
@@ -176,7 +176,7 @@ class FolderShelf(Shelf):
         if turns is not None:
             os.close(turns)
 
-    def _begin(self) -> tuple[int, Writer] | None:
+    def _begin(self) -> tuple[int, BlockWriter] | None:
         if len(self._files) >= MOST_SLABS:
             self.refused = f"{self.home} holds {len(self._files)} files already"
             return None
@@ -186,7 +186,7 @@ class FolderShelf(Shelf):
         except OSError as error:
             self.refused = f"no file can be made in {self.home} ({error.strerror})"
             return None
-        return self._enter(path), Writer(fd, MOST_FILE, checked=True)
+        return self._enter(path), BlockWriter(fd, MOST_FILE, checked=True)
 
     def _has_room(self, need: int) -> bool:
         if self._current is None:
@@ -214,7 +214,7 @@ class FolderShelf(Shelf):
                     found.append(((path / LOCK).stat().st_mtime, path))
         return any(_remove(path) for _, path in sorted(found))
 
-    def _no_room(self, writer: Writer) -> None:
+    def _no_room(self, writer: BlockWriter) -> None:
         with contextlib.suppress(OSError):
             os.ftruncate(writer.fd, writer.used)
         self.refused = f"the disk of {self.home.parent} is full"
@@ -286,7 +286,7 @@ def _remove(path: Path) -> bool:
 
 
 # Two runs of one process share what they opened: one of them would not see what the other is writing.
-_shelves: dict[tuple[str, int], tuple[FolderShelf, int]] = {}
+_shelves: dict[tuple[str, int], tuple[DiskRowStore, int]] = {}
 _opening = threading.Lock()
 
 
@@ -299,12 +299,12 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def open_shelf(folder: Path, key: str, rows: int, limit: int | None) -> FolderShelf:
+def open_disk_store(folder: Path, key: str, rows: int, limit: int | None) -> DiskRowStore:
     name = str(folder / key), os.getpid()
     with _opening:
         shelf, users = _shelves.get(name, (None, 0))
         if shelf is None:
-            shelf = FolderShelf(folder, key, rows, limit)
+            shelf = DiskRowStore(folder, key, rows, limit)
         else:
             shelf.refresh()
         _shelves[name] = shelf, users + 1

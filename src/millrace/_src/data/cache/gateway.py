@@ -14,13 +14,13 @@ import numpy as np
 
 from millrace._src.core.errors import MillraceError
 from millrace._src.core.log import get_logger
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.transport.chunk_codec import pack, unpack
+from millrace._src.data.engine.transport.chunk_codec import decode_chunk, encode_chunk
 
-from .authenticated_connection import GREETING_SECONDS, Wire
-from .client import Connection, SharedShelf
-from .protocol import Packet, said_of
+from .authenticated_connection import GREETING_SECONDS, AuthenticatedConnection
+from .client import Connection, SharedRowStore
+from .protocol import Packet, error_response
 from .row_group import Numbers
 
 __all__ = ["Gateway", "Limits"]
@@ -113,7 +113,9 @@ class Gateway:
     def _serve(self, sock: socket.socket) -> None:
         try:
             with sock:
-                wire = Wire(sock, self._key, serves=True, greeting_seconds=self._limits.greeting_seconds)
+                wire = AuthenticatedConnection(
+                    sock, self._key, serves=True, greeting_seconds=self._limits.greeting_seconds
+                )
                 if self.greetings.remove(sock):
                     self._serve_client(wire)
         except (MillraceError, OSError) as error:
@@ -121,7 +123,7 @@ class Gateway:
         finally:
             self.greetings.remove(sock)
 
-    def _serve_client(self, wire: Wire) -> None:
+    def _serve_client(self, wire: AuthenticatedConnection) -> None:
         if not self._clients.acquire(blocking=False):
             wire.send({"error": f"the cache server has {self._limits.clients} connections already"})
             return
@@ -130,7 +132,7 @@ class Gateway:
             wire.sock.settimeout(None)
             wire.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             with contextlib.closing(Connection(self._address)) as server:
-                Visitor(wire, server).serve()
+                RemoteClientHandler(wire, server).serve()
         finally:
             self._clients.release()
 
@@ -141,12 +143,12 @@ class Gateway:
         self._listener.close()
 
 
-class Visitor:
+class RemoteClientHandler:
     """One connection from another machine."""
 
-    def __init__(self, wire: Wire, server: Connection) -> None:
+    def __init__(self, wire: AuthenticatedConnection, server: Connection) -> None:
         self.wire, self.server = wire, server
-        self.shelves: list[SharedShelf] = []
+        self.shelves: list[SharedRowStore] = []
 
     def serve(self) -> None:
         while (got := self.wire.receive()) is not None:
@@ -157,15 +159,15 @@ class Visitor:
                 if verb is not None:
                     answer = verb(self, packet, payload)
             except MillraceError as error:
-                answer = said_of(error), b""
+                answer = error_response(error), b""
             except (KeyError, IndexError, TypeError, ValueError) as error:
                 answer = {"error": f"a request cannot be understood ({type(error).__name__}: {error})"}, b""
             self.wire.send(*answer)
 
-    def _shelf(self, packet: Packet) -> SharedShelf:
+    def _shelf(self, packet: Packet) -> SharedRowStore:
         return self.shelves[int(packet["shelf"])]
 
-    def _open(self, packet: Packet, payload: Bytes8) -> Answer:
+    def _open(self, packet: Packet, payload: ByteArray) -> Answer:
         shelf = self.server.shelf(
             int(packet["session"]),
             str(packet["key"]),
@@ -177,11 +179,11 @@ class Visitor:
         said = {"shelf": len(self.shelves) - 1, "rows": shelf.table.capacity, "cost": shelf.cost}
         return said | {"total": shelf.table.total}, b""
 
-    def _find(self, packet: Packet, payload: Bytes8) -> Answer:
+    def _find(self, packet: Packet, payload: ByteArray) -> Answer:
         found = self._shelf(packet).find(payload.view(np.uint64)) != 0
         return {}, found.astype(np.uint8)
 
-    def _read(self, packet: Packet, payload: Bytes8) -> Answer:
+    def _read(self, packet: Packet, payload: ByteArray) -> Answer:
         shelf, numbers = self._shelf(packet), payload.view(np.uint64)
         places = shelf.find(numbers)
         names = packet.get("columns")
@@ -190,47 +192,47 @@ class Visitor:
         )
         if columns is None:
             return {"missing": True}, b""
-        return {}, pack(Chunk(columns, numbers)).whole()
+        return {}, encode_chunk(Chunk(columns, numbers)).whole()
 
-    def _sequence(self, packet: Packet, payload: Bytes8) -> Answer:
+    def _sequence(self, packet: Packet, payload: ByteArray) -> Answer:
         shelf = self._shelf(packet)
         chunk = shelf.sequence(int(packet["start"]), int(packet["most"]))
         said = {"total": shelf.table.total}
-        return (said | {"missing": True}, b"") if chunk is None else (said, pack(chunk).whole())
+        return (said | {"missing": True}, b"") if chunk is None else (said, encode_chunk(chunk).whole())
 
-    def _put(self, packet: Packet, payload: Bytes8) -> Answer:
+    def _put(self, packet: Packet, payload: ByteArray) -> Answer:
         shelf, rows = self._shelf(packet), int(packet["rows"])
         numbers: Numbers = payload[: 8 * rows].view(np.uint64)
-        chunk, _ = unpack(payload[8 * rows :])
+        chunk, _ = decode_chunk(payload[8 * rows :])
         stored = shelf.put(chunk, numbers) if len(chunk) == rows else 0
         return {"stored": stored, "refused": shelf.refused}, b""
 
-    def _total(self, packet: Packet, payload: Bytes8) -> Answer:
+    def _total(self, packet: Packet, payload: ByteArray) -> Answer:
         shelf = self._shelf(packet)
         shelf.table.total = int(packet["rows"])
         return {}, b""
 
-    def _note(self, packet: Packet, payload: Bytes8) -> Answer:
+    def _note(self, packet: Packet, payload: ByteArray) -> Answer:
         self._shelf(packet).note(**{name: float(packet.get(name, 0)) for name in ("hits", "made", "seconds")})
         return {}, b""
 
-    def _close(self, packet: Packet, payload: Bytes8) -> Answer:
+    def _close(self, packet: Packet, payload: ByteArray) -> Answer:
         self._shelf(packet).close()
         return {}, b""
 
-    def _stat(self, packet: Packet, payload: Bytes8) -> Answer:
+    def _stat(self, packet: Packet, payload: ByteArray) -> Answer:
         keys = [str(key) for key in packet["keys"]]
         return self.server.ask(do="stat", session=int(packet["session"]), keys=keys), b""
 
 
-_VERBS: dict[str, Callable[[Visitor, Packet, Bytes8], Answer]] = {
-    "open": Visitor._open,
-    "find": Visitor._find,
-    "read": Visitor._read,
-    "sequence": Visitor._sequence,
-    "put": Visitor._put,
-    "total": Visitor._total,
-    "note": Visitor._note,
-    "close": Visitor._close,
-    "stat": Visitor._stat,
+_VERBS: dict[str, Callable[[RemoteClientHandler, Packet, ByteArray], Answer]] = {
+    "open": RemoteClientHandler._open,
+    "find": RemoteClientHandler._find,
+    "read": RemoteClientHandler._read,
+    "sequence": RemoteClientHandler._sequence,
+    "put": RemoteClientHandler._put,
+    "total": RemoteClientHandler._total,
+    "note": RemoteClientHandler._note,
+    "close": RemoteClientHandler._close,
+    "stat": RemoteClientHandler._stat,
 }

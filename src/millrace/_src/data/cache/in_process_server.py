@@ -17,10 +17,10 @@ from millrace._src.core.machine.cgroup import memory_limit
 from millrace._src.data.engine.transport.spill import spill_folder
 
 from .client import disconnect
-from .server import Server
-from .session_manager import Rooms
+from .server import CacheServer
+from .session_manager import SessionManager
 
-__all__ = ["end_own", "own_address", "own_session"]
+__all__ = ["stop_in_process_server", "in_process_address", "in_process_session"]
 
 # Of the memory that this process may use, so much is for rows that it keeps for itself.
 SHARE = 0.5
@@ -32,7 +32,7 @@ class _Own:
 
     address: str
     session: int
-    server: Server
+    server: CacheServer
     thread: threading.Thread
 
 
@@ -40,17 +40,17 @@ _lock = threading.RLock()
 _own: _Own | None = None
 
 
-def own_address() -> str:
+def in_process_address() -> str:
     """Where this process's own cache answers; it is started by the first who asks."""
     return _started().address
 
 
-def own_session() -> int:
+def in_process_session() -> int:
     """The session of this process's own cache."""
     return _started().session
 
 
-def end_own() -> None:
+def stop_in_process_server() -> None:
     """Give up this process's own cache, with all that it holds; the next use starts another."""
     global _own
     with _lock:
@@ -69,8 +69,8 @@ def _started() -> _Own:
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             listener.bind("\0" + address[1:])
             listener.listen(128)
-            rooms = Rooms(int(memory_limit() * SHARE), spill_folder())
-            server = Server(listener, rooms)
+            rooms = SessionManager(int(memory_limit() * SHARE), spill_folder())
+            server = CacheServer(listener, rooms)
             thread = threading.Thread(target=server.serve, name="millrace-cache", daemon=True)
             _own = _Own(address, rooms.generate(), server, thread)
             thread.start()

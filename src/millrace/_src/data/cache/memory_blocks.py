@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 from millrace._src.core.errors import ResourceError
 from millrace._src.core.machine import shared_memory as memory
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 
-__all__ = ["START", "Kind", "Writer", "create", "progress_of", "view"]
+__all__ = ["START", "Kind", "BlockWriter", "create", "progress_of", "view"]
 
 Kind = Literal["memory", "disk"]
 
@@ -41,7 +41,7 @@ def create(kind: Kind, size: int, folder: str | None = None) -> int:
         raise ResourceError(f"no slab of {size} bytes in {folder}: {error.strerror}") from error
 
 
-def view(fd: int, size: int) -> Bytes8:
+def view(fd: int, size: int) -> ByteArray:
     """The bytes of a slab, to be read only."""
     return memory.map_fd(fd, size, writable=False)
 
@@ -55,7 +55,7 @@ def progress_of(fd: int) -> tuple[int, int]:
     return max(START, -(-int(used) // START) * START), int(rows)
 
 
-class Writer:
+class BlockWriter:
     """The one writer of a slab.
 
     >>> fd = create("memory", 1 << 16)

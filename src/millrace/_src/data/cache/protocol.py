@@ -22,11 +22,11 @@ __all__ = [
     "Packet",
     "VERSION",
     "boot_id",
-    "peer_of",
-    "raise_said",
+    "peer_credentials",
+    "raise_error_response",
     "receive",
     "refusal",
-    "said_of",
+    "error_response",
     "send",
     "start_time",
 ]
@@ -89,13 +89,13 @@ def refusal(theirs: object) -> str:
     )
 
 
-def said_of(error: MillraceError) -> Packet:
+def error_response(error: MillraceError) -> Packet:
     """An error as an answer; :func:`raise_said` raises it again at the other side."""
     full = isinstance(error, ResourceError)
     return {"error": str(error), "kind": getattr(error, "kind", ""), "full": full}
 
 
-def raise_said(reply: Packet) -> None:
+def raise_error_response(reply: Packet) -> None:
     """Raise the error of an answer, where it is one: ResourceError where there is no room, else CacheError."""
     if "error" in reply:
         if reply.get("full"):
@@ -103,7 +103,7 @@ def raise_said(reply: Packet) -> None:
         raise CacheError(str(reply["error"]), str(reply.get("kind", "")))
 
 
-def peer_of(sock: socket.socket) -> tuple[int, int]:
+def peer_credentials(sock: socket.socket) -> tuple[int, int]:
     """Process number and user of the other end, as the kernel knows them."""
     pid, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return pid, uid

@@ -10,27 +10,29 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import CacheError, DataError
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 from millrace._src.core.values.chunk import Chunk, Column
-from millrace._src.data.engine.transport.chunk_codec import pack, unpack
+from millrace._src.data.engine.transport.chunk_codec import decode_chunk, encode_chunk
 
-from .authenticated_connection import Wire
-from .protocol import Packet, raise_said
-from .row_gather import Into, own_column
-from .row_group import Numbers, not_kept
+from .authenticated_connection import AuthenticatedConnection
+from .protocol import Packet, raise_error_response
+from .row_gather import Into, writable_column
+from .row_group import Numbers, not_cacheable_message
 from .slot_table import Places
 
-__all__ = ["DistantServer", "DistantShelf", "distant"]
+__all__ = ["RemoteConnection", "RemoteRowStore", "connect_remote"]
 
 
-class DistantServer:
+class RemoteConnection:
     """A connection to a server on another machine."""
 
     def __init__(self, host: str, port: int, key: bytes) -> None:
         self._turn = threading.Lock()
-        self._wire = Wire(socket.create_connection((host, port), timeout=10.0), key, serves=False)
+        self._wire = AuthenticatedConnection(
+            socket.create_connection((host, port), timeout=10.0), key, serves=False
+        )
 
-    def ask(self, payload: Any = b"", **packet: Any) -> tuple[Packet, Bytes8]:
+    def ask(self, payload: Any = b"", **packet: Any) -> tuple[Packet, ByteArray]:
         with self._turn:
             try:
                 self._wire.send(packet, payload)
@@ -40,7 +42,7 @@ class DistantServer:
         if got is None:
             raise CacheError("the cache server is gone: it was stopped, or it died", "gone")
         said, data = got
-        raise_said(said)
+        raise_error_response(said)
         return said, data
 
     def close(self) -> None:
@@ -50,7 +52,7 @@ class DistantServer:
 class _Length:
     """What the engine asks of a table: how many rows, and how long the sequence is once that is known."""
 
-    def __init__(self, shelf: DistantShelf, capacity: int, total: int | None) -> None:
+    def __init__(self, shelf: RemoteRowStore, capacity: int, total: int | None) -> None:
         self._shelf, self.capacity, self.known = shelf, capacity, total
 
     @property
@@ -63,11 +65,11 @@ class _Length:
         self._shelf.ask(do="total", rows=rows)
 
 
-class DistantShelf:
+class RemoteRowStore:
     """Like a shelf in shared memory, as far as the engine asks."""
 
     def __init__(
-        self, server: DistantServer, session: int, key: str, rows: int, limit: int | None, spilling: bool
+        self, server: RemoteConnection, session: int, key: str, rows: int, limit: int | None, spilling: bool
     ) -> None:
         self.key = key
         self.refused: str | None = None
@@ -78,7 +80,7 @@ class DistantShelf:
         self.cost: float | None = said.get("cost")
         self.table = _Length(self, int(said["rows"]), said.get("total"))
 
-    def ask(self, payload: Any = b"", **packet: Any) -> tuple[Packet, Bytes8]:
+    def ask(self, payload: Any = b"", **packet: Any) -> tuple[Packet, ByteArray]:
         return self._server.ask(payload, shelf=self._number, **packet)
 
     def find(self, numbers: Numbers) -> Places:
@@ -101,10 +103,10 @@ class DistantShelf:
         said, data = self.ask(np.ascontiguousarray(numbers).tobytes(), do="read", columns=columns)
         if said.get("missing"):
             return None
-        chunk, _ = unpack(data)
+        chunk, _ = decode_chunk(data)
         if (chunk.ids != numbers).any():
             raise CacheError("the cache server gave other rows than were asked for")
-        return {name: own_column(column, name, into) for name, column in chunk.columns.items()}
+        return {name: writable_column(column, name, into) for name, column in chunk.columns.items()}
 
     def sequence(self, start: int, most: int) -> Chunk | None:
         said, data = self.ask(do="sequence", start=start, most=most)
@@ -112,17 +114,17 @@ class DistantShelf:
             self.table.known = int(said["total"])
         if said.get("missing"):
             return None
-        chunk, _ = unpack(data)
-        return chunk.with_columns({name: own_column(column) for name, column in chunk.columns.items()})
+        chunk, _ = decode_chunk(data)
+        return chunk.with_columns({name: writable_column(column) for name, column in chunk.columns.items()})
 
     def put(self, chunk: Chunk, numbers: Numbers) -> int:
         try:
-            packed = pack(chunk)
+            packed = encode_chunk(chunk)
         except DataError as error:
-            self.refused = not_kept(error)
+            self.refused = not_cacheable_message(error)
             return 0
         # rows begin on a border of 64 bytes, as everywhere
-        data: Bytes8 = np.zeros(8 * len(numbers) + packed.size, np.uint8)
+        data: ByteArray = np.zeros(8 * len(numbers) + packed.size, np.uint8)
         data[: 8 * len(numbers)] = np.ascontiguousarray(numbers).view(np.uint8)
         packed.write(data[8 * len(numbers) :])
         said, _ = self.ask(data, do="put", rows=len(numbers))
@@ -142,17 +144,17 @@ class DistantShelf:
             pass  # whoever is gone has closed it
 
 
-_servers: dict[tuple[str, int], tuple[int, DistantServer]] = {}
+_servers: dict[tuple[str, int], tuple[int, RemoteConnection]] = {}
 _connecting = threading.Lock()
 
 
-def distant(host: str, port: int, key: bytes, *, anew: bool = False) -> DistantServer:
+def connect_remote(host: str, port: int, key: bytes, *, anew: bool = False) -> RemoteConnection:
     """This process's connection to a server on another machine."""
     with _connecting:
         owner, found = _servers.get((host, port), (0, None))
         if found is None or owner != os.getpid() or anew:
             if found is not None and owner == os.getpid():
                 found.close()
-            found = DistantServer(host, port, key)
+            found = RemoteConnection(host, port, key)
             _servers[host, port] = os.getpid(), found
         return found

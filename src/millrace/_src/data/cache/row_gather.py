@@ -14,15 +14,15 @@ import numpy.typing as npt
 
 from millrace._src.core.values.batch_buffers import LEAST_BYTES
 from millrace._src.core.values.chunk import Chunk, Column, column_value
-from millrace._src.core.values.columns import Runs, Texts
+from millrace._src.core.values.columns import StringColumn, VariableLengthColumn
 
-__all__ = ["Into", "Part", "gathered", "own_column"]
+__all__ = ["Into", "RowSelection", "gather_columns", "writable_column"]
 
 # For the i-th row that was asked for, of a column, shape and type: the memory it is copied to, or None for any.
 Into = Callable[[str, int, tuple[int, ...], "np.dtype[Any]"], "npt.NDArray[Any] | None"]
 
 
-class Part(NamedTuple):
+class RowSelection(NamedTuple):
     """Rows of one block: their places among those asked for, the block's chunk, and which of its rows they are."""
 
     at: npt.NDArray[np.int64]
@@ -30,27 +30,27 @@ class Part(NamedTuple):
     rows: npt.NDArray[np.int64]
 
 
-def own_column(column: Column, name: str = "", into: Into | None = None) -> Column:
+def writable_column(column: Column, name: str = "", into: Into | None = None) -> Column:
     """A column in memory that the next op may write to."""
-    if isinstance(column, Texts):
+    if isinstance(column, StringColumn):
         return column  # strings: nobody writes to them
-    if isinstance(column, Runs):
+    if isinstance(column, VariableLengthColumn):
         return column.copy()
     if isinstance(column, np.ndarray) and not (into and _large(column)):
         return column.copy()
     return [_moved(column[i], name, i, into) for i in range(len(column))]
 
 
-def gathered(
-    parts: Sequence[Part], names: Iterable[str], count: int, into: Into | None = None
+def gather_columns(
+    parts: Sequence[RowSelection], names: Iterable[str], count: int, into: Into | None = None
 ) -> dict[str, Column]:
     """The columns of these rows. Those of one block alone come in the order of their part."""
     return {name: _column(parts, name, count, into) for name in names}
 
 
-def _column(parts: Sequence[Part], name: str, count: int, into: Into | None) -> Column:
+def _column(parts: Sequence[RowSelection], name: str, count: int, into: Into | None) -> Column:
     columns = [part.chunk.columns[name] for part in parts]
-    if any(isinstance(column, Runs) for column in columns):
+    if any(isinstance(column, VariableLengthColumn) for column in columns):
         return _joined(parts, name, count)
     first = columns[0]
     dense = isinstance(first, np.ndarray) and all(_alike(first, column) for column in columns)
@@ -83,7 +83,7 @@ def _alike(model: Any, column: Column) -> bool:
     )
 
 
-def _dense(parts: Sequence[Part], name: str, count: int) -> npt.NDArray[Any]:
+def _dense(parts: Sequence[RowSelection], name: str, count: int) -> npt.NDArray[Any]:
     if len(parts) == 1:
         column: Any = parts[0].chunk.columns[name]
         run = _run(parts[0].rows)
@@ -108,10 +108,10 @@ def _run(rows: npt.NDArray[np.int64]) -> slice | None:
     return slice(first, first + count)
 
 
-def _joined(parts: Sequence[Part], name: str, count: int) -> Column:
+def _joined(parts: Sequence[RowSelection], name: str, count: int) -> Column:
     """Runs of text or numbers, which are joined as a whole."""
     if len(parts) == 1 and (run := _run(parts[0].rows)) is not None:
-        return own_column(parts[0].chunk.columns[name][run])
+        return writable_column(parts[0].chunk.columns[name][run])
     chunks = [Chunk({name: p.chunk.columns[name]}, p.chunk.ids, p.chunk.origin).take(p.rows) for p in parts]
     joined = Chunk.concat(chunks)
     if len(parts) > 1:
@@ -119,4 +119,4 @@ def _joined(parts: Sequence[Part], name: str, count: int) -> Column:
         order[np.concatenate([part.at for part in parts])] = np.arange(count)
         joined = joined.take(order)
     column = joined.columns[name]
-    return own_column(column) if isinstance(column, list) else column  # taking was a copy
+    return writable_column(column) if isinstance(column, list) else column  # taking was a copy

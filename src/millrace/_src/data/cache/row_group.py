@@ -17,21 +17,21 @@ import numpy.typing as npt
 from zlib_ng import zlib_ng
 
 from millrace._src.core.errors import DataError, FormatError
-from millrace._src.core.machine.shared_memory import Bytes8
-from millrace._src.core.values.batch_buffers import side_by_side
+from millrace._src.core.machine.shared_memory import ByteArray
+from millrace._src.core.values.batch_buffers import contiguous_view
 from millrace._src.core.values.chunk import Chunk, Column
-from millrace._src.data.engine.transport.chunk_codec import ALIGN, pack, unpack
+from millrace._src.data.engine.transport.chunk_codec import ALIGN, decode_chunk, encode_chunk
 
 __all__ = [
     "HEAD_BYTES",
-    "Block",
+    "CachedRowGroup",
     "Head",
     "Numbers",
     "head_at",
     "head_of",
-    "lay_out",
-    "not_kept",
-    "open_block",
+    "encode_row_group",
+    "not_cacheable_message",
+    "open_row_group",
     "tag_of",
 ]
 
@@ -58,7 +58,7 @@ class Head(NamedTuple):
         return _aligned(HEAD_BYTES + 8 * self.rows)
 
 
-class Block(NamedTuple):
+class CachedRowGroup(NamedTuple):
     """A block that was opened: the number of each row, and the rows as views of it."""
 
     numbers: Numbers
@@ -74,12 +74,14 @@ def _aligned(size: int) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
-def lay_out(chunk: Chunk, numbers: Numbers) -> tuple[list[Any], int]:
+def encode_row_group(chunk: Chunk, numbers: Numbers) -> tuple[list[Any], int]:
     """The pieces of a block behind its head, to be written one after the other, and the length of the whole block.
 
     A column of Python objects raises DataError: nothing is kept as a pickle.
     """
-    packed = pack(chunk.with_columns({name: _whole(column) for name, column in chunk.columns.items()}))
+    packed = encode_chunk(
+        chunk.with_columns({name: _whole(column) for name, column in chunk.columns.items()})
+    )
     rows = len(numbers)
     start = _aligned(HEAD_BYTES + 8 * rows)
     length = _aligned(start + packed.size)
@@ -90,7 +92,7 @@ def lay_out(chunk: Chunk, numbers: Numbers) -> tuple[list[Any], int]:
     return pieces, length
 
 
-def not_kept(error: DataError) -> str:
+def not_cacheable_message(error: DataError) -> str:
     """Why a chunk that :func:`lay_out` refused is not kept."""
     return f"column {error.context.get('column')!r} holds Python objects, and only arrays and text are kept"
 
@@ -103,7 +105,7 @@ def head_of(pieces: Sequence[Any], rows: int, length: int, tag: int, *, checked:
 
 def _whole(column: Column) -> Column:
     """Rows that lie side by side in their batch as one array, which is opened for less than a list."""
-    whole = side_by_side(column) if isinstance(column, list) and column else None
+    whole = contiguous_view(column) if isinstance(column, list) and column else None
     return column if whole is None else whole
 
 
@@ -114,7 +116,7 @@ def _checksum(pieces: Sequence[Any]) -> int:
     return value
 
 
-def head_at(data: Bytes8, offset: int) -> Head:
+def head_at(data: ByteArray, offset: int) -> Head:
     """The head of a block; FormatError where none begins there, or it would end outside."""
     if offset < 0 or offset + HEAD_BYTES > data.size:
         raise FormatError(f"no block begins at byte {offset} of {data.size}")
@@ -127,12 +129,12 @@ def head_at(data: Bytes8, offset: int) -> Head:
     return head
 
 
-def numbers_at(data: Bytes8, offset: int, head: Head) -> Numbers:
+def numbers_at(data: ByteArray, offset: int, head: Head) -> Numbers:
     start = offset + HEAD_BYTES
     return data[start : start + 8 * head.rows].view(np.uint64)
 
 
-def open_block(data: Bytes8, offset: int, tag: int, *, check: bool = True) -> Block:
+def open_row_group(data: ByteArray, offset: int, tag: int, *, check: bool = True) -> CachedRowGroup:
     """The rows of a block as views; FormatError where it is not whole or belongs to another shelf."""
     head = head_at(data, offset)
     if head.tag != tag:
@@ -141,7 +143,7 @@ def open_block(data: Bytes8, offset: int, tag: int, *, check: bool = True) -> Bl
         body = data[offset + HEAD_BYTES : offset + head.length]
         if zlib_ng.crc32(body) != head.checksum:
             raise FormatError(f"the block at byte {offset} is damaged: its checksum does not fit")
-    chunk, _ = unpack(data[offset + head.body : offset + head.length])
+    chunk, _ = decode_chunk(data[offset + head.body : offset + head.length])
     if len(chunk) != head.rows:
         raise FormatError(f"the block at byte {offset} has {len(chunk)} rows where its head says {head.rows}")
-    return Block(numbers_at(data, offset, head).copy(), chunk)
+    return CachedRowGroup(numbers_at(data, offset, head).copy(), chunk)

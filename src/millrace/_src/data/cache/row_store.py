@@ -14,28 +14,36 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import DataError, FormatError
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 from millrace._src.core.values.chunk import Chunk, Column
 
 from . import slot_table as places_of
-from .memory_blocks import Writer
-from .row_gather import Into, Part, gathered, own_column
-from .row_group import Block, Numbers, head_of, lay_out, not_kept, open_block, tag_of
-from .slot_table import MOST_ROWS_PER_BLOCK, ROW_BITS, Places, Table, place_of, slab_of
+from .memory_blocks import BlockWriter
+from .row_gather import Into, RowSelection, gather_columns, writable_column
+from .row_group import (
+    CachedRowGroup,
+    Numbers,
+    encode_row_group,
+    head_of,
+    not_cacheable_message,
+    open_row_group,
+    tag_of,
+)
+from .slot_table import MOST_ROWS_PER_BLOCK, ROW_BITS, Places, SlotTable, pack_slot, slot_block
 
-__all__ = ["Shelf"]
+__all__ = ["RowStore"]
 
 # Blocks that stay open: their heads were read and their checksums compared.
 MOST_OPEN = 4096
 
 
-class Shelf:
+class RowStore:
     """One process's view of the rows under a key. Its methods may be called from several threads.
 
     It belongs to the process that made it: a forked copy reads what it has mapped and keeps nothing.
     """
 
-    def __init__(self, key: str, table: Table) -> None:
+    def __init__(self, key: str, table: SlotTable) -> None:
         self.key, self.table = key, table
         self._owner = os.getpid()
         # why rows are not kept any more: no room, or values that are no arrays
@@ -45,17 +53,17 @@ class Shelf:
         # seconds that a row took to make, as far as those who kept rows have said
         self.cost: float | None = None
         self._tag = tag_of(key)
-        self._open: dict[int, Block] = {}
+        self._open: dict[int, CachedRowGroup] = {}
         self._turn = threading.Lock()
         self._writing = threading.Lock()
 
     # for the classes below --------------------------------------------------------------------------
 
-    def _slab(self, number: int) -> Bytes8:
+    def _slab(self, number: int) -> ByteArray:
         """The bytes of a slab; FormatError or ResourceError where there is none of this number."""
         raise NotImplementedError
 
-    def _writer(self, need: int) -> tuple[int, Writer] | None:
+    def _writer(self, need: int) -> tuple[int, BlockWriter] | None:
         """A slab with room for so many bytes, that this process alone writes to; None where there is none to be had,
         and ``refused`` says why.
         """
@@ -64,7 +72,7 @@ class Shelf:
     def _written(self) -> None:
         """What was asked of :meth:`_writer` has been written, or could not be."""
 
-    def _no_room(self, writer: Writer) -> None:
+    def _no_room(self, writer: BlockWriter) -> None:
         """The system refused the bytes of a block."""
         self.refused = "there is no room left on the disk or in memory"
 
@@ -103,7 +111,7 @@ class Shelf:
         names = list(parts[0].chunk.columns) if columns is None else list(columns)
         if any(name not in part.chunk.columns for part in parts for name in names):
             return None
-        return gathered(parts, names, len(numbers), into)
+        return gather_columns(parts, names, len(numbers), into)
 
     def sequence(self, start: int, most: int) -> Chunk | None:
         """Rows from number ``start`` on that lie in one block, as they were kept; None where that one is not."""
@@ -120,15 +128,15 @@ class Shelf:
             return None
         first = int(rows[0])
         part = chunk.slice(first, first + count)
-        return part.with_columns({name: own_column(column) for name, column in part.columns.items()})
+        return part.with_columns({name: writable_column(column) for name, column in part.columns.items()})
 
-    def _block(self, place: int) -> Block:
+    def _block(self, place: int) -> CachedRowGroup:
         where = place >> ROW_BITS
         block = self._open.get(where)
         if block is None:
             at = np.array([place], np.uint64)
-            slab, offset = int(slab_of(at)[0]), int(places_of.offset_of(at)[0])
-            block = open_block(self._slab(slab), offset, self._tag)
+            slab, offset = int(slot_block(at)[0]), int(places_of.offset_of(at)[0])
+            block = open_row_group(self._slab(slab), offset, self._tag)
             with self._turn:
                 while len(self._open) >= MOST_OPEN:
                     del self._open[next(iter(self._open))]
@@ -142,7 +150,7 @@ class Shelf:
             raise FormatError("a place holds another row")
         return block.chunk, rows
 
-    def _parts(self, numbers: Numbers, places: Places) -> list[Part]:
+    def _parts(self, numbers: Numbers, places: Places) -> list[RowSelection]:
         """The rows block by block."""
         blocks = places >> np.uint64(ROW_BITS)
         order = np.argsort(blocks, kind="stable")
@@ -150,7 +158,7 @@ class Shelf:
         cuts = np.flatnonzero(blocks[1:] != blocks[:-1]) + 1
         starts = [0, *cuts.tolist(), len(order)]
         return [
-            Part(order[start:stop], *self._rows(numbers[start:stop], places[start:stop]))
+            RowSelection(order[start:stop], *self._rows(numbers[start:stop], places[start:stop]))
             for start, stop in itertools.pairwise(starts)
         ]
 
@@ -159,7 +167,7 @@ class Shelf:
     def put(self, chunk: Chunk, numbers: Numbers) -> int:
         """Keep these rows; gives how many of them were stored. Rows that somebody else kept meanwhile are not."""
         if not self.table.lacks(numbers):
-            new = (self.table.find(numbers) == places_of.NOWHERE) & (numbers < self.table.capacity)
+            new = (self.table.find(numbers) == places_of.EMPTY_SLOT) & (numbers < self.table.capacity)
             chunk, numbers = chunk.take(new), numbers[new]
         if not len(numbers) or self.refused is not None or self._owner != os.getpid():
             return 0
@@ -172,9 +180,9 @@ class Shelf:
             kept = self.put(chunk.slice(0, half), numbers[:half])
             return kept + self.put(chunk.slice(half, len(numbers)), numbers[half:])
         try:
-            pieces, length = lay_out(chunk, numbers)
+            pieces, length = encode_row_group(chunk, numbers)
         except DataError as error:
-            self.refused = not_kept(error)
+            self.refused = not_cacheable_message(error)
             return 0
         with self._writing:
             try:
@@ -190,6 +198,6 @@ class Shelf:
             finally:
                 self._written()
         self.on_disk += length if writer.checked else 0
-        first = int(place_of(slab, at))
+        first = int(pack_slot(slab, at))
         self.table.put(numbers, np.arange(first, first + len(numbers), dtype=np.uint64))
         return len(numbers)

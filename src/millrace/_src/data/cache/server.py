@@ -20,10 +20,20 @@ from typing import Any
 from millrace._src.core.errors import CacheError, MillraceError
 from millrace._src.core.log import get_logger
 
-from .protocol import VERSION, Packet, boot_id, peer_of, receive, refusal, said_of, send, start_time
-from .session_manager import Rooms, ShelfRoom
+from .protocol import (
+    VERSION,
+    Packet,
+    boot_id,
+    error_response,
+    peer_credentials,
+    receive,
+    refusal,
+    send,
+    start_time,
+)
+from .session_manager import SessionManager, StoreRecord
 
-__all__ = ["Server"]
+__all__ = ["CacheServer"]
 
 log = get_logger(__name__)
 
@@ -38,7 +48,7 @@ Reply = tuple[Packet, int | None]
 
 
 @dataclasses.dataclass
-class Client:
+class ClientConnection:
     """One connection: who is at its other end, and the shelves it has open."""
 
     number: int
@@ -46,23 +56,25 @@ class Client:
     pid: int
     started: int | None
     greeted: bool = False
-    shelves: dict[int, ShelfRoom] = dataclasses.field(default_factory=dict)
+    shelves: dict[int, StoreRecord] = dataclasses.field(default_factory=dict)
 
     @property
     def alive(self) -> bool:
         return start_time(self.pid) == self.started
 
 
-class Server:
+class CacheServer:
     """Answers on a listening socket until it is told to stop."""
 
-    def __init__(self, listener: socket.socket, rooms: Rooms, about: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, listener: socket.socket, rooms: SessionManager, about: dict[str, Any] | None = None
+    ) -> None:
         self.rooms, self.about = rooms, dict(about or {})
         self._listener = listener
         self._selector = selectors.DefaultSelector()
         self._wake, self._woken = socket.socketpair()
         self._spare = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._clients: dict[int, Client] = {}
+        self._clients: dict[int, ClientConnection] = {}
         self._numbers = iter(range(1, 1 << 62))
         self._stopping = False
         self._swept = time.monotonic()
@@ -83,7 +95,7 @@ class Server:
                 for key, _ in self._selector.select(SWEEP_SECONDS):
                     if key.fileobj is self._listener:
                         self._accept()
-                    elif isinstance(key.data, Client):
+                    elif isinstance(key.data, ClientConnection):
                         self._answer(key.data)
                 if time.monotonic() - self._swept > SWEEP_SECONDS:
                     self._sweep()
@@ -116,7 +128,7 @@ class Server:
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 self._turn_away()
             return
-        pid, uid = peer_of(sock)
+        pid, uid = peer_credentials(sock)
         if uid != os.getuid() or len(self._clients) >= MOST_CLIENTS:
             with contextlib.suppress(OSError):
                 why = "this server belongs to another user" if uid != os.getuid() else "too many connections"
@@ -124,7 +136,7 @@ class Server:
             sock.close()
             return
         sock.setblocking(False)
-        client = Client(next(self._numbers), sock, pid, start_time(pid))
+        client = ClientConnection(next(self._numbers), sock, pid, start_time(pid))
         self._clients[client.number] = client
         self._selector.register(sock, selectors.EVENT_READ, client)
 
@@ -136,7 +148,7 @@ class Server:
         with contextlib.suppress(OSError):
             self._spare = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
-    def _hang_up(self, client: Client) -> None:
+    def _hang_up(self, client: ClientConnection) -> None:
         self._clients.pop(client.number, None)
         with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(client.sock)
@@ -150,7 +162,7 @@ class Server:
             if not client.alive:
                 self._hang_up(client)
 
-    def _answer(self, client: Client) -> None:
+    def _answer(self, client: ClientConnection) -> None:
         fd = None
         try:
             try:
@@ -167,7 +179,7 @@ class Server:
                 return
             reply, out = self._reply(client, packet)
         except MillraceError as error:
-            reply, out = said_of(error), None
+            reply, out = error_response(error), None
         except OSError as error:
             reply, out = {"error": f"the server cannot do that: {error.strerror}", "full": True}, None
         except Exception as error:  # whatever one client asks for, the others are served
@@ -187,7 +199,7 @@ class Server:
 
     # requests ---------------------------------------------------------------------------------------
 
-    def _reply(self, client: Client, packet: Packet) -> Reply:
+    def _reply(self, client: ClientConnection, packet: Packet) -> Reply:
         verb = packet.get("do")
         if not client.greeted:
             return self._hello(client, packet)
@@ -196,7 +208,7 @@ class Server:
             raise CacheError(f"a server of version {VERSION} does not know the request {verb!r}")
         return answer(self, client, packet)
 
-    def _hello(self, client: Client, packet: Packet) -> Reply:
+    def _hello(self, client: ClientConnection, packet: Packet) -> Reply:
         theirs = packet.get("version")
         if packet.get("do") != "hello" or theirs != VERSION:
             return {"error": refusal(theirs), "kind": "version", "version": VERSION, "bye": True}, None
@@ -208,7 +220,7 @@ class Server:
         client.greeted = True
         return {"version": VERSION, "client": client.number}, None
 
-    def _open(self, client: Client, packet: Packet) -> Reply:
+    def _open(self, client: ClientConnection, packet: Packet) -> Reply:
         key, rows, limit = packet["key"], packet["rows"], packet["limit"]
         if not isinstance(key, str) or not 0 < len(key) <= MOST_KEY:
             raise CacheError("a key must be a short text")
@@ -222,14 +234,14 @@ class Server:
         cost = shelf.seconds / shelf.made if shelf.made else None
         return {"shelf": number, "rows": shelf.capacity, "cost": cost}, shelf.table
 
-    def _held(self, client: Client, packet: Packet) -> ShelfRoom:
+    def _held(self, client: ClientConnection, packet: Packet) -> StoreRecord:
         shelf = client.shelves.get(packet["shelf"])
         session = None if shelf is None else self.rooms.sessions.get(shelf.session)
         if shelf is None or session is None or session.shelves.get(shelf.key) is not shelf:
             raise CacheError("the session was destroyed")
         return shelf
 
-    def _lease(self, client: Client, packet: Packet) -> Reply:
+    def _lease(self, client: ClientConnection, packet: Packet) -> Reply:
         shelf, need = self._held(client, packet), packet["need"]
         if not isinstance(need, int) or need <= 0:
             raise CacheError(f"a block of {need} bytes is none")
@@ -245,14 +257,14 @@ class Server:
         slab = self.rooms.lease(shelf, need, client.number)
         return {"slab": shelf.slabs.index(slab), "size": slab.size, "kind": slab.kind}, slab.fd
 
-    def _slab(self, client: Client, packet: Packet) -> Reply:
+    def _slab(self, client: ClientConnection, packet: Packet) -> Reply:
         shelf, number = self._held(client, packet), packet["slab"]
         if not isinstance(number, int) or not 0 <= number < len(shelf.slabs):
             raise CacheError(f"there is no slab {number}", "slab")
         slab = shelf.slabs[number]
         return {"size": slab.size, "kind": slab.kind}, slab.fd
 
-    def _note(self, client: Client, packet: Packet) -> Reply:
+    def _note(self, client: ClientConnection, packet: Packet) -> Reply:
         shelf = client.shelves.get(packet["shelf"])
         if shelf is not None:
             shelf.hits += int(packet.get("hits", 0))
@@ -261,7 +273,7 @@ class Server:
             shelf.used = time.monotonic()
         return {"silent": True}, None
 
-    def _close(self, client: Client, packet: Packet) -> Reply:
+    def _close(self, client: ClientConnection, packet: Packet) -> Reply:
         """The client reads this shelf no more, and goes on writing to none of its slabs."""
         shelf = client.shelves.get(packet["shelf"])
         if shelf is not None:
@@ -271,7 +283,7 @@ class Server:
                     slab.writer = None
         return {"silent": True}, None
 
-    def _stat(self, client: Client, packet: Packet) -> Reply:
+    def _stat(self, client: ClientConnection, packet: Packet) -> Reply:
         """Rows and bytes of the shelves of a session under these keys."""
         shelves = self.rooms.session(packet["session"]).shelves
         found = [shelves[key] for key in packet["keys"] if key in shelves]
@@ -284,14 +296,14 @@ class Server:
 
     # administration ---------------------------------------------------------------------------------
 
-    def _generate(self, client: Client, packet: Packet) -> Reply:
+    def _generate(self, client: ClientConnection, packet: Packet) -> Reply:
         return {"session": self.rooms.generate()}, None
 
-    def _destroy(self, client: Client, packet: Packet) -> Reply:
+    def _destroy(self, client: ClientConnection, packet: Packet) -> Reply:
         self.rooms.destroy(packet["session"])
         return {}, None
 
-    def _sessions(self, client: Client, packet: Packet) -> Reply:
+    def _sessions(self, client: ClientConnection, packet: Packet) -> Reply:
         """Some sessions with their shelves; ``after`` asks for those that did not fit."""
         numbers = [n for n in self.rooms.sessions if n > packet.get("after", -1)]
         listed: list[Any] = []
@@ -304,7 +316,7 @@ class Server:
             listed.append([number, [_shown(shelf) for shelf in shelves[:100]]])
         return {"sessions": listed, "more": len(listed) < len(numbers)}, None
 
-    def _info(self, client: Client, packet: Packet) -> Reply:
+    def _info(self, client: ClientConnection, packet: Packet) -> Reply:
         rooms = self.rooms
         said = {
             **self.about,
@@ -320,26 +332,26 @@ class Server:
         }
         return said, None
 
-    def _stop(self, client: Client, packet: Packet) -> Reply:
+    def _stop(self, client: ClientConnection, packet: Packet) -> Reply:
         self._stopping = True
         return {"bye": True}, None
 
 
-def _shown(shelf: ShelfRoom) -> list[Any]:
+def _shown(shelf: StoreRecord) -> list[Any]:
     counts = shelf.counts()
     return [shelf.key[:32], *counts["memory"], *counts["disk"], shelf.hits, len(shelf.clients)]
 
 
-_VERBS: dict[str, Callable[[Server, Client, Packet], Reply]] = {
-    "open": Server._open,
-    "lease": Server._lease,
-    "slab": Server._slab,
-    "note": Server._note,
-    "close": Server._close,
-    "stat": Server._stat,
-    "generate": Server._generate,
-    "destroy": Server._destroy,
-    "sessions": Server._sessions,
-    "info": Server._info,
-    "stop": Server._stop,
+_VERBS: dict[str, Callable[[CacheServer, ClientConnection, Packet], Reply]] = {
+    "open": CacheServer._open,
+    "lease": CacheServer._lease,
+    "slab": CacheServer._slab,
+    "note": CacheServer._note,
+    "close": CacheServer._close,
+    "stat": CacheServer._stat,
+    "generate": CacheServer._generate,
+    "destroy": CacheServer._destroy,
+    "sessions": CacheServer._sessions,
+    "info": CacheServer._info,
+    "stop": CacheServer._stop,
 }

@@ -19,7 +19,7 @@ from .authenticated_connection import read_key
 from .client import Connection
 from .dataset_cache import DEFAULT_HOST, DEFAULT_PORT, local_host, server_address
 from .protocol import boot_id, start_time
-from .server_paths import Home, Lock, home_of, stale_parts
+from .server_paths import ServerLock, ServerPaths, server_paths, stale_parts
 
 __all__ = [
     "NO_SERVER",
@@ -107,13 +107,13 @@ def start(
             f"a cache server serves its own machine, and {host} would open it to others: leave -h out, or give a key",
             "host",
         )
-    home = home_of(port, make=True)
+    home = server_paths(port, make=True)
     folder = spill or spill_folder()
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
         raise CacheError(
             f"the folder {folder} for rows that do not fit into memory cannot be written to", "spill"
         )
-    lock = Lock(home)
+    lock = ServerLock(home)
     try:
         if not lock.take():
             raise _running(port)
@@ -159,10 +159,10 @@ def stop(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> bool:
     """Stop a server, and remove whatever is left at its port; False where none was running."""
     if not local_host(host):
         server_address(host, port)  # says why not
-    home = home_of(port)
+    home = server_paths(port)
     if not home.folder.is_dir():
         return False
-    lock = Lock(home)
+    lock = ServerLock(home)
     try:
         running = not lock.take()
         if running:
@@ -177,7 +177,7 @@ def stop(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> bool:
             home.folder.rmdir()  # where no other server has its files there
 
 
-def _end(home: Home, lock: Lock) -> None:
+def _end(home: ServerPaths, lock: ServerLock) -> None:
     """Ask the server to end; where it does not answer, end it. The lock tells when it is gone."""
     said = home.said()
     with contextlib.suppress(CacheError, OSError):
@@ -232,7 +232,7 @@ def info(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> ServerInfo:
         started=said["started"],
         sessions=said["sessions"],
         clients=said["clients"],
-        log=str(home_of(port).log),
+        log=str(server_paths(port).log),
     )
 
 

@@ -14,18 +14,18 @@ from millrace._src.core.errors import CacheError, MillraceError
 
 from .authenticated_connection import read_key
 from .gateway import Gateway
-from .server import Server
+from .server import CacheServer
 from .server_admin import ALREADY
-from .server_paths import Home, Lock
-from .session_manager import Rooms
+from .server_paths import ServerLock, ServerPaths
+from .session_manager import SessionManager
 
 __all__ = ["main"]
 
 
 def main(arguments: list[str]) -> int:
     folder, port, memory, spill, workers, log_level, host, key_file = arguments
-    home = Home(Path(folder), int(port))
-    lock = Lock(home)
+    home = ServerPaths(Path(folder), int(port))
+    lock = ServerLock(home)
     if not lock.take():
         return ALREADY
     try:
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
             "log_level": int(log_level),
             "release": importlib.metadata.version("millrace"),
         }
-        _serve(home, Rooms(int(memory), spill), about, key_file)
+        _serve(home, SessionManager(int(memory), spill), about, key_file)
         if not home.log.stat().st_size:  # it ended as it should, with nothing to say
             home.log.unlink()
     except (MillraceError, OSError) as error:
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _serve(home: Home, rooms: Rooms, about: dict[str, Any], key_file: str) -> None:
+def _serve(home: ServerPaths, rooms: SessionManager, about: dict[str, Any], key_file: str) -> None:
     _many_descriptors()
     os.umask(0o077)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -57,7 +57,7 @@ def _serve(home: Home, rooms: Rooms, about: dict[str, Any], key_file: str) -> No
     except OSError as error:
         raise CacheError(f"{home.socket} cannot be made: {error}; a shorter XDG_RUNTIME_DIR helps") from error
     listener.listen(128)
-    server = Server(listener, rooms, about)
+    server = CacheServer(listener, rooms, about)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
     home.describe()
@@ -66,7 +66,7 @@ def _serve(home: Home, rooms: Rooms, about: dict[str, Any], key_file: str) -> No
     server.serve()
 
 
-def _open_door(host: str, home: Home, key_file: str) -> None:
+def _open_door(host: str, home: ServerPaths, key_file: str) -> None:
     try:
         Gateway(host, home.port, read_key(key_file), str(home.socket))
     except OSError as error:

@@ -20,15 +20,15 @@ from millrace._src.core.io import runtime_directory as private_folder
 
 from .protocol import boot_id, start_time
 
-__all__ = ["Home", "Lock", "home_of", "runtime_folder", "stale_parts"]
+__all__ = ["ServerPaths", "ServerLock", "server_paths", "runtime_folder", "stale_parts"]
 
 
 def runtime_folder(*, make: bool = False) -> Path:
     """The folder of this user's servers; one that belongs to somebody else is refused."""
-    return private_folder.runtime_folder(make=make, error=CacheError)
+    return private_folder.runtime_directory(make=make, error=CacheError)
 
 
-class Home:
+class ServerPaths:
     """The files of the server at one port."""
 
     def __init__(self, folder: Path, port: int) -> None:
@@ -66,10 +66,10 @@ class Home:
         return found
 
 
-class Lock:
+class ServerLock:
     """The right to serve at a port, or to clean up there."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: ServerPaths) -> None:
         self._path = home.lock
         self._fd = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
@@ -96,8 +96,8 @@ class Lock:
             self._fd = -1
 
 
-def home_of(port: int, *, make: bool = False) -> Home:
-    return Home(runtime_folder(make=make), port)
+def server_paths(port: int, *, make: bool = False) -> ServerPaths:
+    return ServerPaths(runtime_folder(make=make), port)
 
 
 def stale_parts() -> list[Path]:
@@ -112,8 +112,8 @@ def stale_parts() -> list[Path]:
         port = name.stem.partition("-")[2]
         if not port.isdigit():
             continue
-        home = Home(folder, int(port))
-        lock = Lock(home)
+        home = ServerPaths(folder, int(port))
+        lock = ServerLock(home)
         try:
             if lock.take():
                 found += [*home.parts(), name]

@@ -21,7 +21,7 @@ from . import memory_blocks as slabs
 from .memory_blocks import START, Kind
 from .slot_table import MOST_SLAB_BYTES, MOST_SLABS, create_table
 
-__all__ = ["Rooms", "Session", "ShelfRoom", "SlabRoom"]
+__all__ = ["SessionManager", "CacheSession", "StoreRecord", "BlockRecord"]
 
 LEAST_SLAB, MOST_SLAB = 1 << 20, 1 << 30
 FIRST_SLAB = 16 << 20
@@ -31,7 +31,7 @@ PAGE = 4096
 
 
 @dataclasses.dataclass
-class SlabRoom:
+class BlockRecord:
     """One slab: its descriptor, and the client that writes to it."""
 
     fd: int
@@ -45,7 +45,7 @@ class SlabRoom:
 
 
 @dataclasses.dataclass
-class ShelfRoom:
+class StoreRecord:
     """The rows under one key of one session."""
 
     session: int
@@ -54,7 +54,7 @@ class ShelfRoom:
     capacity: int
     limit: int | None
     spilling: bool
-    slabs: list[SlabRoom] = dataclasses.field(default_factory=list)
+    slabs: list[BlockRecord] = dataclasses.field(default_factory=list)
     clients: set[int] = dataclasses.field(default_factory=set)
     hits: int = 0
     seconds: float = 0.0
@@ -81,12 +81,12 @@ class ShelfRoom:
 
 
 @dataclasses.dataclass
-class Session:
+class CacheSession:
     number: int
-    shelves: dict[str, ShelfRoom] = dataclasses.field(default_factory=dict)
+    shelves: dict[str, StoreRecord] = dataclasses.field(default_factory=dict)
 
 
-class Rooms:
+class SessionManager:
     """All sessions of one server, within its memory.
 
     >>> rooms = Rooms(memory=64 << 20, spill=None)
@@ -102,17 +102,17 @@ class Rooms:
 
     def __init__(self, memory: int, spill: str | None) -> None:
         self.memory, self.spill = memory, spill
-        self.sessions: dict[int, Session] = {}
+        self.sessions: dict[int, CacheSession] = {}
         self._numbers = itertools.count(_first_number())
 
     # sessions ---------------------------------------------------------------------------------------
 
     def generate(self) -> int:
         number = next(self._numbers) & 0xFFFFFFFF
-        self.sessions[number] = Session(number)
+        self.sessions[number] = CacheSession(number)
         return number
 
-    def session(self, number: int) -> Session:
+    def session(self, number: int) -> CacheSession:
         found = self.sessions.get(number)
         if found is None:
             raise CacheError(
@@ -133,16 +133,16 @@ class Rooms:
 
     # shelves ----------------------------------------------------------------------------------------
 
-    def shelves(self) -> Iterator[ShelfRoom]:
+    def shelves(self) -> Iterator[StoreRecord]:
         return (shelf for session in self.sessions.values() for shelf in session.shelves.values())
 
     def open(
         self, session: int, key: str, rows: int, limit: int | None, spilling: bool, client: int
-    ) -> ShelfRoom:
+    ) -> StoreRecord:
         shelves = self.session(session).shelves
         shelf = shelves.get(key)
         if shelf is None:
-            shelf = ShelfRoom(session, key, create_table(rows), rows, limit, spilling)
+            shelf = StoreRecord(session, key, create_table(rows), rows, limit, spilling)
             shelves[key] = shelf
         elif not shelf.clients:  # the limit of whoever uses it now holds
             shelf.limit, shelf.spilling = limit, spilling
@@ -168,7 +168,7 @@ class Rooms:
     def disk_used(self) -> int:
         return sum(shelf.bytes_of("disk") for shelf in self.shelves())
 
-    def lease(self, shelf: ShelfRoom, need: int, client: int) -> SlabRoom:
+    def lease(self, shelf: StoreRecord, need: int, client: int) -> BlockRecord:
         """A slab with room for a block of so many bytes; ResourceError where there is none to be had."""
         for slab in shelf.slabs:
             if slab.writer is None and slab.size - slab.progress[0] >= need:
@@ -183,7 +183,7 @@ class Rooms:
         shelf.slabs.append(slab)
         return slab
 
-    def _size(self, shelf: ShelfRoom, need: int, room: int, kind: Kind) -> int:
+    def _size(self, shelf: StoreRecord, need: int, room: int, kind: Kind) -> int:
         """Slabs grow with their shelf: few for a large one, no waste for a small one."""
         wanted = min(MOST_SLAB, max(FIRST_SLAB, shelf.bytes_of(kind) // 4))
         if shelf.limit is not None:
@@ -192,7 +192,7 @@ class Rooms:
             min(room // PAGE, -(-max(need, wanted) // PAGE)) * PAGE
         )  # whole pages, and never less than needed
 
-    def _in_memory(self, shelf: ShelfRoom, need: int) -> SlabRoom | None:
+    def _in_memory(self, shelf: StoreRecord, need: int) -> BlockRecord | None:
         size, need = 0, _pages(need)
         while size < need:
             room = self._room(shelf)
@@ -203,17 +203,17 @@ class Rooms:
             if own or not self._drop_oldest(shelf):
                 return None
         try:
-            return SlabRoom(slabs.create("memory", size), size, "memory")
+            return BlockRecord(slabs.create("memory", size), size, "memory")
         except ResourceError:
             return None
 
-    def _room(self, shelf: ShelfRoom) -> int:
+    def _room(self, shelf: StoreRecord) -> int:
         room = self.memory - self.memory_used
         if shelf.limit is not None:
             room = min(room, shelf.limit - shelf.bytes_of("memory"))
         return min(room, memory_info().get("MemAvailable", 1 << 60))
 
-    def _drop_oldest(self, keep: ShelfRoom) -> bool:
+    def _drop_oldest(self, keep: StoreRecord) -> bool:
         """Make room: rows that nobody uses go, those that were asked for longest ago first."""
         idle = [shelf for shelf in self.shelves() if not shelf.clients and shelf is not keep]
         idle = [shelf for shelf in idle if shelf.bytes_of("memory")]
@@ -224,7 +224,7 @@ class Rooms:
         oldest.close()
         return True
 
-    def _on_disk(self, shelf: ShelfRoom, need: int) -> SlabRoom:
+    def _on_disk(self, shelf: StoreRecord, need: int) -> BlockRecord:
         full, need = _full(shelf, self.memory), _pages(need)
         if not shelf.spilling:
             raise ResourceError(f"{full}; spilling=True keeps the rest on disk")
@@ -239,14 +239,14 @@ class Rooms:
         size = self._size(shelf, need, free - DISK_RESERVE, "disk")
         if size < need:
             raise ResourceError(f"{full}, and {self.spill} has only {free} bytes left")
-        return SlabRoom(slabs.create("disk", size, self.spill), size, "disk")
+        return BlockRecord(slabs.create("disk", size, self.spill), size, "disk")
 
 
 def _pages(size: int) -> int:
     return -(-size // PAGE) * PAGE
 
 
-def _full(shelf: ShelfRoom, memory: int) -> str:
+def _full(shelf: StoreRecord, memory: int) -> str:
     if shelf.limit is not None:
         return f"its {shelf.limit >> 20} MB are used"
     return f"the {memory >> 20} MB of the server, or the machine's memory, are used"

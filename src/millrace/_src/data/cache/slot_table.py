@@ -18,18 +18,18 @@ from .row_group import Numbers
 
 __all__ = [
     "MOST_ROWS_PER_BLOCK",
-    "NOWHERE",
+    "EMPTY_SLOT",
     "ROW_BITS",
     "Places",
-    "Table",
+    "SlotTable",
     "create_table",
-    "place_of",
-    "slab_of",
+    "pack_slot",
+    "slot_block",
 ]
 
 Places = npt.NDArray[np.uint64]
 
-NOWHERE = np.uint64(0)
+EMPTY_SLOT = np.uint64(0)
 # 16 bits for the slab (counted from 1), 30 for the offset in units of 64 bytes, 18 for the row in its block
 ROW_BITS = 18
 _SLAB, _OFFSET = np.uint64(48), np.uint64(ROW_BITS)
@@ -42,13 +42,13 @@ _WORDS = 8  # of the head: magic, rows, length of the sequence + 1
 _MAGIC = 0x3154_524D  # "MRT1"
 
 
-def place_of(slab: int, offset: int, row: int | npt.NDArray[np.uint64] = 0) -> npt.NDArray[np.uint64]:
+def pack_slot(slab: int, offset: int, row: int | npt.NDArray[np.uint64] = 0) -> npt.NDArray[np.uint64]:
     """The place of rows of one block."""
     base = np.uint64(((slab + 1) << 48) | ((offset >> 6) << ROW_BITS))
     return np.asarray(base + np.asarray(row, np.uint64))
 
 
-def slab_of(places: Places) -> npt.NDArray[np.int64]:
+def slot_block(places: Places) -> npt.NDArray[np.int64]:
     return (places >> _SLAB).astype(np.int64) - 1
 
 
@@ -67,7 +67,7 @@ def create_table(rows: int) -> int:
     return fd
 
 
-class Table:
+class SlotTable:
     """A table as mapped here.
 
     >>> table = Table(create_table(4))
@@ -123,10 +123,10 @@ class Table:
         self._places[numbers] = places
 
     def forget(self, numbers: Numbers) -> None:
-        self._places[numbers] = NOWHERE
+        self._places[numbers] = EMPTY_SLOT
 
     def run(self, start: int, most: int) -> Places:
         """The places of up to ``most`` rows from ``start`` on, up to the first that is not kept."""
         found = self._places[start : start + most]
-        missing = np.flatnonzero(found == NOWHERE)
+        missing = np.flatnonzero(found == EMPTY_SLOT)
         return found[: missing[0]].copy() if len(missing) else found.copy()

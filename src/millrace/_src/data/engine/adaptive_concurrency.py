@@ -19,7 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-__all__ = ["Concurrency"]
+__all__ = ["AdaptiveConcurrency"]
 
 # Chunks before the first measurement: they grow.
 WARM_UP = 8
@@ -52,7 +52,7 @@ LONGER = 4
 AGAIN = 5.0
 
 
-class Concurrency:
+class AdaptiveConcurrency:
     """Fed with every finished chunk; calls ``use(n)`` when the number of working threads should change."""
 
     def __init__(
@@ -162,7 +162,7 @@ class Concurrency:
         elif ended:
             self._decide(now)
 
-    def leave_it(self) -> None:
+    def freeze(self) -> None:
         """Somebody else decides from here on."""
         self.workers, self.one, self._let_in = 1, False, False
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Literal
 
-__all__ = ["Entry", "Ledger"]
+__all__ = ["FailedRow", "FailedRowLog"]
 
 # The text of an exception can be as long as its author likes; a ledger line cannot.
 _REASON_CHARS = 500
@@ -17,7 +17,7 @@ _OTHERS = "(others)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Entry:
+class FailedRow:
     """One row that did not come through: where, which, and why.
 
     >>> Entry(op="map(decode)", row=7, reason="ValueError: not a JPEG", file="a.jpg").row
@@ -38,7 +38,7 @@ class Entry:
         return dataclasses.asdict(self)
 
 
-class Ledger:
+class FailedRowLog:
     """Failed rows of one run. Counts are exact; only the first ``capacity`` entries are kept whole.
 
     >>> ledger = Ledger()
@@ -52,7 +52,7 @@ class Ledger:
     def __init__(self, capacity: int = 10_000) -> None:
         self.capacity = capacity
         self._lock = threading.Lock()
-        self._entries: list[Entry] = []
+        self._entries: list[FailedRow] = []
         self._actions: Counter[str] = Counter()
         self._ops: Counter[str] = Counter()
         self._reasons: Counter[str] = Counter()
@@ -78,9 +78,9 @@ class Ledger:
             reason = f"{type(reason).__name__}: {reason}"
         text = reason if len(reason) <= _REASON_CHARS else reason[: _REASON_CHARS - 3] + "..."
         number = None if row is None else int(row)
-        self.extend([Entry(op, number, text, file, column, action)])
+        self.extend([FailedRow(op, number, text, file, column, action)])
 
-    def extend(self, entries: Iterable[Entry]) -> None:
+    def extend(self, entries: Iterable[FailedRow]) -> None:
         """Add entries that a worker process has gathered.
 
         >>> ledger = Ledger(capacity=1)
@@ -103,7 +103,7 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({len(self)} rows, {len(self._entries)} kept)"
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[FailedRow]:
         """The kept entries, oldest first.
 
         >>> Ledger().entries()

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace._src.core.errors import PlanError
-from millrace._src.core.executor_traits import BESIDE, DIRECT, traits_of
+from millrace._src.core.executor_traits import INLINE, THREADS, executor_traits
 from millrace._src.core.log import warn_once
-from millrace._src.core.random.rng import mix
+from millrace._src.core.random.rng import hash_integers
 from millrace._src.core.settings import Settings
 from millrace._src.core.statistics import OpStats, RunStats, StageStats
-from millrace._src.data.engine.failed_rows import Ledger
-from millrace._src.data.plan.bind import Plan, bind, optimise
+from millrace._src.data.engine.failed_rows import FailedRowLog
+from millrace._src.data.plan.bind import Plan, bind, optimize
 from millrace._src.data.plan.explain import describe
 from millrace._src.data.plan.node import Node
 from millrace._src.data.plan.nodes import order_ops as ops
@@ -26,12 +26,12 @@ from .executors.registry import make_executor
 from .segment.runner import SegmentRunner
 from .stages.base import Stage, State
 from .stages.indices import BatchIndexStage, IndexStage
-from .stages.prefetch import Pump
-from .stages.row_error_handler import Mender, Policy
-from .stages.row_provenance import file_of
+from .stages.prefetch import PrefetchStage
+from .stages.row_error_handler import ErrorPolicy, RowErrorHandler
+from .stages.row_provenance import row_locator
 from .stages.segment import SegmentStage
-from .stages.stage_registry import Making, make_stage
-from .thread_limits import Bytes
+from .stages.stage_registry import StageContext, make_stage
+from .thread_limits import MemoryBudget
 
 __all__ = ["Lowering"]
 
@@ -41,29 +41,29 @@ class Lowering:
     """Everything stages share while they are built."""
 
     plan: Plan
-    budget: Bytes
+    budget: MemoryBudget
     stats: RunStats
-    ledger: Ledger
+    ledger: FailedRowLog
     wait: Callable[..., None]
     # what was made that holds chunks ready: numbers of these may be tuned
     segments: list[SegmentStage] = dataclasses.field(default_factory=list)
-    pumps: list[Pump] = dataclasses.field(default_factory=list)
+    pumps: list[PrefetchStage] = dataclasses.field(default_factory=list)
 
     def root(self, epochs: int | None) -> Stage:
         stage = self.build(self.plan.root, epochs)
-        return stage if isinstance(stage, SegmentStage) else self._pumped(stage)
+        return stage if isinstance(stage, SegmentStage) else self._with_prefetch(stage)
 
     @property
     def _inline(self) -> bool:
         settings = self.plan.settings
-        return settings.debug_mode or not traits_of(settings.executor or BESIDE).background
+        return settings.debug_mode or not executor_traits(settings.executor or THREADS).background
 
-    def _pumped(self, stage: Stage) -> Stage:
+    def _with_prefetch(self, stage: Stage) -> Stage:
         """Barriers run ahead in a thread of their own; in-line runs stay in the caller's."""
         if self._inline or isinstance(stage, SegmentStage):
             return stage
         depth = max(2, self.plan.settings.prefetch_size)
-        pump = Pump(stage, depth, self.budget, self.wait, name=stage.stats.name)
+        pump = PrefetchStage(stage, depth, self.budget, self.wait, name=stage.stats.name)
         self.pumps.append(pump)
         return pump
 
@@ -76,13 +76,13 @@ class Lowering:
         below = node.passes_below(epochs)
         ups: list[Stage] = []
         first = len(self.stats.stages)
-        with _closing(ups):
+        with _close_on_error(ups):
             for child in node.inputs:
                 ups.append(self.build(child, below))
             made = self.stats.stages[first:]
             plan, stats = self.plan, self._stats(node)
             return make_stage(
-                Making(
+                StageContext(
                     node=node,
                     ups=ups,
                     stats=stats,
@@ -96,10 +96,10 @@ class Lowering:
                 )
             )
 
-    def _mender(self, node: Node, start: State) -> Mender:
+    def _mender(self, node: Node, start: State) -> RowErrorHandler:
         settings = self.plan.settings
-        policy = Policy(settings.error_samples_mode, settings.error_samples_limit, self.ledger)
-        return Mender(policy, describe(node), file_of(node), start)
+        policy = ErrorPolicy(settings.error_samples_mode, settings.error_samples_limit, self.ledger)
+        return RowErrorHandler(policy, describe(node), row_locator(node), start)
 
     def _segment(self, node: physical.Segment, epochs: int | None) -> Stage:
         up: Stage
@@ -112,7 +112,7 @@ class Lowering:
             indices = StageStats("indices", "indices")
             up = IndexStage(first, self.plan.seed, epochs, indices, rows, node.batch_rows)
         else:
-            up = self._pumped(self.build(node.inputs[0], epochs))
+            up = self._with_prefetch(self.build(node.inputs[0], epochs))
         stats = self._stats(node, spot.executor, workers=spot.workers, window=spot.window)
         stats.ops = [_op_stats(op, self.plan.settings) for op in node.ops]
         batch = next((op for op in node.ops if isinstance(op, ops.Batch)), None)
@@ -121,7 +121,7 @@ class Lowering:
             stats.batch_size = batch.batch_size
         stats.fixed_executor = self.plan.settings.executor is not None
         stats.fixed_rows = spot.rows if spot.fixed else None
-        with _closing([up]):
+        with _close_on_error([up]):
             executor = self._executor(node, SegmentRunner(node, self.plan.seed, self.plan.settings))
         executor.asked = any(op.asked is not None for op in stats.ops)
         stats.kind, stats.workers, stats.working = executor.kind, executor.slots, executor.slots
@@ -134,24 +134,24 @@ class Lowering:
         try:
             return make_executor(node.place.executor, runner, node.place.workers, name, self.plan.settings)
         except PlanError as error:
-            if traits_of(node.place.executor).same_process:
+            if executor_traits(node.place.executor).same_process:
                 raise
             warn_once(
                 f"threads-instead-{node.where}",
-                f"{error}\nRunning on {BESIDE} instead; the rows are the same.",
+                f"{error}\nRunning on {THREADS} instead; the rows are the same.",
             )
-        return make_executor(BESIDE, runner, node.place.workers, name, self.plan.settings)
+        return make_executor(THREADS, runner, node.place.workers, name, self.plan.settings)
 
     def _inner(self, node: Node, op: int) -> Stage:
         """A dataset made inside flat_map: its own plan, run in the calling thread, for one epoch."""
-        settings = self.plan.settings.replace(executor=DIRECT)
-        plan = optimise(bind(node, settings, seed=mix(self.plan.seed, op) & 0xFFFFFFFF))
+        settings = self.plan.settings.replace(executor=INLINE)
+        plan = optimize(bind(node, settings, seed=hash_integers(self.plan.seed, op) & 0xFFFFFFFF))
         inner = Lowering(plan, self.budget, RunStats(), self.ledger, self.wait)
         return inner.build(plan.root, 1)
 
 
 @contextlib.contextmanager
-def _closing(made: list[Stage]) -> Iterator[None]:
+def _close_on_error(made: list[Stage]) -> Iterator[None]:
     """What was made is closed when the stage above cannot be: its workers have started already."""
     try:
         yield

@@ -30,28 +30,28 @@ from millrace._src.core.errors import CursorError, MillraceError, PlanError
 from millrace._src.core.log import get_logger
 from millrace._src.core.statistics import RunStats
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.failed_rows import Ledger
+from millrace._src.data.engine.failed_rows import FailedRowLog
 from millrace._src.data.plan.bind import Plan
 from millrace._src.data.plan.node import walk
 from millrace._src.data.plan.nodes.order_ops import Read
 
 from .cursor import Cursor, check_like
 from .lowering import Lowering
-from .shutdown import left, within
-from .stages.base import END, Interrupted, Signal, Stage
-from .thread_limits import Bytes
+from .shutdown import remaining_seconds, shutdown_deadline
+from .stages.base import END_OF_EPOCH, Interrupted, Signal, Stage
+from .thread_limits import MemoryBudget
 
 if TYPE_CHECKING:
     from .autotune.tuner import Tuner
 
-__all__ = ["Run"]
+__all__ = ["PipelineRun"]
 
 log = get_logger(__name__)
 
-_live: weakref.WeakSet[Run] = weakref.WeakSet()
+_live: weakref.WeakSet[PipelineRun] = weakref.WeakSet()
 
 
-class Run:
+class PipelineRun:
     """Pulls rows out of the root stage and knows the position after each."""
 
     def __init__(self, plan: Plan, epochs: int | None, state: Any = None) -> None:
@@ -63,18 +63,18 @@ class Run:
         if cursor is not None:
             cursor.check(self.fingerprint)  # before anything is started
         self.stats = RunStats()
-        self.ledger = Ledger()
-        self.budget = Bytes.of(plan.settings)
+        self.ledger = FailedRowLog()
+        self.budget = MemoryBudget.of(plan.settings)
         self.padding = _padding(plan)
         self.closed = False
-        self.why_closed: BaseException | str | None = None
+        self.close_reason: BaseException | str | None = None
         self.epoch, self.step = 0, 0
         self._chunk: Chunk | None = None
         self._at = 0
         self._closing = threading.RLock()
         # held while rows are pulled, and by whom; whoever has it may close the stages
         self._inside = threading.Lock()
-        self._puller: int | None = None
+        self._pulling_thread: int | None = None
         self._released = False
         lowering = Lowering(plan, self.budget, self.stats, self.ledger, self._wait)
         self.root: Stage = lowering.root(epochs)
@@ -91,12 +91,12 @@ class Run:
         if not settings.enable_autotune or not any(s.executor.traits.background for s in lowering.segments):
             return None
         # loaded by those who wish it: no import waits for it
-        from .autotune.config_file import Saved
+        from .autotune.config_file import AutotuneFile
         from .autotune.tuner import Tuner
 
         prefix = settings.autotune_filepath_prefix
         try:
-            saved = None if prefix is None else Saved(prefix, self.plan, self.fingerprint)
+            saved = None if prefix is None else AutotuneFile(prefix, self.plan, self.fingerprint)
             segments, pumps = lowering.segments, lowering.pumps
             return Tuner(self.stats, self.budget, segments, pumps, settings.autotune_interval, saved)
         except BaseException:
@@ -109,7 +109,7 @@ class Run:
         """The next row, END at the end of each epoch, DONE after the last."""
         if self._chunk is None:
             began = self._enter()
-            signal: Signal | None = END
+            signal: Signal | None = END_OF_EPOCH
             try:
                 signal = self._pull_alone(began)
             except BaseException as error:
@@ -144,11 +144,11 @@ class Run:
 
     def _pull_alone(self, began: float) -> Signal | None:
         with self._inside:
-            self._puller = threading.get_ident()
+            self._pulling_thread = threading.get_ident()
             try:
                 return self._pull(began)
             finally:
-                self._puller = None
+                self._pulling_thread = None
 
     def _pull(self, began: float) -> Signal | None:
         while True:
@@ -156,7 +156,7 @@ class Run:
             got = self.root.pull()
             if isinstance(got, Signal):
                 self._before, self._at = self.root.state(), 0
-                if got is END:
+                if got is END_OF_EPOCH:
                     self.epoch, self.step = self.epoch + 1, 0
                     self.stats.epochs += 1
                 return got
@@ -172,8 +172,8 @@ class Run:
         return None
 
     def _closed_text(self) -> str:
-        if isinstance(self.why_closed, BaseException):
-            return f"this iterator is closed: it failed with {type(self.why_closed).__name__} before"
+        if isinstance(self.close_reason, BaseException):
+            return f"this iterator is closed: it failed with {type(self.close_reason).__name__} before"
         return "Iterator does not have a running pipeline: it was stopped or has given all its epochs"
 
     # position ------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class Run:
         self._skip = cursor.stages["skip"]
         self.epoch, self.step = cursor.epoch, cursor.step
 
-    def next_epoch(self) -> None:
+    def skip_to_next_epoch(self) -> None:
         """Leave out what is left of this epoch."""
         if self.closed:
             raise PlanError(self._closed_text())
@@ -253,19 +253,21 @@ class Run:
         with self._closing:
             if self.closed:
                 return
-            self.closed, self.why_closed = True, why
+            self.closed, self.close_reason = True, why
             self._chunk = None
             self.stats.end()
             if self.tuner is not None:
                 self.tuner.finish()
             _live.discard(self)
-            with within():
+            with shutdown_deadline():
                 self.root.interrupt()
                 self._release()
 
     def _release(self) -> None:
         """Close the stages, unless a thread is inside them that does not come out in time: then it does it itself."""
-        if self._puller == threading.get_ident() or not self._inside.acquire(timeout=left()):
+        if self._pulling_thread == threading.get_ident() or not self._inside.acquire(
+            timeout=remaining_seconds()
+        ):
             return
         try:
             if not self._released:

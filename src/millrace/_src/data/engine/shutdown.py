@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Iterator
 
-__all__ = ["GRACE", "joined", "left", "within"]
+__all__ = ["GRACE_SECONDS", "join_thread", "remaining_seconds", "shutdown_deadline"]
 
 # Seconds: with what comes after them, closing stays below one.
-GRACE = 0.5
+GRACE_SECONDS = 0.5
 
 
 class _Limit(threading.local):
@@ -24,7 +24,7 @@ _limit = _Limit()
 
 
 @contextlib.contextmanager
-def within(seconds: float = GRACE) -> Iterator[None]:
+def shutdown_deadline(seconds: float = GRACE_SECONDS) -> Iterator[None]:
     """Everything that this thread closes in here waits no longer than this, together."""
     before, _limit.until = _limit.until, time.monotonic() + seconds
     try:
@@ -33,19 +33,19 @@ def within(seconds: float = GRACE) -> Iterator[None]:
         _limit.until = before
 
 
-def left() -> float:
+def remaining_seconds() -> float:
     """Seconds that are left to wait.
 
     >>> with within(60):
     ...     59 < left() <= 60
     True
     """
-    return GRACE if _limit.until is None else max(0.0, _limit.until - time.monotonic())
+    return GRACE_SECONDS if _limit.until is None else max(0.0, _limit.until - time.monotonic())
 
 
-def joined(thread: threading.Thread) -> bool:
+def join_thread(thread: threading.Thread) -> bool:
     """Wait for the thread to end; False when it has not, or when it is the one that asks."""
     if thread is threading.current_thread():
         return False
-    thread.join(left())
+    thread.join(remaining_seconds())
     return not thread.is_alive()

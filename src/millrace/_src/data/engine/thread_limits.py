@@ -25,10 +25,10 @@ from millrace._src.core.machine.cores import available_cores
 from millrace._src.core.settings import Settings
 
 __all__ = [
-    "Bytes",
-    "cap_this_process",
-    "capped_libraries",
-    "look_at_libraries",
+    "MemoryBudget",
+    "limit_process_threads",
+    "limit_library_threads",
+    "find_thread_pools",
     "thread_limit_error",
 ]
 
@@ -39,7 +39,7 @@ log = get_logger(__name__)
 # threads
 
 
-class _Caps:
+class _ThreadPoolLimits:
     """Process-wide caps, applied by the first worker that starts and undone by the last that ends."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class _Caps:
         with self._lock:
             if not self._users:  # counted once it is done: who fails here does not leave
                 if _has_new_extensions():
-                    look_at_libraries()
+                    find_thread_pools()
                 _take_over(_controller)
                 self._blas = _controller.limit(limits=share, user_api="blas")
                 self._share, self._looked = share, False
@@ -82,7 +82,7 @@ class _Caps:
             self._looked = True
             # the others stay as they are: workers are at work, and must not see them free for a moment
             known = {library.filepath for library in _controller.lib_controllers}
-            look_at_libraries()
+            find_thread_pools()
             new = [each.filepath for each in _controller.lib_controllers if each.filepath not in known]
             if new:
                 late = _controller.select(filepath=new)
@@ -120,7 +120,7 @@ class _Caps:
                 self._restore()
 
 
-_caps = _Caps()
+_caps = _ThreadPoolLimits()
 # threadpoolctl's view of the loaded BLAS and OpenMP libraries. The first look takes two milliseconds and comes with the
 # import, since a first batch is waited for; each run looks again after its first chunks, for what was loaded since.
 _controller = threadpoolctl.ThreadpoolController()
@@ -144,14 +144,14 @@ def _has_new_extensions() -> bool:
 def _after_fork() -> None:
     """A child of fork has none of our threads, and must not inherit a lock that one of them held."""
     global _caps
-    _caps = _Caps()
+    _caps = _ThreadPoolLimits()
 
 
 os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextlib.contextmanager
-def parked_threads() -> Iterator[None]:
+def pause_opencv_threads() -> Iterator[None]:
     """Around a fork: OpenCV's threads end before it. A child has none of them, yet would wait for them to end when
     it sets their number.
     """
@@ -168,7 +168,7 @@ def parked_threads() -> Iterator[None]:
             cv2.setNumThreads(before)
 
 
-def look_at_libraries() -> None:
+def find_thread_pools() -> None:
     """Find the BLAS and OpenMP libraries that are loaded now."""
     global _controller
     _controller = threadpoolctl.ThreadpoolController()
@@ -183,7 +183,7 @@ def _take_over(controller: Any) -> None:
 
 
 @contextlib.contextmanager
-def capped_libraries(share: int = 1) -> Iterator[None]:
+def limit_library_threads(share: int = 1) -> Iterator[None]:
     """Hold OpenCV, BLAS, OpenMP and numba to ``share`` threads while a worker thread runs."""
     caps = _caps
     caps.enter(share)
@@ -194,13 +194,13 @@ def capped_libraries(share: int = 1) -> Iterator[None]:
         caps.leave()
 
 
-def cap_loaded(share: int = 1) -> None:
+def limit_loaded_libraries(share: int = 1) -> None:
     """Cap what was loaded since the last run began; that takes a millisecond or two, so no first batch waits for it."""
     _caps.look()
     _cap_this_thread(share)
 
 
-def cap_again() -> None:
+def limit_new_libraries() -> None:
     """Cap what has been imported since; called before each chunk, so it must cost next to nothing."""
     _caps.look_again()
 
@@ -223,12 +223,12 @@ _VARIABLES = (
 )
 
 
-def cap_this_process(share: int = 1) -> None:
+def limit_process_threads(share: int = 1) -> None:
     """The same for a worker process, for good: its libraries serve nobody else."""
     for name in _VARIABLES:  # for libraries that are not loaded yet
         os.environ[name] = str(share)
     _caps.enter(share)
-    cap_loaded(share)
+    limit_loaded_libraries(share)
 
 
 def thread_limit_error(wanted: int, started: int) -> ResourceError:
@@ -279,7 +279,7 @@ def _frugal_malloc() -> Callable[[], None]:
     return lambda: trim(0)
 
 
-class Bytes:
+class MemoryBudget:
     """The bytes a run may hold in queues, shuffle windows and chunks under way.
 
     A stage asks before it takes on more; it is let through when the bytes fit, or when it holds nothing yet, so
@@ -297,12 +297,12 @@ class Bytes:
         self._freed = 0
 
     @classmethod
-    def of(cls, settings: Settings) -> Bytes:
+    def of(cls, settings: Settings) -> MemoryBudget:
         if settings.memory_budget is not None:
             return cls(settings.memory_budget)
         return cls(memory_limit() // 2, tight=False)
 
-    def admit(self, size: int, *, must: bool) -> bool:
+    def try_reserve(self, size: int, *, must: bool) -> bool:
         """Reserve the bytes if they fit; ``must`` reserves them in any case."""
         with self._lock:
             if not must and self.used + size > self.limit:

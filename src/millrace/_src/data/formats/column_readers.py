@@ -13,13 +13,22 @@ import numpy.typing as npt
 from millrace._src.core.errors import DataError, FormatError
 from millrace._src.core.io.remote import is_remote, read_bytes
 from millrace._src.core.random.permutation import Indices
-from millrace._src.core.row_warnings import name_rows
+from millrace._src.core.row_warnings import set_row_context
 from millrace._src.core.values.chunk import Column
 
-__all__ = ["EachRow", "FileBytes", "Loaded", "Part", "Stored", "map_file", "map_grey_bmp", "read_file"]
+__all__ = [
+    "ComputedColumn",
+    "FileBytesColumn",
+    "LazyArrayColumn",
+    "ColumnReader",
+    "InMemoryColumn",
+    "map_file",
+    "map_gray_bmp",
+    "read_file",
+]
 
 
-class Part(Protocol):
+class ColumnReader(Protocol):
     """One column of a table of rows."""
 
     def read(self, indices: Indices) -> Column:
@@ -31,7 +40,7 @@ class Part(Protocol):
         return None
 
 
-class Stored(Part):
+class InMemoryColumn(ColumnReader):
     """Values that are held in memory: an array whose first axis is the row, or a list with a value per row.
 
     They are given out as ``dtype``, where memory holds a smaller type.
@@ -55,7 +64,7 @@ class Stored(Part):
         return self.values
 
 
-class Loaded(Part):
+class LazyArrayColumn(ColumnReader):
     """Rows in arrays, one per file, that the first read in each process loads; only the loaders travel.
 
     ``view`` makes a block of rows into the column's values.
@@ -146,7 +155,7 @@ def read_file(path: str) -> npt.NDArray[np.uint8]:
         os.close(handle)
 
 
-class FileBytes(Part):
+class FileBytesColumn(ColumnReader):
     """The bytes of one file per row, as uint8; through a function of them (a decoder) when there is one.
 
     ``listed`` names the list that the files come from: a file that is not there may be a mistake in the list.
@@ -183,23 +192,23 @@ class FileBytes(Part):
         failed.row_index = index  # type: ignore[attr-defined]
         raise failed
 
-    def encoded(self) -> FileBytes:
+    def encoded(self) -> FileBytesColumn:
         """The same files, not decoded."""
-        return FileBytes(self.files, None, self.fetch, self.listed)
+        return FileBytesColumn(self.files, None, self.fetch, self.listed)
 
     def _decoded(self, data: Any, path: str) -> Any:
         assert self.decode is not None
-        before = name_rows(lambda: path)
+        before = set_row_context(lambda: path)
         try:
             return self.decode(data)
         finally:
-            name_rows(before)
+            set_row_context(before)
 
     def where(self, index: int) -> str | None:
         return str(self.files[index])
 
 
-class EachRow(Part):
+class ComputedColumn(ColumnReader):
     """Whatever a function makes of a row's number; an error gets the number of the row."""
 
     def __init__(self, make: Callable[[int], Any], files: Any = None) -> None:
@@ -241,7 +250,7 @@ def map_file(path: str, shape: tuple[int, ...], skip: int = 0, cut: bool = False
     return np.memmap(path, np.uint8, "r", skip, (size // each, *shape))
 
 
-def map_grey_bmp(path: str) -> npt.NDArray[np.uint8]:
+def map_gray_bmp(path: str) -> npt.NDArray[np.uint8]:
     """The grey pixels of an uncompressed BMP of 8 or 24 bits; of 8 bits they are mapped, not read."""
     try:
         with open(path, "rb") as file:

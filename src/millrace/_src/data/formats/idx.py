@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from millrace._src.core.errors import FormatError
 
-from .files.decompression import most_unpacked
+from .files.decompression import max_decompressed_size
 
 __all__ = ["map_idx", "read_idx"]
 
@@ -42,7 +42,7 @@ def read_idx(path: str | os.PathLike[str], rank: int | None = None) -> npt.NDArr
             shape = [int.from_bytes(sizes[4 * n : 4 * n + 4], "big") for n in range(head[3])]
             dtype = np.dtype(_TYPES[head[2]])
             wanted = math.prod(shape) * dtype.itemsize
-            if len(sizes) < 4 * head[3] or wanted > (most_unpacked(size) if packed else size):
+            if len(sizes) < 4 * head[3] or wanted > (max_decompressed_size(size) if packed else size):
                 raise FormatError(f"the dimensions {shape} are damaged: the file has {size} bytes", file=name)
             parts, left = list[bytes](), wanted + 1  # one byte more tells whether something follows
             while left and (part := file.read(min(1 << 20, left))):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from millrace._src.core.errors import FormatError
 
-from .files.file_list import lines_of
+from .files.file_list import read_lines
 from .json_decoder import parse_json
 
 __all__ = ["read_manifest"]
@@ -20,7 +20,7 @@ def read_manifest(path: str) -> Iterator[tuple[str, list[str], str]]:
     >>> list(read_manifest("t.manifest"))
     [('a.jpg', ['cat'], 'train')]
     """
-    for number, line in enumerate(lines_of(path), 1):
+    for number, line in enumerate(read_lines(path), 1):
         row = parse_json(line, path, number)
         for key in ("source", "usage", "annotation"):
             if not isinstance(row, dict) or key not in row:

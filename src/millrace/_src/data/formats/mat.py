@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from millrace._src.core.errors import FormatError
 
-from .files.decompression import inflated
+from .files.decompression import zlib_decompress
 
 __all__ = ["MOST_BYTES", "read_mat", "write_mat"]
 
@@ -100,7 +100,7 @@ class _Reader:
         while at < len(data):
             kind, payload, at = self.element(data, at)
             if kind == _COMPRESSED:
-                kind, payload, _ = self.element(memoryview(inflated(payload, self.path)), 0)
+                kind, payload, _ = self.element(memoryview(zlib_decompress(payload, self.path)), 0)
             if kind != _MATRIX:
                 continue
             name, value = self.matrix(payload, 0)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from millrace._src.core.args import INT32_MAX, INT64_MAX, Range, check_type
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.core.machine.cores import warn_of_many
+from millrace._src.core.machine.cores import warn_too_many_workers
 
 from .callbacks import DSCallback
 
@@ -16,17 +16,17 @@ __all__ = [
     "CacheArgument",
     "Callbacks",
     "RowSize",
-    "Samples",
-    "Workers",
+    "NumSamples",
+    "NumWorkers",
     "check_pad_info",
     "count_parameters",
-    "shows_kwargs",
+    "with_kwargs_signature",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def shows_kwargs(function: F) -> F:
+def with_kwargs_signature(function: F) -> F:
     """Show ``**kwargs`` at the end of a method's signature, as MindSpore's shows it.
 
     Scripts look for it there to tell MindSpore 2 from 1. Calls are checked as before: a misspelt argument is
@@ -47,7 +47,7 @@ class _Workers:
                 f"{name} must be at least 1, but got {value}. Leave it out and the engine chooses the number."
             )
         if isinstance(value, int):
-            warn_of_many(name, value, stacklevel=7)
+            warn_too_many_workers(name, value, stacklevel=7)
 
 
 class _Samples:
@@ -56,8 +56,8 @@ class _Samples:
             raise ArgumentValueError(f"{name} exceeds the boundary between 0 and {INT64_MAX}(INT64_MAX)!")
 
 
-Workers = _Workers()
-Samples = _Samples()
+NumWorkers = _Workers()
+NumSamples = _Samples()
 _DIMENSION = Range(1, INT32_MAX)
 
 

@@ -9,39 +9,39 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from millrace._src.core import settings
-from millrace._src.core.executor_traits import DIRECT
+from millrace._src.core.executor_traits import INLINE
 from millrace._src.core.log import get_logger
 from millrace._src.core.machine.worker_devices import check_independent
-from millrace._src.data.engine.pipeline_run import Run
+from millrace._src.data.engine.pipeline_run import PipelineRun
 from millrace._src.data.engine.stages.base import Signal
-from millrace._src.data.engine.stages.sync_wait import Gate
-from millrace._src.data.plan.bind import Plan, bind, optimise, seed_of
+from millrace._src.data.engine.stages.sync_wait import SyncGate
+from millrace._src.data.plan.bind import Plan, bind, optimize, resolve_seed
 from millrace._src.data.plan.node import INFINITE, Node, rewrite, size_of, walk
 from millrace._src.data.plan.nodes import order_ops as ops
-from millrace._src.observe.active_monitor import started
+from millrace._src.observe.active_monitor import register_run
 
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["DatasetBase", "Session"]
+__all__ = ["DatasetBase", "DatasetState"]
 
 log = get_logger(__name__)
 
 
 @dataclasses.dataclass(eq=False)
-class Session:
+class DatasetState:
     """What a dataset remembers between calls; ``below`` are the sessions of the datasets it was made from."""
 
-    below: tuple[Session, ...] = ()
+    below: tuple[DatasetState, ...] = ()
     # the datasets that this one was made from: what `children` shows
     parts: tuple[Any, ...] = ()
-    gates: dict[str, Gate] = dataclasses.field(default_factory=dict)
+    gates: dict[str, SyncGate] = dataclasses.field(default_factory=dict)
     init_step: int | None = None
     batch_size: int | None = None
     input_indexs: Any = None
     dynamic_columns: dict[str, list[int | None]] = dataclasses.field(default_factory=dict)
     seen: dict[str, Any] = dataclasses.field(default_factory=dict)
-    runs: list[Run] = dataclasses.field(default_factory=list)
+    runs: list[PipelineRun] = dataclasses.field(default_factory=list)
     # the seed of the first run: where the user set none, dataset[i] is a row of that run
     drawn_seed: int | None = None
     ran: bool = False
@@ -62,8 +62,8 @@ class Session:
             return self.runs_on
         return next(filter(None, (session.place() for session in self.below)), None)
 
-    def all_gates(self) -> dict[str, Gate]:
-        found: dict[str, Gate] = {}
+    def all_gates(self) -> dict[str, SyncGate]:
+        found: dict[str, SyncGate] = {}
         for session in self.below:
             found |= session.all_gates()
         return found | self.gates
@@ -76,16 +76,16 @@ class DatasetBase:
     _made: ClassVar[type[Any]]
 
     _node: Node
-    _session: Session
+    _session: DatasetState
 
     def _then(self, node: Node, *others: DatasetBase) -> Dataset:
         """A new dataset with this node on top; this one stays as it is and may feed others too."""
         parts = (self, *others)
-        made: Dataset = self._made._of(node, Session(tuple(part._session for part in parts), parts))
+        made: Dataset = self._made._of(node, DatasetState(tuple(part._session for part in parts), parts))
         return made
 
     @classmethod
-    def _of(cls, node: Node, session: Session) -> Any:
+    def _of(cls, node: Node, session: DatasetState) -> Any:
         dataset = cls.__new__(cls)
         dataset._node, dataset._session = node, session
         return dataset
@@ -112,25 +112,25 @@ class DatasetBase:
     def _first_seed(self) -> int:
         """The seed of the first run, drawn now if there was none and the user set none."""
         if self._session.drawn_seed is None:
-            self._session.drawn_seed = seed_of(self._node, settings.current())
+            self._session.drawn_seed = resolve_seed(self._node, settings.current())
         return self._session.drawn_seed
 
     def _plan(self, seed: int | None = None, card: bool = False) -> Plan:
         wanted, place = settings.current(), self._session.place()
         if place is not None:
             wanted = wanted.replace(executor=place[0], executor_options=place[1])
-        return optimise(bind(self._node, wanted, seed), card)
+        return optimize(bind(self._node, wanted, seed), card)
 
-    def _run(self, epochs: int | None, state: Any = None, card: bool = False) -> Run:
+    def _run(self, epochs: int | None, state: Any = None, card: bool = False) -> PipelineRun:
         seed = state.get("seed") if isinstance(state, dict) else None
         if seed is None and settings.current().seed is None and not self._session.ran:
             seed = self._first_seed()
-        run = Run(self._plan(seed if isinstance(seed, int) else None, card), epochs, state)
+        run = PipelineRun(self._plan(seed if isinstance(seed, int) else None, card), epochs, state)
         self._session.runs, self._session.ran = [run], True
         if self._session.drawn_seed is None:
             self._session.drawn_seed = run.plan.seed
         check_independent()
-        started(run)
+        register_run(run)
         return run
 
     # sizes ---------------------------------------------------------------------------------------
@@ -145,7 +145,10 @@ class DatasetBase:
     def _remember_size(self, rows: int) -> None:
         """An epoch had this many rows: keep that where nothing else can tell (a filter, rows that failed)."""
         # a user's sampler is not asked once more only to hear the same
-        if any(_asks(node, "is_counted") for node in walk(self._node)) or self._known_size() != rows:
+        if (
+            any(_sampler_predicate(node, "is_counted") for node in walk(self._node))
+            or self._known_size() != rows
+        ):
             self._session.seen["size"] = rows
 
     def _renew(self, node: Node) -> None:
@@ -155,10 +158,10 @@ class DatasetBase:
 
     def _peek(self, node: Node, limit: int | None) -> Iterator[dict[str, Any]]:
         """The first rows of a tree (all when limit is None), run in this thread without hooks, callbacks and gates."""
-        quiet = settings.current().replace(executor=DIRECT, debug_mode=False, debug_hooks=())
+        quiet = settings.current().replace(executor=INLINE, debug_mode=False, debug_hooks=())
         if limit is not None:
             node = ops.Take(inputs=(node,), count=limit)
-        run = Run(optimise(bind(_left_alone(node), quiet)), 1)
+        run = PipelineRun(optimize(bind(_without_side_effects(node), quiet)), 1)
         try:
             while not isinstance(row := run.next_row(), Signal):
                 yield row
@@ -198,7 +201,10 @@ class DatasetBase:
         >>> ds.NumpySlicesDataset([1, 2], shuffle=False).is_shuffled()
         False
         """
-        return any(isinstance(node, ops.Shuffle) or _asks(node, "is_shuffled") for node in walk(self._node))
+        return any(
+            isinstance(node, ops.Shuffle) or _sampler_predicate(node, "is_shuffled")
+            for node in walk(self._node)
+        )
 
     def is_sharded(self) -> bool:
         """Whether only one shard of a source is read.
@@ -208,12 +214,12 @@ class DatasetBase:
         True
         """
         return any(
-            (isinstance(node, ops.Deal) and node.shards > 1) or _asks(node, "is_sharded")
+            (isinstance(node, ops.Shard) and node.shards > 1) or _sampler_predicate(node, "is_sharded")
             for node in walk(self._node)
         )
 
 
-def _asks(node: Node, question: str) -> bool:
+def _sampler_predicate(node: Node, question: str) -> bool:
     return isinstance(node, ops.Read) and node.sampler is not None and bool(getattr(node.sampler, question)())
 
 
@@ -221,11 +227,11 @@ def _repeat_once(node: Node) -> Node:
     return node.inputs[0] if isinstance(node, ops.Repeat) and node.count is None else node
 
 
-def _left_alone(node: Node) -> Node:
+def _without_side_effects(node: Node) -> Node:
     """The same rows without anything that the training side would notice: callbacks, gates and caches."""
 
     def rule(n: Node) -> Node:
-        if n.waits or isinstance(n, ops.Cached):
+        if n.waits or isinstance(n, ops.Cache):
             return n.inputs[0]
         if n.kept_in is not None:
             n = n.replace(cache=None)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Annotated, Any
 
-from millrace._src.core.args import INT32_MAX, Columns, Range, as_list, check_columns, checked
+from millrace._src.core.args import INT32_MAX, Columns, Range, as_column_list, check_columns, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.log import get_logger
-from millrace._src.core.random.rng import rng_place
+from millrace._src.core.random.rng import rng_parameter_index
 from millrace._src.data.plan.node import Node, call_site
 from millrace._src.data.plan.nodes import order_ops as ops
 
-from .argument_types import RowSize, Workers, check_pad_info, count_parameters, shows_kwargs
+from .argument_types import NumWorkers, RowSize, check_pad_info, count_parameters, with_kwargs_signature
 from .base import DatasetBase
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ log = get_logger(__name__)
 
 
 class BatchOps(DatasetBase):
-    @shows_kwargs
+    @with_kwargs_signature
     @checked
     def batch(
         self,
         batch_size: Any = ...,
         drop_remainder: bool = False,
-        num_parallel_workers: Annotated[int | None, Workers] = None,
+        num_parallel_workers: Annotated[int | None, NumWorkers] = None,
         *,
         per_batch_map: Any = None,
         input_columns: Columns | None = None,
@@ -83,12 +83,12 @@ class BatchOps(DatasetBase):
             Range(1, INT32_MAX).check("batch_size", batch_size)
         elif max_tokens is None and count_parameters(batch_size) not in (1, None):
             raise ArgumentValueError("callable batch_size should take one parameter (BatchInfo).")
-        columns = as_list(input_columns)
+        columns = as_column_list(input_columns)
         if columns is not None:
             if per_batch_map is None:
                 raise ArgumentValueError("input_columns can be specified only when per_batch_map is set.")
             takes = count_parameters(per_batch_map)
-            if takes is not None and (rng_place(per_batch_map) or 0) > len(columns):
+            if takes is not None and (rng_parameter_index(per_batch_map) or 0) > len(columns):
                 takes -= 1  # random numbers of the batch, if it asks for them
             if takes is not None and takes - 1 != len(columns):
                 raise ArgumentValueError("The signature of per_batch_map should match with input columns.")
@@ -96,7 +96,7 @@ class BatchOps(DatasetBase):
             raise ArgumentValueError(
                 f"Input operations should be callable Python function, but got: {per_batch_map}"
             )
-        outputs = as_list(output_columns)
+        outputs = as_column_list(output_columns)
         pads = max_tokens is not None and (per_batch_map is None or pad_info is not None)
         padding = check_pad_info(pad_info or {}) if pads else None
         if max_tokens is None:
@@ -124,7 +124,7 @@ class BatchOps(DatasetBase):
         self,
         batch_size: Any,
         drop_remainder: bool = False,
-        num_parallel_workers: Annotated[int | None, Workers] = None,
+        num_parallel_workers: Annotated[int | None, NumWorkers] = None,
         pad_info: dict[Any, Any] | None = None,
     ) -> Dataset:
         """Pad rows to one shape, then stack them.

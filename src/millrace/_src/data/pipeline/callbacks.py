@@ -113,7 +113,7 @@ defined Callback.
         return self
 
 
-class _TrainingSide:
+class _TrainingCallback:
     """The methods by which a training loop reports its progress (MindSpore's ``train.Callback``)."""
 
     def __enter__(self) -> Any:
@@ -189,7 +189,7 @@ class _TrainingSide:
         self.end(run_context)
 
 
-class WaitedDSCallback(_TrainingSide, DSCallback):
+class WaitedDSCallback(_TrainingCallback, DSCallback):
     """A callback that holds the map back until training has caught up.
 
     Give it both to ``map(callbacks=...)`` and to the training loop. From the second epoch on, an epoch of the

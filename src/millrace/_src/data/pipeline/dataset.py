@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from millrace._src.core import settings
-from millrace._src.core.args import INT32_MAX, Range, as_list, check_columns, checked, resolve_now
+from millrace._src.core.args import (
+    INT32_MAX,
+    Range,
+    as_column_list,
+    check_columns,
+    checked,
+    resolve_annotations,
+)
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.stable_ids import register, stable_id
 from millrace._src.data.plan.nodes import order_ops as ops
@@ -18,27 +25,38 @@ from .batch_ops import BatchOps
 from .cache_ops import CacheOp
 from .device_ops import DeviceOps
 from .epochs import Epochs
-from .executor_ops import PlaceOps
-from .introspection import Looks
+from .executor_ops import ExecutorOps
+from .introspection import PipelineStructure
 from .iterators import DictIterator, TupleIterator
-from .metadata import Queries
+from .metadata import DatasetMetadata
 from .order_ops import OrderOps
 from .row_ops import RowOps
 from .sequence_ops import SequenceOps
 from .sync_ops import SyncOps
-from .use_sampler import sample_concat
+from .use_sampler import apply_sampler_to_concat
 
-__all__ = ["SAVERS", "Dataset"]
+__all__ = ["WRITERS", "Dataset"]
 
 # file type -> module and function (dataset, file_name, num_files) that writes it; the sources package fills this.
 # The module is loaded when it is first needed.
-SAVERS: dict[str, tuple[str, str]] = {}
+WRITERS: dict[str, tuple[str, str]] = {}
 
 Output = Literal["tensor", "numpy", "torch", "jax"]
 
 
 @stable_id("dataset.Dataset")
-class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, PlaceOps, SyncOps, DeviceOps, Queries, Looks):
+class Dataset(
+    RowOps,
+    CacheOp,
+    BatchOps,
+    SequenceOps,
+    OrderOps,
+    ExecutorOps,
+    SyncOps,
+    DeviceOps,
+    DatasetMetadata,
+    PipelineStructure,
+):
     """A lazy pipeline. Start with a source such as GeneratorDataset, chain ops, then iterate.
 
     >>> import millrace.dataset as ds
@@ -79,7 +97,7 @@ class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, PlaceOps, SyncOp
         >>> list(data.create_dict_iterator(num_epochs=1, output_numpy=True))
         [{'x': array(1)}, {'x': array(2)}]
         """
-        return DictIterator(self, num_epochs, _kind(output_numpy, output), _copies(do_copy), state)
+        return DictIterator(self, num_epochs, _output_format(output_numpy, output), _copies(do_copy), state)
 
     @checked
     def create_tuple_iterator(
@@ -100,8 +118,8 @@ class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, PlaceOps, SyncOp
         [3, 4]
         """
         check_columns(columns, "column_names")
-        kind = _kind(output_numpy, output)
-        return TupleIterator(self, as_list(columns), num_epochs, kind, _copies(do_copy), state)
+        kind = _output_format(output_numpy, output)
+        return TupleIterator(self, as_column_list(columns), num_epochs, kind, _copies(do_copy), state)
 
     @checked
     def epochs(
@@ -128,7 +146,7 @@ class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, PlaceOps, SyncOp
         1 [0, 4, 2, 1, 3]
         2 [0, 2, 1, 3, 4]
         """
-        kind = _kind(output_numpy, output)
+        kind = _output_format(output_numpy, output)
         if as_dict:
             return Epochs(DictIterator(self, count, kind, _copies(do_copy), state), count)
         return Epochs(TupleIterator(self, None, count, kind, _copies(do_copy), state), count)
@@ -160,9 +178,9 @@ class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, PlaceOps, SyncOp
         """
         if not 0 < num_files <= 1000:
             raise ArgumentValueError("num_files should between 0 and 1000.")
-        if file_type not in SAVERS:
+        if file_type not in WRITERS:
             raise ArgumentValueError(f"{file_type} dataset format is not supported.")
-        module, function = SAVERS[file_type]
+        module, function = WRITERS[file_type]
         options = {"checksums": True} if checksums and file_type == "mindrecord" else {}
         getattr(importlib.import_module(module), function)(self, file_name, num_files, **options)
 
@@ -230,7 +248,7 @@ class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, PlaceOps, SyncOp
         concat = self._session.unsampled or self._node
         if not isinstance(concat, ops.Concat):
             raise PlanError("use_sampler works on a source or a concatenation, not on the result of an op")
-        self._renew(sample_concat(concat, new_sampler))
+        self._renew(apply_sampler_to_concat(concat, new_sampler))
         self._session.unsampled = concat
 
     def __repr__(self) -> str:
@@ -239,12 +257,12 @@ class Dataset(RowOps, CacheOp, BatchOps, SequenceOps, OrderOps, PlaceOps, SyncOp
 
 
 DatasetBase._made = Dataset
-resolve_now(
+resolve_annotations(
     Dataset.create_dict_iterator, Dataset.create_tuple_iterator, Dataset.map, Dataset.batch, Dataset.shuffle
 )
 
 
-def _kind(output_numpy: bool, output: str | None) -> str:
+def _output_format(output_numpy: bool, output: str | None) -> str:
     return output or ("numpy" if output_numpy else "tensor")
 
 

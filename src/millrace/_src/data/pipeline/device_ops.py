@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from millrace._src.core.args import INT32_MAX, Range, checked
-from millrace._src.core.device_queues import opener
+from millrace._src.core.device_queues import device_layer
 
 from .base import DatasetBase
 from .iterators import TupleIterator
@@ -34,7 +34,7 @@ class DeviceOps(DatasetBase):
         [[1.0, 2.0]]
         >>> queue.release()
         """
-        return opener().device_queue(self, send_epoch_end, create_data_info_queue, queue_name)
+        return device_layer().device_queue(self, send_epoch_end, create_data_info_queue, queue_name)
 
     to_device = device_que
 
@@ -59,4 +59,4 @@ class DeviceOps(DatasetBase):
         ...     [batch["x"].shape for batch in batches]
         [(2,), (1,)]
         """
-        return opener().device_iterator(self, device_target, num_epochs, as_dict, output, state)
+        return device_layer().device_iterator(self, device_target, num_epochs, as_dict, output, state)

@@ -36,7 +36,7 @@ class Epoch:
     def _leave(self) -> None:
         if not self._over:
             self._over = True
-            self._iterator._leave_epoch()
+            self._iterator._skip_to_next_epoch()
 
 
 class Epochs:

@@ -16,10 +16,10 @@ from .base import DatasetBase
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["PlaceOps"]
+__all__ = ["ExecutorOps"]
 
 
-class PlaceOps(DatasetBase):
+class ExecutorOps(DatasetBase):
     @checked
     def run_on(
         self,

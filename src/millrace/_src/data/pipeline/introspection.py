@@ -12,10 +12,10 @@ from .base import DatasetBase
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["Looks"]
+__all__ = ["PipelineStructure"]
 
 
-class Looks(DatasetBase):
+class PipelineStructure(DatasetBase):
     """Attributes that MindSpore's datasets have. They are read only: a pipeline is changed by its methods."""
 
     @property

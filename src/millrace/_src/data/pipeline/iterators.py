@@ -11,8 +11,8 @@ from millrace._src.core import settings
 from millrace._src.core.errors import PlanError
 from millrace._src.core.log import get_logger, warn_once
 from millrace._src.core.statistics import RunStats
-from millrace._src.data.engine.pipeline_run import Run
-from millrace._src.data.engine.stages.base import END, Signal
+from millrace._src.data.engine.pipeline_run import PipelineRun
+from millrace._src.data.engine.stages.base import END_OF_EPOCH, Signal
 from millrace._src.data.plan.node import call_site
 from millrace._src.data.plan.nodes.order_ops import HIDDEN_PREFIX
 
@@ -25,7 +25,7 @@ __all__ = ["DictIterator", "Iterator", "TupleIterator"]
 
 log = get_logger(__name__)
 
-BEYOND = (
+PAST_LAST_EPOCH_MESSAGE = (
     "EOF buffer encountered. User tries to fetch data beyond the specified number of epochs. "
     "create_*_iterator(num_epochs=...) gives the number; -1 is without limit."
 )
@@ -56,7 +56,7 @@ class Iterator:
         self._init_step = _init_step(dataset)
         if state is None and not self._init_step:
             _warn_of_the_same_order(dataset)
-        self._run: Run = dataset._run(self._epochs, state, card)
+        self._run: PipelineRun = dataset._run(self._epochs, state, card)
         # what is left to a card, where rows go to one: core/card.py
         self.card = self._run.plan.card
         self._rows_in_epoch = 0
@@ -68,11 +68,11 @@ class Iterator:
             size = dataset.get_dataset_size()
             self._run.skip(*divmod(self._init_step, size))
         # the run must end with the iterator, and must not be kept alive by it
-        self._finalizer = weakref.finalize(self, Run.close, self._run, "its iterator is gone")
+        self._finalizer = weakref.finalize(self, PipelineRun.close, self._run, "its iterator is gone")
 
     def __iter__(self) -> Self:
         if self._epochs is not None and self._run.epoch >= self._epochs:
-            raise PlanError(BEYOND)
+            raise PlanError(PAST_LAST_EPOCH_MESSAGE)
         return self
 
     def __next__(self) -> Any:
@@ -84,10 +84,10 @@ class Iterator:
     def _next(self) -> Any:
         got = self._run.next_row()
         if isinstance(got, Signal):
-            if got is not END:
-                raise PlanError(BEYOND)
+            if got is not END_OF_EPOCH:
+                raise PlanError(PAST_LAST_EPOCH_MESSAGE)
             if not self._rows_in_epoch and not self._run.stats.delivered:
-                log.warning("%s", _nothing_came(self._run))
+                log.warning("%s", _empty_epoch_message(self._run))
             if self._whole_epoch:
                 self.dataset._remember_size(self._rows_in_epoch)
             self._rows_in_epoch, self._whole_epoch = 0, False
@@ -102,12 +102,12 @@ class Iterator:
         row = self._shape(got)
         stats = self._run.stats
         if stats.fresh:
-            stats.handed_out()
+            stats.record_delivery()
         return row
 
-    def _leave_epoch(self) -> None:
+    def _skip_to_next_epoch(self) -> None:
         """Go to the beginning of the next epoch, wherever this one stands."""
-        self._run.next_epoch()
+        self._run.skip_to_next_epoch()
         self._rows_in_epoch, self._whole_epoch = 0, False
         if self._epochs is not None and self._run.epoch >= self._epochs:
             self._run.close()
@@ -255,7 +255,7 @@ def _warn_of_the_same_order(dataset: DatasetBase) -> None:
         )
 
 
-def _nothing_came(run: Run) -> str:
+def _empty_epoch_message(run: PipelineRun) -> str:
     """What to say about an epoch without a row; the filter that kept none is named."""
     said = "Got 0 sample from dataset pipeline, check if drop all data or load dataset fail."
     for stage in run.stats.stages:

@@ -21,10 +21,10 @@ from .base import DatasetBase
 if TYPE_CHECKING:
     from millrace._src.observe.report import Report
 
-__all__ = ["Queries"]
+__all__ = ["DatasetMetadata"]
 
 
-class Queries(DatasetBase):
+class DatasetMetadata(DatasetBase):
     def get_col_names(self) -> list[str]:
         """The names of the columns, in order.
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from millrace._src.core import settings
-from millrace._src.core.args import INT32_MAX, Range, check_type, checked, named
+from millrace._src.core.args import INT32_MAX, Range, check_type, checked, checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
-from millrace._src.core.random.rng import mix
+from millrace._src.core.random.rng import hash_integers
 from millrace._src.data.plan.node import call_site, walk
 from millrace._src.data.plan.nodes import order_ops as ops
 
 from .base import DatasetBase
-from .use_sampler import freeze
+from .use_sampler import fix_random_order
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -104,13 +104,13 @@ class OrderOps(DatasetBase):
             raise PlanError("Dataset should not be sharded before split.")
         counts = _absolute(sizes, self.get_dataset_size())
         seed = settings.current().seed
-        key = mix(settings.DEFAULT_SEED if seed is None else seed, 0x5B117)
+        key = hash_integers(settings.DEFAULT_SEED if seed is None else seed, 0x5B117)
         starts = itertools.accumulate([0, *counts[:-1]])
         return [self._part(start, rows, key, randomize) for start, rows in zip(starts, counts, strict=True)]
 
     def _part(self, start: int, rows: int, key: int, randomize: bool) -> Dataset:
         """One part of a split; parts with one key share no row."""
-        node = freeze(self._node, key)
+        node = fix_random_order(self._node, key)
         if randomize:
             node = ops.Shuffle(inputs=(node,), where=call_site(), buffer_size=SPLIT_WINDOW, key=key)
         if start:
@@ -160,7 +160,7 @@ class OrderOps(DatasetBase):
         return zip_datasets((self, *others))
 
 
-@partial(named, called="zip")
+@partial(checks_names_only, called="zip")
 def zip_datasets(datasets: tuple[Any, ...]) -> Dataset:
     """Columns of several datasets side by side; what ``ds.zip((a, b))`` calls.
 

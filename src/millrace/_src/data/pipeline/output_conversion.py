@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.optional import require
-from millrace._src.core.values.string_array import narrow
+from millrace._src.core.values.string_array import shrink_width
 from millrace._src.core.values.tensor import Tensor
 
 __all__ = ["converter"]
@@ -48,7 +48,7 @@ def converter(kind: str, copy: bool) -> Callable[[Any], Any]:
         if type(value) is np.ndarray:
             kind = value.dtype.kind
             # bytes stay as wide as they came: a zero at their end is part of them
-            return settled(narrow(value) if kind == "U" or (kind == "S" and not value.size) else value)
+            return settled(shrink_width(value) if kind == "U" or (kind == "S" and not value.size) else value)
         return _inside(value, settled)
 
     return convert

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from millrace._src.core.args import Columns, as_list, checked
+from millrace._src.core.args import Columns, as_column_list, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.data.plan.node import call_site
 from millrace._src.data.plan.nodes import order_ops as ops
 from millrace._src.data.transforms.base import Transform, as_operation
 
-from .argument_types import CacheArgument, Callbacks, RowSize, Workers, shows_kwargs
+from .argument_types import CacheArgument, Callbacks, NumWorkers, RowSize, with_kwargs_signature
 from .base import DatasetBase
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["RowOps"]
 
 
 def _tuple(columns: Any) -> tuple[str, ...] | None:
-    names = as_list(columns)
+    names = as_column_list(columns)
     return None if names is None else tuple(names)
 
 
@@ -34,7 +34,7 @@ def _listed(given: Any) -> list[Any]:
 
 
 class RowOps(DatasetBase):
-    @shows_kwargs
+    @with_kwargs_signature
     @checked
     def map(
         self,
@@ -42,7 +42,7 @@ class RowOps(DatasetBase):
         input_columns: Columns | None = None,
         output_columns: Columns | None = None,
         column_order: Any = None,
-        num_parallel_workers: Annotated[int | None, Workers] = None,
+        num_parallel_workers: Annotated[int | None, NumWorkers] = None,
         *,
         python_multiprocessing: bool = False,
         cache: Annotated[Any, CacheArgument()] = None,
@@ -106,7 +106,7 @@ class RowOps(DatasetBase):
         self,
         predicate: Any,
         input_columns: Columns | None = None,
-        num_parallel_workers: Annotated[int | None, Workers] = None,
+        num_parallel_workers: Annotated[int | None, NumWorkers] = None,
     ) -> Dataset:
         """Keep the rows for which the predicate is true; it gets the named columns, or all of them.
 

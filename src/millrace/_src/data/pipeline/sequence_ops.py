@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from millrace._src.core.args import INT32_MAX, Columns, Range, as_list, checked
+from millrace._src.core.args import INT32_MAX, Columns, Range, as_column_list, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.data.plan.node import call_site
 from millrace._src.data.plan.nodes import order_ops as ops
@@ -59,7 +59,7 @@ class SequenceOps(DatasetBase):
         [4 4 4 4 2 2] [1 1 1 1 2 2] [0 1 2 3 0 1]
         [3 3 3 1 0 0] [1 1 1 2 0 0] [0 1 2 0 0 0]
         """
-        names = as_list(columns)
+        names = as_column_list(columns)
         if split and too_long != "error":
             raise ArgumentValueError(
                 f"with split=True no document is too long, so too_long={too_long!r} has no meaning; leave one out."

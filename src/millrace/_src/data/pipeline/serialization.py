@@ -12,7 +12,7 @@ from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.io.json_input import check_depth, parse_json
 from millrace._src.core.io.terminal_escape import escape_controls
-from millrace._src.core.lazy import PLACES
+from millrace._src.core.lazy import LAZY_NAMES
 from millrace._src.core.log import get_logger
 from millrace._src.data.plan.serialize import WORKERS
 from millrace._src.data.transforms.base import Transform
@@ -143,7 +143,7 @@ def _rebuild(saved: Any) -> Dataset:
 
 def _source(name: str) -> Callable[[dict[str, Any]], Dataset] | None:
     """The function that rebuilds a source; the module comes from our own table of sources, never from the JSON."""
-    place = PLACES.get(name) or _LOADED.get(name, "")
+    place = LAZY_NAMES.get(name) or _LOADED.get(name, "")
     if place.startswith(_PACKAGE):
         importlib.import_module(place)  # a source registers itself when it is first loaded
     return _SOURCES.get(f"{place}.{name}")
@@ -190,10 +190,10 @@ def _map(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset
 
 def _operation(saved: dict[str, Any]) -> Transform:
     """A transform of Millrace's own from its JSON; nothing else is ever imported or called."""
-    from millrace._src.data.transforms.serialization import restored
+    from millrace._src.data.transforms.serialization import transform_from_json
 
     try:
-        return restored(saved)
+        return transform_from_json(saved)
     except ArgumentValueError as error:
         raise _refuse(str(error)) from error
 

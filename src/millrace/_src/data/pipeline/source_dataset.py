@@ -11,16 +11,16 @@ from millrace._src.core import settings
 from millrace._src.core.args import check_type
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.log import warn_once
-from millrace._src.core.random.rng import Draws, mix
-from millrace._src.data.engine.stages.indices import order_of
+from millrace._src.core.random.rng import RandomStream, hash_integers
+from millrace._src.data.engine.stages.indices import epoch_order
 from millrace._src.data.plan.bind import Plan, bind
 from millrace._src.data.plan.node import call_site, walk
 from millrace._src.data.plan.nodes import order_ops as ops
 from millrace._src.data.plan.source_protocol import Source
 
-from .base import Session
+from .base import DatasetState
 from .dataset import Dataset
-from .use_sampler import Fixed, below_of
+from .use_sampler import FixedOrderSampler, inner_sampler
 
 __all__ = ["SourceDataset"]
 
@@ -32,7 +32,7 @@ class SourceDataset(Dataset):
 
     def _start(self, source: Source, sampler: Any, workers: int | None, cache: Any = None) -> None:
         self._node = ops.Read(source=source, sampler=sampler, workers=workers, cache=cache, where=call_site())
-        self._session = Session()
+        self._session = DatasetState()
 
     def _start_batches(self, source: Source, batch_sampler: Any, collate: Any, workers: int | None) -> None:
         """Whole batches, as the lists of row numbers that the batch sampler gives say."""
@@ -44,7 +44,7 @@ class SourceDataset(Dataset):
 
     def _deal(self, shards: int, shard: int) -> None:
         """One shard of a stream: every so many rows; all shards make the same number of steps."""
-        self._node = ops.Deal(inputs=(self._node,), shards=shards, shard=shard, even=True, where=call_site())
+        self._node = ops.Shard(inputs=(self._node,), shards=shards, shard=shard, even=True, where=call_site())
 
     def _shuffle_stream(self) -> None:
         """A stream cannot be read in another order: its rows are mixed as they come, and that is said."""
@@ -93,7 +93,7 @@ class SourceDataset(Dataset):
         assert isinstance(plan.root, ops.Read)
         known, order = self._session.seen.get("order", (None, None))
         if known != plan.seed or order is None:
-            order = order_of(plan.root, plan.seed, 0)
+            order = epoch_order(plan.root, plan.seed, 0)
             self._session.seen["order"] = (plan.seed, order)
         if not 0 <= position < order.size:
             raise PlanError(f"Index [{position}] exceeded the number of data samples.")
@@ -107,10 +107,12 @@ class SourceDataset(Dataset):
             node = node.replace(cache=None)  # a single row is read from its file
         return bind(node, settings.current(), seed)
 
-    def _draws_at(self, row: int) -> Draws:
+    def _random_for_row(self, row: int) -> RandomStream:
         """The random numbers of a row of the source in the first epoch."""
         plan = self._first_plan()
-        return Draws.for_rows(np.array([row], np.uint64), seed=plan.seed, epoch=0, op=mix(plan.root.op, 0))
+        return RandomStream.for_rows(
+            np.array([row], np.uint64), seed=plan.seed, epoch=0, op=hash_integers(plan.root.op, 0)
+        )
 
     def add_sampler(self, new_sampler: Any) -> None:
         """Let another sampler pick from the rows the present one gives.
@@ -144,7 +146,7 @@ class SourceDataset(Dataset):
             raise ArgumentTypeError("Input sampler can not be None.")
         if not hasattr(new_sampler, "add_child"):
             raise ArgumentTypeError("Input sampler is not an instance of a sampler.")
-        below = below_of(self._read.sampler)
+        below = inner_sampler(self._read.sampler)
         if below is not None:
             new_sampler.add_child(below)
         self._renew(self._read.replace(sampler=new_sampler))
@@ -154,6 +156,8 @@ class SourceDataset(Dataset):
         if not isinstance(read, ops.Read) or read.sampler is None:
             return super()._part(start, rows, key, randomize)
         part = copy.copy(self)
-        part._node = read.replace(sampler=Fixed(read.sampler, key, randomize, start, rows), where=call_site())
-        part._session = Session(below=(self._session,))
+        part._node = read.replace(
+            sampler=FixedOrderSampler(read.sampler, key, randomize, start, rows), where=call_site()
+        )
+        part._session = DatasetState(below=(self._session,))
         return part

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
-from millrace._src.data.engine.stages.sync_wait import Gate, gates
+from millrace._src.data.engine.stages.sync_wait import SyncGate, gates
 from millrace._src.data.plan.node import call_site
 from millrace._src.data.plan.nodes import order_ops as ops
 
@@ -40,7 +40,7 @@ class SyncOps(DatasetBase):
             raise ArgumentValueError("num_batch need to be greater than 0.")
         if condition_name in self._session.all_gates():
             raise PlanError("Condition name is already in use.")
-        gate, token = Gate(num_batch, callback), secrets.token_hex(16)
+        gate, token = SyncGate(num_batch, callback), secrets.token_hex(16)
         gates[token] = gate
         made = self._then(
             ops.SyncWait(

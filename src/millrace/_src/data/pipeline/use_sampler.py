@@ -7,20 +7,20 @@ from typing import Any, ClassVar
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.log import warn_once
-from millrace._src.core.random.permutation import Composed, Order, RangeOrder
-from millrace._src.core.random.rng import Permutation, mix
+from millrace._src.core.random.permutation import ComposedOrder, IndexOrder, RangeOrder
+from millrace._src.core.random.rng import RandomPermutation, hash_integers
 from millrace._src.core.stable_ids import stable_id
 from millrace._src.data.plan.node import Node, call_site, rewrite, size_of
 from millrace._src.data.plan.nodes import order_ops as ops
-from millrace._src.data.samplers.base import REGISTRY, BuiltinSampler, Labels
+from millrace._src.data.samplers.base import SAMPLER_TYPES, BuiltinSampler, LabelProvider
 
-__all__ = ["Fixed", "below_of", "freeze", "sample_concat"]
+__all__ = ["FixedOrderSampler", "inner_sampler", "fix_random_order", "apply_sampler_to_concat"]
 
 WHOLE_WINDOW = 1 << 31
 
 
 @stable_id("sampler.Fixed")
-class Fixed(BuiltinSampler):
+class FixedOrderSampler(BuiltinSampler):
     """Another sampler's order under one fixed key, or a part of it: the same in every epoch, run and process.
 
     ``permute`` puts the whole order into random order before the part is cut out, so that parts with one key
@@ -51,14 +51,14 @@ class Fixed(BuiltinSampler):
             rows,
         )
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         order = self.whole.for_run().order(size, self.fixed_key, labels)
         if self.permute:
-            order = Composed(Permutation(order.size, mix(self.fixed_key, 1)), order)
+            order = ComposedOrder(RandomPermutation(order.size, hash_integers(self.fixed_key, 1)), order)
         rows = order.size if self.rows is None else self.rows
-        return Composed(RangeOrder(rows, start=self.start), order)
+        return ComposedOrder(RangeOrder(rows, start=self.start), order)
 
-    def _count(self, size: int, labels: Labels | None) -> int:
+    def _count(self, size: int, labels: LabelProvider | None) -> int:
         return self.whole.count(size, labels) if self.rows is None else self.rows
 
     @property
@@ -76,31 +76,31 @@ class Fixed(BuiltinSampler):
         made: dict[str, Any] = self.whole.to_dict()
         if self.permute:
             drawn = {"sampler_name": "RandomSampler", "replacement": False, "num_samples": 0}
-            drawn |= {"reshuffle_each_epoch": False, "fixed_key": mix(self.fixed_key, 1)}
+            drawn |= {"reshuffle_each_epoch": False, "fixed_key": hash_integers(self.fixed_key, 1)}
             made = drawn | {"child_sampler": [made]}
         rows = {"sampler_name": "SequentialSampler", "start_index": self.start, "num_samples": self.rows or 0}
         return rows | {"child_sampler": [made]}
 
 
-def freeze(root: Node, key: int) -> Node:
+def fix_random_order(root: Node, key: int) -> Node:
     """The tree with every random order in it drawn once, from this key."""
     numbers = itertools.count(1)
 
     def rule(node: Node) -> Node:
         if isinstance(node, ops.Shuffle) and node.key is None:
-            return node.replace(key=mix(key, next(numbers)))
+            return node.replace(key=hash_integers(key, next(numbers)))
         if isinstance(node, ops.Read) and node.sampler is not None and node.sampler.is_shuffled():
-            return node.replace(sampler=Fixed(node.sampler, mix(key, next(numbers))))
+            return node.replace(sampler=FixedOrderSampler(node.sampler, hash_integers(key, next(numbers))))
         return node
 
     return rewrite(root, rule)
 
 
-def sample_concat(concat: ops.Concat, sampler: Any) -> Node:
+def apply_sampler_to_concat(concat: ops.Concat, sampler: Any) -> Node:
     """A concatenation dealt out to shards, or in random order; no other sampler fits rows of many sources."""
-    if isinstance(sampler, REGISTRY["DistributedSampler"]):
+    if isinstance(sampler, SAMPLER_TYPES["DistributedSampler"]):
         return _dealt(concat, sampler)
-    if isinstance(sampler, REGISTRY["RandomSampler"]):
+    if isinstance(sampler, SAMPLER_TYPES["RandomSampler"]):
         return _shuffled(concat, sampler)
     raise ArgumentTypeError(f"The parameter {sampler} of concat must be DistributedSampler or RandomSampler!")
 
@@ -122,7 +122,7 @@ def _dealt(concat: ops.Concat, sampler: Any) -> Node:
     for part in concat.inputs:
         size = size_of(part)
         if size is None:  # what follows it can only be dealt as it comes
-            return ops.Deal(
+            return ops.Shard(
                 inputs=(concat,), where=call_site(), shards=shards, shard=sampler.shard_id, even=False
             )
         parts.append(_part_of_deal(part, sampler, before % shards))
@@ -135,11 +135,11 @@ def _part_of_deal(part: Node, sampler: Any, offset: int) -> Node:
     shards, shard = sampler.num_shards, sampler.shard_id
     read = part if isinstance(part, ops.Read) and part.source.random_access else None
     if read is None or read.source.concat_shard == "own":
-        return ops.Deal(
+        return ops.Shard(
             inputs=(part,), where=call_site(), shards=shards, shard=(shard - offset) % shards, even=False
         )
     dealt = type(sampler)(shards, shard, shuffle=False, offset=offset, even_dist=False)
-    mine: BuiltinSampler = dealt.in_one_run() if read.source.concat_shard == "run" else dealt
+    mine: BuiltinSampler = dealt.as_contiguous() if read.source.concat_shard == "run" else dealt
     if read.sampler is not None and read.sampler.is_shuffled():
         warn_once(
             "concat-shuffle",
@@ -147,15 +147,15 @@ def _part_of_deal(part: Node, sampler: Any, offset: int) -> Node:
             f"{read.label} now come in their order, not shuffled. .shuffle(buffer_size) after it mixes them again "
             "(said once)",
         )
-    below = below_of(read.sampler)
+    below = inner_sampler(read.sampler)
     if below is not None:
         mine.add_child(below)
     return read.replace(sampler=mine)
 
 
-def below_of(present: BuiltinSampler | None) -> BuiltinSampler | None:
+def inner_sampler(present: BuiltinSampler | None) -> BuiltinSampler | None:
     """What feeds a sampler that takes the place of the present one: its child, or the rows of a part of a split."""
-    return present if isinstance(present, Fixed) or present is None else present.get_child()
+    return present if isinstance(present, FixedOrderSampler) or present is None else present.get_child()
 
 
 def _shuffled(concat: ops.Concat, sampler: Any) -> Node:

@@ -14,15 +14,15 @@ from collections.abc import Iterator
 from millrace._src.core.errors import PlanError
 from millrace._src.core.random.rng import fresh_seed
 from millrace._src.core.settings import DEFAULT_SEED, Settings
-from millrace._src.core.values.offload import CardWork
+from millrace._src.core.values.offload import OffloadPlan
 
-from .fingerprint.plan_fingerprint import Fingerprint, fingerprint_of
+from .fingerprint.plan_fingerprint import Fingerprint, compute_fingerprint
 from .node import Node, schema_of, walk
-from .nodes.order_ops import Batch, BucketBatch, Cached, Deal, Read, Repeat
+from .nodes.order_ops import Batch, BucketBatch, Cache, Read, Repeat, Shard
 from .passes import PASSES
-from .passes.offload_to_device import to_card
+from .passes.offload_to_device import offload_to_device
 
-__all__ = ["Plan", "bind", "optimise", "seed_of"]
+__all__ = ["Plan", "bind", "optimize", "resolve_seed"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Plan:
     seed: int
     history: tuple[tuple[str, Node], ...] = ()
     # what a card does behind the batches, where they go to one
-    card: CardWork | None = None
+    card: OffloadPlan | None = None
 
     @property
     def logical(self) -> Node:
@@ -43,7 +43,7 @@ class Plan:
 
     def fingerprint(self) -> Fingerprint:
         """What decides which rows come in which order."""
-        return fingerprint_of(self.logical, self.settings)
+        return compute_fingerprint(self.logical, self.settings)
 
 
 def bind(root: Node, settings: Settings, seed: int | None = None) -> Plan:
@@ -52,11 +52,11 @@ def bind(root: Node, settings: Settings, seed: int | None = None) -> Plan:
     numbered = _number(root, counter, passes=1)
     schema_of(numbered)  # unknown columns are found here, before any row is read
     if seed is None:
-        seed = seed_of(numbered, settings)
+        seed = resolve_seed(numbered, settings)
     return Plan(numbered, settings, seed, history=(("as written", numbered),))
 
 
-def seed_of(root: Node, settings: Settings) -> int:
+def resolve_seed(root: Node, settings: Settings) -> int:
     """The user's seed, or one for this run."""
     return _fresh_seed(root) if settings.seed is None else settings.seed
 
@@ -64,7 +64,7 @@ def seed_of(root: Node, settings: Settings) -> int:
 def _fresh_seed(root: Node) -> int:
     """Another seed for each run; but shards are read by several processes that must agree on one order."""
     for node in walk(root):
-        if isinstance(node, Deal) or (
+        if isinstance(node, Shard) or (
             isinstance(node, Read) and node.sampler is not None and node.sampler.is_sharded()
         ):
             return DEFAULT_SEED
@@ -81,21 +81,21 @@ def _number(node: Node, counter: Iterator[int], passes: int, batch_rows: int = 1
     elif isinstance(node, BucketBatch):
         rows_below = 1
     inputs = tuple(_number(child, counter, below, rows_below) for child in node.inputs)
-    if isinstance(node, Cached):  # no number of its own: with and without it, those above draw the same
+    if isinstance(node, Cache):  # no number of its own: with and without it, those above draw the same
         return node.replace(inputs=inputs, op=inputs[0].op, subject=inputs[0])
     node = node.replace(inputs=inputs, op=next(counter)).told(passes, batch_rows)
     if node.kept_in is not None:
         plain = node.replace(cache=None)
-        return Cached(inputs=(plain,), op=node.op, where=node.where, cache=node.kept_in, subject=plain)
+        return Cache(inputs=(plain,), op=node.op, where=node.where, cache=node.kept_in, subject=plain)
     return node
 
 
-def optimise(plan: Plan, card: bool = False) -> Plan:
+def optimize(plan: Plan, card: bool = False) -> Plan:
     """Run every pass in its order; the tree after each is kept for explain(). ``card``: batches go to one."""
     root, history = plan.root, list(plan.history)
     work = None
     if card:
-        root, work = to_card(root, plan.settings)
+        root, work = offload_to_device(root, plan.settings)
         history.append(("move to the card", root))
     for name, apply in PASSES:
         root = apply(root, plan.settings)
@@ -103,7 +103,7 @@ def optimise(plan: Plan, card: bool = False) -> Plan:
     return dataclasses.replace(plan, root=root, history=tuple(history), card=work)
 
 
-def after(plan: Plan, name: str | None) -> Node:
+def tree_after_pass(plan: Plan, name: str | None) -> Node:
     """The tree after the named pass, or the last one."""
     if name is None:
         return plan.history[-1][1]

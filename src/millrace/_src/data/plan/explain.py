@@ -8,9 +8,9 @@ from typing import Any
 
 from millrace._src.core.errors import PlanError
 from millrace._src.core.values.schema import Schema
-from millrace._src.data.transforms.base import name_of
+from millrace._src.data.transforms.base import display_name
 
-from .bind import Plan, after
+from .bind import Plan, tree_after_pass
 from .node import INFINITE, UNKNOWN, Node, Size, schema_of, size_of
 from .nodes.order_ops import Filter, FlatMap, Map, Read
 from .nodes.physical import Segment
@@ -49,7 +49,7 @@ def explain(plan: Plan, after_pass: str | None = None) -> Explanation:
             for step in column.steps
             if step.bound
         ]
-    _draw(after(plan, after_pass), "", "", lines)
+    _draw(tree_after_pass(plan, after_pass), "", "", lines)
     return Explanation("\n".join(lines))
 
 
@@ -57,7 +57,7 @@ def describe(op: Node) -> str:
     """An op in words: what it is, its functions, and where the user wrote it."""
     name = op.label if isinstance(op, Read) else op.label.lower()
     if isinstance(op, Map):
-        name += "(" + ", ".join(name_of(t) for t in op.operations) + ")"
+        name += "(" + ", ".join(display_name(t) for t in op.operations) + ")"
     elif isinstance(op, Filter):
         name += f"({op.details()['predicate']})"
     elif isinstance(op, Segment):

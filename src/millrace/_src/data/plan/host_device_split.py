@@ -7,17 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.settings import Settings
-from millrace._src.core.values.offload import DONE, ENCODED, PIXELS, READY, SIZED, CardStep, Kind, packed
-from millrace._src.data.transforms.base import Joined, Transform
+from millrace._src.core.values.offload import (
+    ENCODED,
+    PIXELS,
+    READY,
+    SIZED,
+    STAGE_FINISHED,
+    Kind,
+    OffloadStep,
+    pack_value,
+)
+from millrace._src.data.transforms.base import FusedTransform, Transform
 
-__all__ = ["Cut", "jpeg_size"]
+__all__ = ["HostDeviceSplit", "jpeg_size"]
 
 _UINT8 = np.dtype(np.uint8)
 
 
-class Cut(Joined):
+class HostDeviceSplit(FusedTransform):
     """Rows for a card: each with its form, then the random numbers of the transforms that the card does.
 
     A row for which the card would not do the same (a Pillow image, text, five dimensions) goes through the transforms
@@ -28,14 +37,14 @@ class Cut(Joined):
     def __init__(self, parts: Sequence[Transform], settings: Settings, share: Any = None) -> None:
         super().__init__(parts)
         self.settings, self.share = settings, share
-        self._steps: tuple[CardStep, ...] | None = None
+        self._steps: tuple[OffloadStep, ...] | None = None
         self._known: dict[tuple[Any, ...], bool] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_steps": None, "_known": {}}
 
     @property
-    def steps(self) -> tuple[CardStep, ...]:
+    def steps(self) -> tuple[OffloadStep, ...]:
         """What the card does, in order."""
         if self._steps is None:
             made = tuple(part.on_card() for part in self.operations)
@@ -62,7 +71,7 @@ class Cut(Joined):
     def __repr__(self) -> str:
         return self.shown
 
-    def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
+    def rows_of(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, value): the value, its form, its shape where it is packed, then what was drawn."""
         parts, sized = self.operations, self.sized
         drawn = [() if one is None else part.params(one) for part, one in zip(parts, draws, strict=True)]
@@ -73,7 +82,7 @@ class Cut(Joined):
             form, value, size = self._form(on_host, i, x)
             made = [_FORMS[form]]
             if sized:
-                value, kind = packed(value, size)
+                value, kind = pack_value(value, size)
                 made.append(kind)
             return (value, *made, *(np.asarray(column[i]) for column in flat))
 
@@ -100,10 +109,10 @@ class Cut(Joined):
             made = on_host(i, x, 0, self.sized)
             if type(made) is np.ndarray and self._fits(made.shape, made.dtype, self.sized):
                 return READY, made, ()
-            return DONE, on_host(i, made, self.sized, len(self.operations)), ()
+            return STAGE_FINISHED, on_host(i, made, self.sized, len(self.operations)), ()
         elif type(x) is np.ndarray and self._fits(x.shape, x.dtype):
             return (PIXELS if self.sized else READY), x, ()
-        return DONE, on_host(i, x, 0, len(self.operations)), ()
+        return STAGE_FINISHED, on_host(i, x, 0, len(self.operations)), ()
 
     def _is_the_hosts(self, encoded: np.ndarray[Any, Any]) -> bool:
         """Whether the host decodes this one: a share of all, told by its bytes, so that it does so in any epoch."""
@@ -130,7 +139,7 @@ class Cut(Joined):
 class _Host:
     """The transforms on the host, for the rows that do not travel."""
 
-    def __init__(self, cut: Cut, draws: Sequence[Draws | None]) -> None:
+    def __init__(self, cut: HostDeviceSplit, draws: Sequence[RandomStream | None]) -> None:
         self.cut, self.draws = cut, draws
         self._made: dict[tuple[int, int], list[Callable[..., Any]]] = {}
 
@@ -155,7 +164,7 @@ class _Host:
                 at += len(joined.operations)
 
 
-_FORMS = {form: np.array(form, np.int8) for form in (ENCODED, PIXELS, READY, DONE)}
+_FORMS = {form: np.array(form, np.int8) for form in (ENCODED, PIXELS, READY, STAGE_FINISHED)}
 
 
 def _bytes_of(x: Any) -> np.ndarray[Any, Any] | None:

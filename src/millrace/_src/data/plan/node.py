@@ -18,11 +18,11 @@ __all__ = [
     "INFINITE",
     "UNKNOWN",
     "Node",
-    "Place",
+    "Placement",
     "Size",
-    "added",
+    "internal_field",
     "call_site",
-    "leaves",
+    "source_nodes",
     "rewrite",
     "size_of",
     "user_fields",
@@ -38,7 +38,7 @@ N = TypeVar("N", bound="Node")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Place:
+class Placement:
     """Where ops run: nodes that hold the same Place object, one above the other, run as one segment."""
 
     executor: str
@@ -53,7 +53,7 @@ class Place:
     before: Node | None = None
 
 
-def added(default: Any) -> Any:
+def internal_field(default: Any) -> Any:
     """A field that ``bind`` or a pass fills in: no argument of the user's, so no part of what a plan *is*."""
     return dataclasses.field(default=default, metadata={"added": True})
 
@@ -72,9 +72,9 @@ class Node:
         register(cls, "node", stable_name)
 
     inputs: tuple[Node, ...] = ()
-    op: int = added(0)
-    where: str = added("")
-    place: Place | None = added(None)
+    op: int = internal_field(0)
+    where: str = internal_field("")
+    place: Placement | None = internal_field(None)
 
     # traits --------------------------------------------------------------------------------------
 
@@ -258,7 +258,7 @@ def walk(node: Node) -> Iterator[Node]:
     yield node
 
 
-def leaves(node: Node) -> Iterator[Node]:
+def source_nodes(node: Node) -> Iterator[Node]:
     return (n for n in walk(node) if not n.inputs)
 
 

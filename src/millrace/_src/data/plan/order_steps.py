@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-__all__ = ["OrderStep", "Permute", "Slice", "steps_size"]
+__all__ = ["OrderStep", "PermuteStep", "SliceStep", "steps_size"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Permute:
+class PermuteStep:
     """An order step: a full random permutation, keyed by the shuffle's own number (or a fixed key)."""
 
     op: int
@@ -16,7 +16,7 @@ class Permute:
 
 
 @dataclasses.dataclass(frozen=True)
-class Slice:
+class SliceStep:
     """An order step: positions [skip, skip + take)."""
 
     skip: int = 0
@@ -25,12 +25,12 @@ class Slice:
     multiple: int = 1
 
 
-OrderStep = Permute | Slice
+OrderStep = PermuteStep | SliceStep
 
 
 def steps_size(rows: int, steps: tuple[OrderStep, ...]) -> int:
     for step in steps:
-        if isinstance(step, Slice):
+        if isinstance(step, SliceStep):
             rows = max(0, rows - step.skip)
             rows = rows if step.take is None else min(rows, step.take)
             rows -= rows % step.multiple

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from millrace._src.core.stable_ids import public_module
-from millrace._src.data.transforms.base import PyFunc, Transform, name_of
+from millrace._src.data.transforms.base import PyFunc, Transform, display_name
 
 from .node import Node, size_of
 from .nodes import order_ops as ops
@@ -49,7 +49,7 @@ def _arguments(node: Node) -> dict[str, Any]:
             **_parallel(node.workers),
             **_cache(node.cache),
         }
-    if isinstance(node, ops.Cached):
+    if isinstance(node, ops.Cache):
         return _cache(node.cache)
     if isinstance(node, ops.Batch):
         size = node.batch_size if isinstance(node.batch_size, int) else -1
@@ -96,7 +96,7 @@ def _concat(node: ops.Concat) -> dict[str, Any]:
 
 def _operation(operation: Transform) -> dict[str, Any]:
     if isinstance(operation, PyFunc):
-        return {"tensor_op_name": name_of(operation), "python_module": public_module(operation.function)}
+        return {"tensor_op_name": display_name(operation), "python_module": public_module(operation.function)}
     to_text = getattr(operation, "to_json", None)
     if to_text is not None:
         made: dict[str, Any] = json.loads(to_text())

@@ -8,7 +8,7 @@ from .iterable import IterSampler, as_sampler
 from .pk import PKSampler
 from .random import RandomSampler
 from .sequential import SequentialSampler
-from .serialization import from_dict
+from .serialization import sampler_from_dict
 from .subset import SubsetRandomSampler, SubsetSampler
 from .weighted import WeightedRandomSampler
 
@@ -25,5 +25,5 @@ __all__ = [
     "SubsetSampler",
     "WeightedRandomSampler",
     "as_sampler",
-    "from_dict",
+    "sampler_from_dict",
 ]

@@ -16,24 +16,24 @@ import numpy.typing as npt
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.log import get_logger
-from millrace._src.core.random.permutation import ArrayOrder, Composed, Indices, Order
-from millrace._src.core.random.rng import mix
+from millrace._src.core.random.permutation import ArrayOrder, ComposedOrder, IndexOrder, Indices
+from millrace._src.core.random.rng import hash_integers
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.core.stable_ids import register
 
 from .argument_types import check_count, check_rows
 
-__all__ = ["BuiltinSampler", "Labels", "Sampler"]
+__all__ = ["BuiltinSampler", "LabelProvider", "Sampler"]
 
 log = get_logger(__name__)
 
 # Gives the class label of every row of the source; called only by samplers that draw by class.
-Labels: TypeAlias = Callable[[], npt.NDArray[Any]]
+LabelProvider: TypeAlias = Callable[[], npt.NDArray[Any]]
 
 S = TypeVar("S", bound="BuiltinSampler")
 
 # Every sampler that can come back from JSON.
-REGISTRY: dict[str, type[BuiltinSampler]] = {}
+SAMPLER_TYPES: dict[str, type[BuiltinSampler]] = {}
 
 
 class BuiltinSampler:
@@ -63,7 +63,7 @@ class BuiltinSampler:
         """
         super().__init_subclass__(**options)
         if ours:
-            REGISTRY[cls.__name__] = cls
+            SAMPLER_TYPES[cls.__name__] = cls
             register(cls, "sampler", stable_name)
 
     def __init__(self, num_samples: int | None = None) -> None:
@@ -73,15 +73,15 @@ class BuiltinSampler:
 
     # --- for a subclass to write ------------------------------------------------------------------------
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         raise NotImplementedError(f"{type(self).__name__} must implement _order.")
 
-    def _count(self, size: int, labels: Labels | None) -> int:
+    def _count(self, size: int, labels: LabelProvider | None) -> int:
         return min(self.num_samples, size) if self.num_samples else size
 
     # --- order ------------------------------------------------------------------------------------------
 
-    def order(self, size: int, key: int, labels: Labels | None = None) -> Order:
+    def order(self, size: int, key: int, labels: LabelProvider | None = None) -> IndexOrder:
         """The rows to read, of ``size`` in the source, as an order that any block can be asked of.
 
         ``key`` already mixes seed, epoch and op number. ``labels`` gives the class of every source row.
@@ -91,12 +91,12 @@ class BuiltinSampler:
         [1, 3, 0]
         """
         chain = list(self._chain())
-        made: Order | None = None
+        made: IndexOrder | None = None
         for depth in reversed(range(len(chain))):
             here = size if made is None else made.size
-            seen = labels if made is None or labels is None else _through(labels, made)
-            outer = chain[depth]._order(here, key if depth == 0 else mix(key, depth), seen)
-            made = outer if made is None else Composed(outer, made)
+            seen = labels if made is None or labels is None else _labels_of_rows(labels, made)
+            outer = chain[depth]._order(here, key if depth == 0 else hash_integers(key, depth), seen)
+            made = outer if made is None else ComposedOrder(outer, made)
         assert made is not None
         return made
 
@@ -127,7 +127,7 @@ class BuiltinSampler:
             if isinstance(sampler, Sampler):
                 sampler.reset()
 
-    def count(self, size: int, labels: Labels | None = None) -> int:
+    def count(self, size: int, labels: LabelProvider | None = None) -> int:
         """How many rows the order will have.
 
         >>> from millrace._src.data.samplers import DistributedSampler
@@ -140,7 +140,7 @@ class BuiltinSampler:
             if labels is not None and child is not None and sampler._needs_labels:
                 # which classes the child leaves over only its rows tell; those of a random child may differ
                 # from epoch to epoch, and then this is the answer for one of them
-                seen = _through(labels, child.for_run().order(size, 0, labels))
+                seen = _labels_of_rows(labels, child.for_run().order(size, 0, labels))
             here = sampler._count(here, seen)
         return here
 
@@ -440,11 +440,11 @@ class Sampler(BuiltinSampler, ours=True):
         check_rows(rows, size)
         return rows
 
-    def _count(self, size: int, labels: Labels | None) -> int:
+    def _count(self, size: int, labels: LabelProvider | None) -> int:
         promised = self._promised()
         return len(self._on_a_copy()._rows(size)) if promised is None else promised
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         return ArrayOrder(self._rows(size))
 
     def _identity(self) -> dict[str, Any]:
@@ -457,7 +457,7 @@ class Sampler(BuiltinSampler, ours=True):
     __hash__ = BuiltinSampler.__hash__
 
 
-def _through(labels: Labels, rows: Order) -> Labels:
+def _labels_of_rows(labels: LabelProvider, rows: IndexOrder) -> LabelProvider:
     """The labels of the rows of an order, in that order."""
 
     def chosen() -> npt.NDArray[Any]:

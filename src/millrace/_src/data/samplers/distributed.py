@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from millrace._src.core.args import named
+from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, PlanError
-from millrace._src.core.random.permutation import Composed, Order, RangeOrder
-from millrace._src.core.random.rng import Permutation
+from millrace._src.core.random.permutation import ComposedOrder, IndexOrder, RangeOrder
+from millrace._src.core.random.rng import RandomPermutation
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.core.stable_ids import stable_id
 
 from .argument_types import check_integer
-from .base import BuiltinSampler, Labels
+from .base import BuiltinSampler, LabelProvider
 from .random import MODES, check_global, mode_of
 
 __all__ = ["DistributedSampler"]
@@ -37,7 +37,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
         "num_shards", "shard_id", "shuffle", "num_samples", "offset", "even_dist",
     )  # fmt: skip
 
-    @named
+    @checks_names_only
     def __init__(
         self,
         num_shards: int,
@@ -117,19 +117,21 @@ class DistributedSampler(BuiltinSampler, ours=True):
         # a shard without a row would leave its device waiting for the others: it gets the first row
         return (start, count) if count or not self.even_dist or not lent else (0, 1)
 
-    def _count(self, size: int, labels: Labels | None) -> int:
+    def _count(self, size: int, labels: LabelProvider | None) -> int:
         self._check()
         count = self._reach(size, self.shard_id)[1]
         return min(self.num_samples, count) if self.num_samples else count
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         check_global(self.shuffle)
         count = self._count(size, labels)
         start = self._reach(size, self.shard_id)[0]
         mine = RangeOrder(count, start=start, step=self.num_shards, modulo=max(1, size))
-        return Composed(mine, Permutation(size, key)) if self.shuffle is not Shuffle.FALSE else mine
+        return (
+            ComposedOrder(mine, RandomPermutation(size, key)) if self.shuffle is not Shuffle.FALSE else mine
+        )
 
-    def in_one_run(self) -> BuiltinSampler:
+    def as_contiguous(self) -> BuiltinSampler:
         """As many rows as this shard has, but neighbours: how MindSpore cuts record files in a concatenation, and where
         there is an offset.
 
@@ -139,7 +141,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
         ... ]
         [[0, 1], [2, 3, 4], [5, 6]]
         """
-        return _Run(self)
+        return _ContiguousShard(self)
 
     def get_shuffle_mode(self) -> Shuffle:
         return self.shuffle
@@ -168,7 +170,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
 
 
 @stable_id("sampler.DistributedRun")
-class _Run(BuiltinSampler):
+class _ContiguousShard(BuiltinSampler):
     """One run of neighbouring rows for each shard, in the order of the shards."""
 
     _fields: ClassVar[tuple[str, ...]] = ("dealt",)
@@ -177,7 +179,7 @@ class _Run(BuiltinSampler):
         super().__init__()
         self.dealt = dealt
 
-    def _count(self, size: int, labels: Labels | None) -> int:
+    def _count(self, size: int, labels: LabelProvider | None) -> int:
         self.dealt._check()
         own = self._own(size, self.dealt.shard_id)
         return min(own, self.dealt.num_samples or own)
@@ -185,7 +187,7 @@ class _Run(BuiltinSampler):
     def _own(self, size: int, shard: int) -> int:
         return self.dealt._reach(size, shard, lent=False)[1]
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         start = sum(self._own(size, shard) for shard in range(self.dealt.shard_id))
         return RangeOrder(self._count(size, labels), start=start)
 

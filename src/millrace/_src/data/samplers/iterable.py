@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from millrace._src.core.args import named
+from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError
 
 from .base import BuiltinSampler, Sampler
@@ -28,7 +28,7 @@ class IterSampler(Sampler, ours=True):
 
     _fields: ClassVar[tuple[str, ...]] = ("sampler", "num_samples")
 
-    @named
+    @checks_names_only
     def __init__(self, sampler: Iterable[Any], num_samples: int | None = None) -> None:
         if num_samples is None and hasattr(sampler, "__len__"):
             num_samples = len(cast(Sized, sampler))

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from millrace._src.core.args import named
+from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, PlanError
-from millrace._src.core.random.permutation import Composed, Indices, Order, RangeOrder
-from millrace._src.core.random.rng import Permutation, mix
+from millrace._src.core.random.permutation import ComposedOrder, IndexOrder, Indices, RangeOrder
+from millrace._src.core.random.rng import RandomPermutation, hash_integers
 
 from .argument_types import check_bool, check_integer
-from .base import BuiltinSampler, Labels
-from .random import draws_at
+from .base import BuiltinSampler, LabelProvider
+from .random import random_at
 
 __all__ = ["PKSampler"]
 
@@ -33,7 +33,7 @@ class PKSampler(BuiltinSampler, ours=True):
     _fields: ClassVar[tuple[str, ...]] = ("num_val", "num_samples", "shuffle", "class_column")
     _needs_labels: ClassVar[bool] = True
 
-    @named
+    @checks_names_only
     def __init__(
         self,
         num_val: int,
@@ -57,7 +57,7 @@ class PKSampler(BuiltinSampler, ours=True):
     def class_column(self) -> str:
         return self._class_column
 
-    def _classes(self, size: int, labels: Labels | None) -> npt.NDArray[Any]:
+    def _classes(self, size: int, labels: LabelProvider | None) -> npt.NDArray[Any]:
         """The class of every row as a number, checked."""
         if self.num_val <= 0:
             raise PlanError(f"PKSampler: num_val must be greater than 0, but got: {self.num_val}")
@@ -80,16 +80,18 @@ class PKSampler(BuiltinSampler, ours=True):
         total = classes * self.num_val
         return min(self.num_samples, total) if self.num_samples else total
 
-    def _count(self, size: int, labels: Labels | None) -> int:
+    def _count(self, size: int, labels: LabelProvider | None) -> int:
         return self._total(len(np.unique(self._classes(size, labels))))
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         _, numbers, sizes = np.unique(self._classes(size, labels), return_inverse=True, return_counts=True)
         rows = np.argsort(numbers.reshape(-1), kind="stable")
-        turn = Permutation(len(sizes), mix(key, 1)) if self.shuffle else RangeOrder(len(sizes))
+        turn = (
+            RandomPermutation(len(sizes), hash_integers(key, 1)) if self.shuffle else RangeOrder(len(sizes))
+        )
         order = ClassOrder(rows, sizes, turn.at(0, len(sizes)), self.num_val, key)
         total = self._total(len(sizes))
-        return order if total == order.size else Composed(RangeOrder(total), order)
+        return order if total == order.size else ComposedOrder(RangeOrder(total), order)
 
     def is_shuffled(self) -> bool:
         # of the order of the classes; which rows of a class are drawn is random in any case
@@ -118,7 +120,7 @@ class ClassOrder:
     def lookup(self, positions: Indices) -> Indices:
         number = self.turn[positions // self.num_val]
         # the draw belongs to (class, which one), wherever the class stands in the turn
-        chance = draws_at(number * self.num_val + positions % self.num_val, self.key).uniform(0)
+        chance = random_at(number * self.num_val + positions % self.num_val, self.key).uniform(0)
         sizes = self.sizes[number]
         picked = np.minimum((chance * sizes).astype(np.int64), sizes - 1)
         return self.rows[self.starts[number] + picked]

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from millrace._src.core.args import named
+from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, PlanError
-from millrace._src.core.random.permutation import Composed, Indices, Order, RangeOrder
-from millrace._src.core.random.rng import Draws, Permutation
+from millrace._src.core.random.permutation import ComposedOrder, IndexOrder, Indices, RangeOrder
+from millrace._src.core.random.rng import RandomPermutation, RandomStream
 from millrace._src.core.random.shuffle import Shuffle
 
 from .argument_types import check_bool
-from .base import BuiltinSampler, Labels
+from .base import BuiltinSampler, LabelProvider
 
 __all__ = ["RandomSampler"]
 
@@ -31,7 +31,7 @@ class RandomSampler(BuiltinSampler, ours=True):
 
     _fields: ClassVar[tuple[str, ...]] = ("replacement", "num_samples", "shuffle", "fixed_key")
 
-    @named
+    @checks_names_only
     def __init__(
         self,
         replacement: bool = False,
@@ -62,14 +62,14 @@ class RandomSampler(BuiltinSampler, ours=True):
         made.fixed_key = int(key)
         return made
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         check_global(self.shuffle)
         key = key if self.fixed_key is None else self.fixed_key
         count = self._count(size, labels)
         if self.replacement:
-            return DrawnOrder(count, size, key)
-        order = Permutation(size, key)
-        return order if count == size else Composed(RangeOrder(count), order)
+            return ReplacementOrder(count, size, key)
+        order = RandomPermutation(size, key)
+        return order if count == size else ComposedOrder(RangeOrder(count), order)
 
     def get_shuffle_mode(self) -> Shuffle:
         return self.shuffle
@@ -112,7 +112,7 @@ def check_global(mode: Shuffle) -> None:
         raise PlanError(f"The shuffle mode: {mode} is not supported with current dataset.")
 
 
-class DrawnOrder:
+class ReplacementOrder:
     """``size`` row numbers, each drawn on its own from ``range(rows)``.
 
     >>> order = DrawnOrder(1000, rows=3, key=5)
@@ -128,9 +128,9 @@ class DrawnOrder:
         return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
 
     def lookup(self, positions: Indices) -> Indices:
-        return draws_at(positions, self.key).integers(0, 0, self.rows) if len(positions) else positions
+        return random_at(positions, self.key).integers(0, 0, self.rows) if len(positions) else positions
 
 
-def draws_at(positions: Indices, key: int) -> Draws:
+def random_at(positions: Indices, key: int) -> RandomStream:
     """Random numbers by position in an order."""
-    return Draws.for_rows(positions.astype(np.uint64), seed=key, epoch=0, op=0)
+    return RandomStream.for_rows(positions.astype(np.uint64), seed=key, epoch=0, op=0)

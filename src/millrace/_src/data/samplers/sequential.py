@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from typing import ClassVar
 
-from millrace._src.core.args import named
+from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import PlanError
-from millrace._src.core.random.permutation import Order, RangeOrder
+from millrace._src.core.random.permutation import IndexOrder, RangeOrder
 
 from .argument_types import check_integer
-from .base import BuiltinSampler, Labels
+from .base import BuiltinSampler, LabelProvider
 
 __all__ = ["SequentialSampler"]
 
@@ -24,7 +24,7 @@ class SequentialSampler(BuiltinSampler, ours=True):
 
     _fields: ClassVar[tuple[str, ...]] = ("start_index", "num_samples")
 
-    @named
+    @checks_names_only
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
         if start_index is not None:
             check_integer(start_index, "start_index")
@@ -34,7 +34,7 @@ class SequentialSampler(BuiltinSampler, ours=True):
     # whether a start beyond the last row gives no row; else it is an error
     _nothing_beyond = False
 
-    def or_nothing(self) -> SequentialSampler:
+    def allow_empty(self) -> SequentialSampler:
         """The same, but a start beyond the last row gives no row, as MindSpore has it for record files.
 
         >>> SequentialSampler(7).or_nothing().order(5, key=0).size
@@ -44,7 +44,7 @@ class SequentialSampler(BuiltinSampler, ours=True):
         made._nothing_beyond = True
         return made
 
-    def _count(self, size: int, labels: Labels | None) -> int:
+    def _count(self, size: int, labels: LabelProvider | None) -> int:
         start = self.start_index or 0
         if start < 0:
             raise PlanError(
@@ -59,7 +59,7 @@ class SequentialSampler(BuiltinSampler, ours=True):
             )
         return min(self.num_samples, size - start) if self.num_samples else size - start
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         return RangeOrder(self._count(size, labels), start=self.start_index or 0)
 
     def is_shuffled(self) -> bool:

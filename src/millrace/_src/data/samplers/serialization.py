@@ -7,14 +7,14 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 
-from .base import REGISTRY, BuiltinSampler
+from .base import SAMPLER_TYPES, BuiltinSampler
 
-__all__ = ["from_dict"]
+__all__ = ["sampler_from_dict"]
 
 _MAX_CHAIN = 64
 
 
-def from_dict(values: Mapping[str, Any]) -> BuiltinSampler:
+def sampler_from_dict(values: Mapping[str, Any]) -> BuiltinSampler:
     """Make a sampler from what :meth:`BuiltinSampler.to_dict` wrote; unknown keys are ignored.
 
     >>> import millrace._src.data.samplers
@@ -28,7 +28,7 @@ def from_dict(values: Mapping[str, Any]) -> BuiltinSampler:
         if not isinstance(rest, Mapping):
             raise ArgumentTypeError(f"a sampler is described by a dict, but got {type(rest).__name__}")
         name = rest.get("sampler_name")
-        kind = REGISTRY.get(name) if isinstance(name, str) else None
+        kind = SAMPLER_TYPES.get(name) if isinstance(name, str) else None
         if kind is None:
             raise ArgumentValueError(f"no sampler can be made from JSON under the name {name!r}")
         try:

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from millrace._src.core.args import named
+from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, PlanError
-from millrace._src.core.random.permutation import ArrayOrder, Composed, Order
-from millrace._src.core.random.rng import Permutation
+from millrace._src.core.random.permutation import ArrayOrder, ComposedOrder, IndexOrder
+from millrace._src.core.random.rng import RandomPermutation
 from millrace._src.core.random.shuffle import Shuffle
 
 from .argument_types import check_rows
-from .base import BuiltinSampler, Labels
+from .base import BuiltinSampler, LabelProvider
 
 __all__ = ["SubsetRandomSampler", "SubsetSampler"]
 
@@ -28,7 +28,7 @@ class SubsetSampler(BuiltinSampler, ours=True):
 
     _fields: ClassVar[tuple[str, ...]] = ("indices", "num_samples")
 
-    @named
+    @checks_names_only
     def __init__(self, indices: Iterable[int] | int, num_samples: int | None = None) -> None:
         self.indices = _as_indices(indices)
         super().__init__(num_samples)
@@ -37,12 +37,12 @@ class SubsetSampler(BuiltinSampler, ours=True):
         limit = len(self.indices)
         return limit if self.num_samples is None else min(limit, self.num_samples)
 
-    def _count(self, size: int, labels: Labels | None) -> int:
+    def _count(self, size: int, labels: LabelProvider | None) -> int:
         if not self.indices:
             raise PlanError(f"{type(self).__name__}: indices must hold at least one row number, but is empty")
         return min(self.num_samples, len(self.indices)) if self.num_samples else len(self.indices)
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         rows = np.asarray(self.indices[: self._count(size, labels)], dtype=np.int64)
         check_rows(rows, size)
         return ArrayOrder(rows)
@@ -62,9 +62,9 @@ class SubsetRandomSampler(SubsetSampler, ours=True):
     [7, 8, 9]
     """
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         rows = super()._order(size, key, labels)
-        return Composed(Permutation(rows.size, key), rows)
+        return ComposedOrder(RandomPermutation(rows.size, key), rows)
 
     def get_shuffle_mode(self) -> Shuffle:
         return Shuffle.GLOBAL

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from millrace._src.core.args import named
+from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, PlanError
-from millrace._src.core.random.permutation import ArrayOrder, Indices, Order
+from millrace._src.core.random.permutation import ArrayOrder, IndexOrder, Indices
 from millrace._src.core.random.shuffle import Shuffle
 
 from .argument_types import check_bool
-from .base import BuiltinSampler, Labels
-from .random import draws_at
+from .base import BuiltinSampler, LabelProvider
+from .random import random_at
 
 __all__ = ["WeightedRandomSampler"]
 
@@ -34,7 +34,7 @@ class WeightedRandomSampler(BuiltinSampler, ours=True):
 
     _fields: ClassVar[tuple[str, ...]] = ("weights", "num_samples", "replacement")
 
-    @named
+    @checks_names_only
     def __init__(
         self, weights: list[float], num_samples: int | None = None, replacement: bool = True
     ) -> None:
@@ -76,14 +76,14 @@ class WeightedRandomSampler(BuiltinSampler, ours=True):
             )
         return weights
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         count = self._count(size, labels)
         weights = self._checked(size, count)
         if self.replacement:
             return WeightedOrder(count, weights, key)
         # The smallest of independent exponential times with rates w is i with probability w[i] / sum(w), and
         # so on for the rest: sorting the times is drawing without replacement.
-        chance = draws_at(np.arange(len(weights), dtype=np.int64), key).uniform(0)
+        chance = random_at(np.arange(len(weights), dtype=np.int64), key).uniform(0)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             times = np.where(weights > 0, -np.log1p(-chance) / weights, np.inf)
         return ArrayOrder(np.argsort(times, kind="stable")[:count])
@@ -116,6 +116,6 @@ class WeightedOrder:
         return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
 
     def lookup(self, positions: Indices) -> Indices:
-        chance = draws_at(positions, self.key).uniform(0)
+        chance = random_at(positions, self.key).uniform(0)
         # side="right" steps over rows of weight zero; the last step is 1 exactly but for rounding
         return np.minimum(np.searchsorted(self._steps, chance, side="right"), self._last).astype(np.int64)

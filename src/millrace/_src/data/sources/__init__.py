@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace._src.data.pipeline.dataset import SAVERS
+from millrace._src.data.pipeline.dataset import WRITERS
 
-SAVERS["mindrecord"] = ("millrace._src.data.sources.save", "save_mindrecord")
-SAVERS["tfrecord"] = ("millrace._src.data.sources.save", "save_tfrecord")
+WRITERS["mindrecord"] = ("millrace._src.data.sources.save", "save_mindrecord")
+WRITERS["tfrecord"] = ("millrace._src.data.sources.save", "save_tfrecord")

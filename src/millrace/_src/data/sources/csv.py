@@ -8,19 +8,19 @@ from millrace._src.core.args import check_type
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.core.values.schema import ColumnType
-from millrace._src.data.formats.csv.records import CsvRows, header_of
-from millrace._src.data.sources.base.common_arguments import TextOptions, takes
+from millrace._src.data.formats.csv.records import CsvFormat, header_of
+from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
 
 from .base.file_checks import IsFiles
-from .base.indexed_files import FilesDataset, find_files
-from .base.table_dataset import INT32, TEXT, kind
+from .base.indexed_files import IndexedFilesDataset, find_files
+from .base.table_dataset import INT32, TEXT, column_type
 
 __all__ = ["CSVDataset"]
 
-KINDS: dict[type, ColumnType] = {int: INT32, float: kind("float32"), str: TEXT}
+KINDS: dict[type, ColumnType] = {int: INT32, float: column_type("float32"), str: TEXT}
 
 
-class CSVDataset(FilesDataset):
+class CSVDataset(IndexedFilesDataset):
     """Records of CSV files, in any order.
 
     Without ``column_names`` the first line of each file names the columns. ``column_defaults`` gives the types by
@@ -33,7 +33,7 @@ class CSVDataset(FilesDataset):
     ['red, or so', 'blue']
     """
 
-    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_files: Annotated[Any, IsFiles()],
@@ -54,7 +54,7 @@ class CSVDataset(FilesDataset):
                 f"CSVDataset: column_defaults has {len(types)} values, but there are {len(names)} columns: {names}"
             )
         types += [str] * (len(names) - len(types))
-        form = CsvRows(names, types, field_delim, skip=0 if column_names else 1)
+        form = CsvFormat(names, types, field_delim, skip=0 if column_names else 1)
         columns = {name: KINDS[type_] for name, type_ in zip(names, types)}
         if len(columns) < len(names):
             twice = next(name for name in names if names.count(name) > 1)

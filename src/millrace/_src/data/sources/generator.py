@@ -7,20 +7,20 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from millrace._src.core.args import INT32_MAX, Columns, Range, as_list, checked, resolve_now
+from millrace._src.core.args import INT32_MAX, Columns, Range, as_column_list, checked, resolve_annotations
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.log import warn_once
-from millrace._src.core.random.rng import rng_place, with_rng
+from millrace._src.core.random.rng import rng_parameter_index, with_rng
 from millrace._src.core.values.schema import ColumnType, Schema
-from millrace._src.data.pipeline.argument_types import Samples, Workers
+from millrace._src.data.pipeline.argument_types import NumSamples, NumWorkers
 from millrace._src.data.pipeline.schema import Schema as PublicSchema
 from millrace._src.data.pipeline.source_dataset import SourceDataset
 from millrace._src.data.samplers import BuiltinSampler, Sampler
 
 from .base.argument_types import column_types as known_types
-from .base.batch_sampler import BatchLists, Collate
-from .base.python_source import UserSource, can_be_read_once, is_random_access
-from .base.sampler_arguments import check_shards, choose_sampler
+from .base.batch_sampler import BatchSamplerAdapter, CollateFunction
+from .base.python_source import PythonSource, can_be_read_once, is_random_access
+from .base.sampler_arguments import check_shards, resolve_sampler
 
 __all__ = ["GeneratorDataset"]
 
@@ -69,8 +69,8 @@ class GeneratorDataset(SourceDataset):
         column_names: Columns | None = None,
         column_types: list[Any] | None = None,
         schema: Any = None,
-        num_samples: Annotated[int | None, Samples] = None,
-        num_parallel_workers: Annotated[int | None, Workers] = 1,
+        num_samples: Annotated[int | None, NumSamples] = None,
+        num_parallel_workers: Annotated[int | None, NumWorkers] = 1,
         shuffle: bool | None = None,
         sampler: Any = None,
         num_shards: int | None = None,
@@ -96,7 +96,7 @@ class GeneratorDataset(SourceDataset):
         kinds: dict[str, ColumnType] = {name: ColumnType() for name in columns}
         if types is not None:
             kinds = {name: ColumnType(np.dtype(t)) for name, t in zip(columns, types, strict=False)}
-        described = UserSource(
+        described = PythonSource(
             self._name,
             source,
             Schema(kinds),
@@ -107,10 +107,12 @@ class GeneratorDataset(SourceDataset):
         )
         explicit = workers if workers > 1 else None
         if batch_sampler is not None:
-            collate = None if collate_fn is None else Collate(collate_fn, columns)
-            self._start_batches(described, BatchLists(batch_sampler, described.size), collate, explicit)
+            collate = None if collate_fn is None else CollateFunction(collate_fn, columns)
+            self._start_batches(
+                described, BatchSamplerAdapter(batch_sampler, described.size), collate, explicit
+            )
         elif random_access:
-            chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
+            chosen = resolve_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
             self._start(described, chosen, explicit)
         else:
             if can_be_read_once(source) and not inspect.isclass(source):
@@ -142,9 +144,9 @@ class GeneratorDataset(SourceDataset):
         return list(self._user_source.schema())
 
     @property
-    def _user_source(self) -> UserSource:
+    def _user_source(self) -> PythonSource:
         source = self._source
-        assert isinstance(source, UserSource)
+        assert isinstance(source, PythonSource)
         return source
 
     def __getitem__(self, index: Any) -> Any:
@@ -155,18 +157,18 @@ class GeneratorDataset(SourceDataset):
         'b'
         """
         row = self._row_at(index)
-        if rng_place(self.source.__getitem__) is None:
+        if rng_parameter_index(self.source.__getitem__) is None:
             return self.source[row]
-        return with_rng(self.source.__getitem__, self._draws_at(row))(0, row)
+        return with_rng(self.source.__getitem__, self._random_for_row(row))(0, row)
 
 
-resolve_now(GeneratorDataset.__init__)
+resolve_annotations(GeneratorDataset.__init__)
 
 
 def _columns_and_types(
     column_names: Any, column_types: list[Any] | None, schema: Any
 ) -> tuple[list[str], list[Any] | None]:
-    names = as_list(column_names)
+    names = as_column_list(column_names)
     if names is None and schema is None:
         raise ArgumentValueError("Neither columns_names nor schema are provided.")
     if schema is not None:

@@ -10,10 +10,19 @@ import numpy as np
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
-from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.manifest import read_manifest
 
-from .base.table_dataset import Cache, NumSamples, NumWorkers, Table, TableDataset, image, kind, pictures
+from .base.table_dataset import (
+    Cache,
+    ColumnTable,
+    NumSamples,
+    NumWorkers,
+    TableDataset,
+    column_type,
+    image_column,
+    image_type,
+)
 
 __all__ = ["ManifestDataset"]
 
@@ -60,7 +69,7 @@ class ManifestDataset(TableDataset):
         make = partial(
             _table, dataset_file=dataset_file, usage=usage, class_indexing=class_indexing, decode=bool(decode)
         )
-        columns = {"image": image(decode), "label": kind(np.int32)}
+        columns = {"image": image_type(decode), "label": column_type(np.int32)}
         self._open(make, columns, locals())
 
 
@@ -72,7 +81,7 @@ def _check_file(path: Any) -> None:
         raise ArgumentValueError(f"The file {real} does not exist or permission denied!")
 
 
-def _table(dataset_file: str, usage: str, class_indexing: dict[str, int] | None, decode: bool) -> Table:
+def _table(dataset_file: str, usage: str, class_indexing: dict[str, int] | None, decode: bool) -> ColumnTable:
     listed = [(path, names) for path, names, use in read_manifest(dataset_file) if use == usage]
     if class_indexing:
         numbers = dict(class_indexing)
@@ -86,7 +95,7 @@ def _table(dataset_file: str, usage: str, class_indexing: dict[str, int] | None,
     else:
         column = [label[0] if len(label) == 1 else label for label in labels]
     parts = {
-        "image": pictures([path for path, _ in listed], decode, listed=dataset_file),
-        "label": Stored(column),
+        "image": image_column([path for path, _ in listed], decode, listed=dataset_file),
+        "label": InMemoryColumn(column),
     }
-    return Table(len(listed), parts, classes=numbers, num_classes=len(numbers))
+    return ColumnTable(len(listed), parts, classes=numbers, num_classes=len(numbers))

@@ -17,7 +17,7 @@ from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType, Schema
 from millrace._src.data.formats.mindrecord import Cipher, MindRecordReader
 from millrace._src.data.formats.mindrecord.file_names import bad_character
-from millrace._src.data.pipeline.argument_types import CacheArgument, Samples, Workers
+from millrace._src.data.pipeline.argument_types import CacheArgument, NumSamples, NumWorkers
 from millrace._src.data.pipeline.serialization import cache_of, can_rebuild, workers_of
 from millrace._src.data.pipeline.source_dataset import SourceDataset
 from millrace._src.data.samplers import (
@@ -28,16 +28,16 @@ from millrace._src.data.samplers import (
     SequentialSampler,
     SubsetRandomSampler,
     SubsetSampler,
-    from_dict,
+    sampler_from_dict,
 )
 from millrace._src.data.sources.source_traits import SourceTraits
 
 from . import save as _save  # noqa: F401  (teaches dataset.save() its file types)
-from .base.mindrecord_reader import RecordReader, padded_values
+from .base.mindrecord_reader import MindRecordBlockReader, padded_values
 from .base.record_sampler import RecordSampler
 from .base.sampler_arguments import check_sampler_alone, check_shard_options
 
-__all__ = ["MindDataset", "RecordSource", "shuffle_mode"]
+__all__ = ["MindDataset", "MindRecordSource", "shuffle_mode"]
 
 _SAMPLERS = (
     SubsetRandomSampler, SubsetSampler, PKSampler, DistributedSampler, RandomSampler, SequentialSampler,
@@ -45,7 +45,7 @@ _SAMPLERS = (
 _MODES = (Shuffle.FILES, Shuffle.INFILE, Shuffle.PARTIAL, Shuffle.ADAPTIVE)
 
 
-class RecordSource(SourceTraits):
+class MindRecordSource(SourceTraits):
     """The rows of a set of MindRecord files, then the padded ones; opened anew in every process."""
 
     concat_shard = "run"
@@ -107,8 +107,8 @@ class RecordSource(SourceTraits):
     def size(self) -> int:
         return self.rows + self.num_padded
 
-    def open(self) -> RecordReader:
-        return RecordReader(self._reader(), self.columns, self.padding)
+    def open(self) -> MindRecordBlockReader:
+        return MindRecordBlockReader(self._reader(), self.columns, self.padding)
 
     def _reader(self) -> MindRecordReader:
         return MindRecordReader(self.files, check_index=False, cipher=self.cipher)
@@ -178,14 +178,14 @@ class MindDataset(SourceDataset):
         self,
         dataset_files: Any,
         columns_list: list[Any] | None = None,
-        num_parallel_workers: Annotated[int | None, Workers] = None,
+        num_parallel_workers: Annotated[int | None, NumWorkers] = None,
         shuffle: Any = None,
         num_shards: int | None = None,
         shard_id: int | None = None,
         sampler: Any = None,
         padded_sample: dict[Any, Any] | None = None,
         num_padded: int | None = None,
-        num_samples: Annotated[int | None, Samples] = None,
+        num_samples: Annotated[int | None, NumSamples] = None,
         cache: Annotated[Any, CacheArgument()] = None,
     ) -> None:
         files = _files(dataset_files)
@@ -198,7 +198,7 @@ class MindDataset(SourceDataset):
             )
         if sampler is not None and not isinstance(sampler, _SAMPLERS):
             raise ArgumentValueError("The sampler is not supported yet.")
-        source = RecordSource(files, columns_list, padded_sample, num_padded or 0)
+        source = MindRecordSource(files, columns_list, padded_sample, num_padded or 0)
         shards = num_shards or int(getattr(sampler, "num_shards", 1))
         if source.num_padded and source.size() % shards:
             raise PlanError(
@@ -312,10 +312,10 @@ def _check_padding(
         raise ArgumentValueError("padded_sample cannot match columns_list.")
 
 
-def _of_files(sampler: BuiltinSampler, source: RecordSource) -> BuiltinSampler:
+def _of_files(sampler: BuiltinSampler, source: MindRecordSource) -> BuiltinSampler:
     """The sampler itself, or one that knows the files where the mode needs them."""
     if isinstance(sampler, SequentialSampler) and sampler.get_child() is None:
-        return sampler.or_nothing()
+        return sampler.allow_empty()
     mode = sampler.get_shuffle_mode()
     if (
         isinstance(sampler, DistributedSampler)
@@ -328,7 +328,7 @@ def _of_files(sampler: BuiltinSampler, source: RecordSource) -> BuiltinSampler:
     if mode not in _MODES or sampler.get_child() is not None:
         alone = mode is Shuffle.FALSE and sampler.get_child() is None
         if isinstance(sampler, DistributedSampler) and sampler.offset >= 0 and alone:
-            return sampler.in_one_run()  # with an offset MindSpore gives each shard neighbours
+            return sampler.as_contiguous()  # with an offset MindSpore gives each shard neighbours
         return sampler
     made = RecordSampler(mode, source.sizes, source.row_bytes, sampler.num_samples)
     if isinstance(sampler, DistributedSampler):
@@ -357,7 +357,7 @@ def _rebuild(saved: dict[str, Any]) -> MindDataset:
         options = {name: sampler[name] for name in names if name in sampler}
         options |= {"shuffle": Shuffle(sampler["shuffle"]), "num_samples": sampler["num_samples"] or None}
     else:
-        options = {"sampler": from_dict(sampler)} if sampler else {}
+        options = {"sampler": sampler_from_dict(sampler)} if sampler else {}
     return MindDataset(
         saved["dataset_files"], saved["columns_list"], **options, **workers_of(saved), **cache_of(saved)
     )

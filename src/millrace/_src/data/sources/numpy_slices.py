@@ -7,17 +7,17 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace._src.core.args import Columns, as_list, check_type, checked, resolve_now
+from millrace._src.core.args import Columns, as_column_list, check_type, checked, resolve_annotations
 from millrace._src.core.errors import ArgumentValueError, PlanError
 from millrace._src.core.random.permutation import Indices
-from millrace._src.core.values.chunk import Column, as_value
-from millrace._src.core.values.columns import Texts
+from millrace._src.core.values.chunk import Column, normalize_value
+from millrace._src.core.values.columns import StringColumn
 from millrace._src.core.values.schema import ColumnType, Schema
-from millrace._src.data.pipeline.argument_types import Samples, Workers
+from millrace._src.data.pipeline.argument_types import NumSamples, NumWorkers
 from millrace._src.data.pipeline.source_dataset import SourceDataset
 from millrace._src.data.sources.source_traits import SourceTraits
 
-from .base.sampler_arguments import EMPTY, check_shards, choose_sampler
+from .base.sampler_arguments import EMPTY, check_shards, resolve_sampler
 
 __all__ = ["ArraySource", "NumpySlicesDataset"]
 
@@ -54,9 +54,9 @@ class ArraySource(SourceTraits):
         made: dict[str, Column] = {}
         for name, array in self.arrays.items():
             if not isinstance(array, np.ndarray):
-                made[name] = [as_value(array[i]) for i in indices.tolist()]
+                made[name] = [normalize_value(array[i]) for i in indices.tolist()]
             elif array.dtype.kind == "U" and array.ndim == 1:
-                made[name] = Texts.of(array[indices].tolist())
+                made[name] = StringColumn.of(array[indices].tolist())
             elif array.dtype.kind in "US":  # each row as wide as its own text, not as the longest of all
                 kind = array.dtype.char  # a row without any text has no width of its own
                 made[name] = [np.array(text, kind) for text in array[indices].tolist()]
@@ -102,8 +102,8 @@ class NumpySlicesDataset(SourceDataset):
         self,
         data: list[Any] | tuple[Any, ...] | dict[Any, Any] | np.ndarray,
         column_names: Columns | None = None,
-        num_samples: Annotated[int | None, Samples] = None,
-        num_parallel_workers: Annotated[int | None, Workers] = 1,
+        num_samples: Annotated[int | None, NumSamples] = None,
+        num_parallel_workers: Annotated[int | None, NumWorkers] = 1,
         shuffle: bool | None = None,
         sampler: Any = None,
         num_shards: int | None = None,
@@ -111,11 +111,11 @@ class NumpySlicesDataset(SourceDataset):
     ) -> None:
         if len(data) == 0:
             raise ArgumentValueError("Argument data cannot be empty")
-        arrays = _arrays(data, as_list(column_names))
+        arrays = _arrays(data, as_column_list(column_names))
         if len({len(array) for array in arrays.values()}) != 1:
             raise ArgumentValueError("Data length in each column is not equal.")
         check_shards(num_shards, shard_id)
-        chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
+        chosen = resolve_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
         workers = num_parallel_workers if num_parallel_workers and num_parallel_workers > 1 else None
         self._start(ArraySource("NumpySlicesDataset", arrays), chosen, workers)
 
@@ -132,7 +132,7 @@ class NumpySlicesDataset(SourceDataset):
         return tuple(array[row] for array in source.arrays.values())
 
 
-resolve_now(NumpySlicesDataset.__init__)
+resolve_annotations(NumpySlicesDataset.__init__)
 
 
 def _arrays(data: Any, names: list[str] | None) -> dict[str, Column]:

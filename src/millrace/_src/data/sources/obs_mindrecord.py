@@ -13,7 +13,7 @@ from millrace._src.data.pipeline.source_dataset import SourceDataset
 
 from .base.file_sampler import FileSampler
 from .base.sampler_arguments import check_shard_options
-from .mindrecord import RecordSource, shuffle_mode
+from .mindrecord import MindRecordSource, shuffle_mode
 
 __all__ = ["OBSMindDataset", "sync_wait_for_dataset"]
 
@@ -90,7 +90,7 @@ class OBSMindDataset(SourceDataset):
                 raise ArgumentValueError(
                     f"The file {file} does not exist or permission denied! (server: {server})"
                 )
-        source = RecordSource(files, None, name=type(self).__name__)
+        source = MindRecordSource(files, None, name=type(self).__name__)
         if columns_list:
             if not set(columns_list) <= set(source.columns):
                 raise ArgumentValueError(
@@ -106,7 +106,7 @@ class OBSMindDataset(SourceDataset):
 class _Sizes:
     """What the sampler asks of a source; without the keys, since a sampler is shown."""
 
-    def __init__(self, source: RecordSource) -> None:
+    def __init__(self, source: MindRecordSource) -> None:
         self._sizes, self._row_bytes = list(source.sizes), source.row_bytes
 
     def sizes(self) -> list[int]:

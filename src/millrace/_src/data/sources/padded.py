@@ -11,7 +11,7 @@ from millrace._src.core.values.schema import Schema
 from millrace._src.data.pipeline.source_dataset import SourceDataset
 from millrace._src.data.samplers import SequentialSampler
 
-from .base.python_source import UserSource
+from .base.python_source import PythonSource
 
 __all__ = ["PaddedDataset"]
 
@@ -46,7 +46,7 @@ class PaddedDataset(SourceDataset):
         for element in padded_samples:
             check_type(element, (dict,), "padded_element")
         rows = _Rows(padded_samples)
-        source = UserSource(
+        source = PythonSource(
             "GeneratorDataset", rows, Schema(rows.names), None, processes=False, readers=1, limit=None
         )
         self.padded_samples = padded_samples

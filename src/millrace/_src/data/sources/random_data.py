@@ -10,18 +10,18 @@ import numpy.typing as npt
 from millrace._src.core.args import checked
 from millrace._src.core.errors import PlanError
 from millrace._src.core.random.permutation import Indices
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType
 from millrace._src.core.values.schema import Schema as PlanSchema
-from millrace._src.data.pipeline.argument_types import CacheArgument, Samples, Workers
+from millrace._src.data.pipeline.argument_types import CacheArgument, NumSamples, NumWorkers
 from millrace._src.data.pipeline.schema import Schema
 from millrace._src.data.pipeline.serialization import can_rebuild
 from millrace._src.data.pipeline.source_dataset import SourceDataset
 from millrace._src.data.sources.source_traits import SourceTraits
 
 from .base.argument_types import column_types
-from .base.sampler_arguments import check_shard_options, choose_sampler
+from .base.sampler_arguments import check_shard_options, resolve_sampler
 
 __all__ = ["RandomDataset"]
 
@@ -49,7 +49,7 @@ class RandomSource(SourceTraits):
         made: dict[str, Column] = {}
         for number, (name, (kind, shape)) in enumerate(self.columns.items()):
             dtype = np.dtype(kind)
-            draws = Draws.for_rows(indices.astype(np.uint64), seed=0, epoch=0, op=number)
+            draws = RandomStream.for_rows(indices.astype(np.uint64), seed=0, epoch=0, op=number)
             count = int(np.prod(shape, dtype=np.int64))
             # one value per row, then a running pattern along the row: cheap, and different everywhere
             bits = draws.bits(0)[:, None] + np.arange(count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -95,8 +95,8 @@ class RandomDataset(SourceDataset):
         total_rows: int | None = None,
         schema: Any = None,
         columns_list: list[Any] | None = None,
-        num_samples: Annotated[int | None, Samples] = None,
-        num_parallel_workers: Annotated[int | None, Workers] = None,
+        num_samples: Annotated[int | None, NumSamples] = None,
+        num_parallel_workers: Annotated[int | None, NumWorkers] = None,
         cache: Annotated[Any, CacheArgument()] = None,
         shuffle: bool | None = None,
         num_shards: int | None = None,
@@ -109,7 +109,7 @@ class RandomDataset(SourceDataset):
         if schema is not None and not isinstance(schema, Schema):
             schema = Schema(schema)
         columns = _columns(schema, columns_list)
-        sampler = choose_sampler(
+        sampler = resolve_sampler(
             None, num_samples, False if shuffle is None else shuffle, num_shards, shard_id
         )
         self._start(RandomSource(rows, columns), sampler, num_parallel_workers, cache)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any, Unpack
 
 from millrace._src.core.random.shuffle import Shuffle
-from millrace._src.data.formats.text.lines import Lines
-from millrace._src.data.sources.base.common_arguments import TextOptions, takes
+from millrace._src.data.formats.text.lines import LineFormat
+from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
 
 from .base.file_checks import IsFiles
-from .base.indexed_files import FilesDataset, find_files, texts
+from .base.indexed_files import IndexedFilesDataset, find_files, texts
 
 __all__ = ["TextFileDataset"]
 
 
-class TextFileDataset(FilesDataset):
+class TextFileDataset(IndexedFilesDataset):
     """Lines of text files, as column ``text``; empty lines are left out.
 
     ``dataset_files`` is a name, a pattern or a list of them; the files are read in the order of their names.
@@ -26,9 +26,9 @@ class TextFileDataset(FilesDataset):
     ['Be happy every day.', 'End of file.']
     """
 
-    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self, dataset_files: Annotated[Any, IsFiles()], *_: Any, **shared: Unpack[TextOptions]
     ) -> None:
         dataset_files = sorted(find_files(dataset_files))
-        self._open_each(dataset_files, Lines("text"), texts("text"), locals(), shared)
+        self._open_each(dataset_files, LineFormat("text"), texts("text"), locals(), shared)

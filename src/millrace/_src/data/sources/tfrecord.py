@@ -14,30 +14,30 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, Pla
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.core.values.schema import ColumnType
 from millrace._src.core.values.schema import Schema as PlanSchema
-from millrace._src.data.formats.files.byte_ranges import Handles
-from millrace._src.data.formats.tfrecord.example_columns import ExampleRows, Wanted, first_example
+from millrace._src.data.formats.files.byte_ranges import FileHandles
+from millrace._src.data.formats.tfrecord.example_columns import ExampleFormat, FeatureSpec, first_example
 from millrace._src.data.formats.tfrecord.record_file import TAIL
 from millrace._src.data.pipeline.schema import Schema, read_schema_file
 
 from .base.argument_types import column_types
-from .base.indexed_files import FilesDataset, FilesSource, Mode, find_files
+from .base.indexed_files import IndexedFilesDataset, IndexedFilesSource, Mode, find_files
 from .base.sampler_arguments import check_shard_options
 from .base.table_dataset import Cache, NumSamples, NumWorkers
 
 __all__ = ["TFRecordDataset"]
 
 
-class ExampleSource(FilesSource):
+class ExampleSource(IndexedFilesSource):
     """Files of Examples. Without a schema the first record says which columns there are."""
 
     wanted: list[str] | None = None
-    described: dict[str, Wanted] | None = None
+    described: dict[str, FeatureSpec] | None = None
     _known: PlanSchema | None = None
 
     def schema(self) -> PlanSchema:
         if self._known is None:
             form = self.parts[0][0][1]
-            assert isinstance(form, ExampleRows)
+            assert isinstance(form, ExampleFormat)
             columns = self.described or self._first(form)
             for name in self.wanted or ():
                 if name not in columns:
@@ -50,10 +50,10 @@ class ExampleSource(FilesSource):
             self._known = PlanSchema({name: _type(wanted) for name, wanted in form.columns.items()})
         return self._known
 
-    def _first(self, form: ExampleRows) -> dict[str, Wanted]:
+    def _first(self, form: ExampleFormat) -> dict[str, FeatureSpec]:
         for part, (spans,) in zip(self.parts, self.spans()):
             if len(spans):
-                path, handles = part[0][0], Handles(self.copies.path)
+                path, handles = part[0][0], FileHandles(self.copies.path)
                 try:
                     place = int(spans.starts[0]), int(spans.stops[0]) - TAIL
                     return first_example(handles.read(path, *place, form.opener), path)
@@ -65,12 +65,12 @@ class ExampleSource(FilesSource):
         )
 
 
-def _type(wanted: Wanted) -> ColumnType:
+def _type(wanted: FeatureSpec) -> ColumnType:
     shape = None if wanted.shape is None else tuple(None if n < 0 else n for n in wanted.shape)
     return ColumnType(wanted.dtype, shape)
 
 
-class TFRecordDataset(FilesDataset):
+class TFRecordDataset(IndexedFilesDataset):
     """Examples of TFRecord files, in any order; every checksum is compared.
 
     Without a ``schema`` (a ``ds.Schema`` or its JSON file) the columns are the features of the first record: int64,
@@ -122,7 +122,7 @@ class TFRecordDataset(FilesDataset):
         check_shard_options(num_shards, shard_id)
         if not shard_equal_rows:
             _check_shards(len(dataset_files), num_shards or 1, compression_type and num_samples)
-        form = ExampleRows({}, compression_type or "")
+        form = ExampleFormat({}, compression_type or "")
         given = locals() | {"schema": schema if isinstance(schema, str) else None}
         parts = [[(path, form)] for path in dataset_files]
         self._open_files(parts, {}, given, given, by_files=not shard_equal_rows)
@@ -145,7 +145,7 @@ def _check_shards(files: int, shards: int, compressed: Any) -> None:
         )
 
 
-def _described(schema: Any, picked: list[Any] | None) -> dict[str, Wanted] | None:
+def _described(schema: Any, picked: list[Any] | None) -> dict[str, FeatureSpec] | None:
     """The columns of a schema; those of a file (the picked ones) in the order of their names, as in MindSpore."""
     if schema is None:
         return None
@@ -163,16 +163,16 @@ def _described(schema: Any, picked: list[Any] | None) -> dict[str, Wanted] | Non
     return {name: _from_file(name, columns[name], schema) for name in chosen}
 
 
-def _wanted(column: Mapping[str, Any], shape: Any, scalar: bool = False) -> Wanted:
+def _wanted(column: Mapping[str, Any], shape: Any, scalar: bool = False) -> FeatureSpec:
     dtype = np.dtype(column_types([column["type"]])[0])
-    return Wanted(dtype, None if shape is None else tuple(shape), scalar)
+    return FeatureSpec(dtype, None if shape is None else tuple(shape), scalar)
 
 
 # What a column of a schema file may say.
 _ATTRIBUTES = ("name", "type", "rank", "t_impl", "shape")
 
 
-def _from_file(name: str, column: Mapping[str, Any], path: str) -> Wanted:
+def _from_file(name: str, column: Mapping[str, Any], path: str) -> FeatureSpec:
     """In a file, unlike in a Schema, a shape is told from its absence: then a column is flat, of any length."""
     for key in column:
         if key not in _ATTRIBUTES:

@@ -26,7 +26,7 @@ __all__ = [
     "Operations",
     "PositiveInt",
     "Probability",
-    "Rule",
+    "ArgumentRule",
     "between",
     "check_operations",
     "data_type",
@@ -38,7 +38,7 @@ FLOAT_MAX = 16777216
 INT32_MIN = -(2**31)
 
 
-class Rule:
+class ArgumentRule:
     """A function that refuses what it does not like."""
 
     def __init__(self, check: Callable[[str, Any], None]) -> None:
@@ -92,9 +92,9 @@ def _float32(name: str, value: Any) -> None:
     between(value, -FLOAT_MAX, FLOAT_MAX, name)
 
 
-PositiveInt = Annotated[Any, Rule(_positive_int)]
-NonNegativeInt = Annotated[Any, Rule(_non_negative_int)]
-Float32 = Annotated[Any, Rule(_float32)]
+PositiveInt = Annotated[Any, ArgumentRule(_positive_int)]
+NonNegativeInt = Annotated[Any, ArgumentRule(_non_negative_int)]
+Float32 = Annotated[Any, ArgumentRule(_float32)]
 Probability = Annotated[float | int, Range(0.0, 1.0)]
 Factor = Annotated[float | int, Range(0, FLOAT_MAX)]
 Number = numbers.Number
@@ -111,7 +111,7 @@ def _device(name: str, value: Any) -> None:
         )
 
 
-Device = Annotated[Any, Rule(_device)]
+Device = Annotated[Any, ArgumentRule(_device)]
 
 
 def _data_type(name: str, value: Any) -> None:
@@ -128,7 +128,7 @@ def _data_type(name: str, value: Any) -> None:
     )
 
 
-DataType = Annotated[Any, Rule(_data_type)]
+DataType = Annotated[Any, ArgumentRule(_data_type)]
 
 
 def data_type(value: Any) -> np.dtype[Any]:
@@ -155,4 +155,4 @@ def check_operations(name: str, value: Any, kinds: tuple[type, ...] = (list,)) -
             )
 
 
-Operations = Annotated[Any, Rule(check_operations)]
+Operations = Annotated[Any, ArgumentRule(check_operations)]

@@ -14,13 +14,27 @@ from typing import Any, ClassVar
 import numpy as np
 
 from millrace._src.core import settings
-from millrace._src.core.random.rng import Draws, fresh_seed, mix, rng_place, with_rng
+from millrace._src.core.random.rng import (
+    RandomStream,
+    fresh_seed,
+    hash_integers,
+    rng_parameter_index,
+    with_rng,
+)
 from millrace._src.core.settings import Settings
 from millrace._src.core.stable_ids import register, stable_id
-from millrace._src.core.values.chunk import as_value
-from millrace._src.core.values.offload import CardStep
+from millrace._src.core.values.chunk import normalize_value
+from millrace._src.core.values.offload import OffloadStep
 
-__all__ = ["Joined", "PyFunc", "Transform", "as_operation", "inside", "is_ordered", "name_of"]
+__all__ = [
+    "FusedTransform",
+    "PyFunc",
+    "Transform",
+    "as_operation",
+    "nested_transforms",
+    "is_ordered",
+    "display_name",
+]
 
 
 class Transform:
@@ -84,7 +98,7 @@ class Transform:
         if not cls.user_code:
             register(cls, cls._family, stable_name)
 
-    def params(self, draws: Draws) -> tuple[Sequence[Any], ...]:
+    def params(self, draws: RandomStream) -> tuple[Sequence[Any], ...]:
         """One sequence per parameter with a value per row; everything random happens here."""
         return ()
 
@@ -92,7 +106,7 @@ class Transform:
         """The result for one row: one value, or a tuple for several columns."""
         raise TypeError(f"{type(self).__name__} does not define row()")
 
-    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
         """A function of (i, *values) for the rows of a chunk, its parameters drawn."""
         if not self.random or draws is None:
             row = self.row
@@ -108,11 +122,11 @@ class Transform:
         """row(), with the result written into ``out``."""
         raise TypeError(f"{type(self).__name__} does not define write()")
 
-    def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+    def join(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
         """This transform and the first of ``following`` as one that does less work for the same result, or None."""
         return None
 
-    def on_card(self) -> CardStep | None:
+    def on_card(self) -> OffloadStep | None:
         """The form of it that a card does behind the batch, or None."""
         return None
 
@@ -121,7 +135,7 @@ class Transform:
         """Where the user wants it to run (``device()``), "" where nothing was said."""
         return ""
 
-    def join_encoded(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+    def join_encoded(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
         """The decoding of an image, this transform and the first of ``following`` as one, where that saves work.
 
         It takes encoded images, and those that are decoded already as they are.
@@ -129,15 +143,15 @@ class Transform:
         return None
 
     def __call__(self, *values: Any) -> Any:
-        draws = _eager_draws() if self.random else None
-        return self.rows(draws)(0, *[as_value(v) for v in values])
+        draws = _eager_rng() if self.random else None
+        return self.rows(draws)(0, *[normalize_value(v) for v in values])
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{k}={v!r}" for k, v in vars(self).items() if not k.startswith("_"))
         return f"{type(self).__name__}({fields})"
 
 
-class Joined(Transform, ours=True):
+class FusedTransform(Transform, ours=True):
     """Several transforms that a pass made one; each part keeps the random numbers it had alone."""
 
     _ours = True
@@ -149,14 +163,14 @@ class Joined(Transform, ours=True):
     def heavy(self) -> bool:  # type: ignore[override]
         return any(part.heavy for part in self.operations)
 
-    def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
+    def rows_of(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, *values), as ``rows`` gives, from one Draws for each part."""
         raise TypeError(f"{type(self).__name__} does not define rows_of()")
 
     @property
     def shown(self) -> str:
         """What to call it in messages."""
-        return "+".join(name_of(part) for part in self.operations)
+        return "+".join(display_name(part) for part in self.operations)
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.operations))
@@ -172,16 +186,16 @@ class PyFunc(Transform):
     @property
     def random(self) -> bool:  # type: ignore[override]
         """Whether the function asks for random numbers, with a parameter ``rng``."""
-        return rng_place(self.function) is not None
+        return rng_parameter_index(self.function) is not None
 
     def row(self, *values: Any) -> Any:
         return self.function(*values)
 
-    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
         return super().rows(None) if draws is None else with_rng(self.function, draws)
 
     def __repr__(self) -> str:
-        return name_of(self.function)
+        return display_name(self.function)
 
 
 def as_operation(operation: Any) -> Transform:
@@ -189,21 +203,21 @@ def as_operation(operation: Any) -> Transform:
     return operation if isinstance(operation, Transform) else PyFunc(operation)
 
 
-def inside(operation: Transform) -> Iterator[Transform]:
+def nested_transforms(operation: Transform) -> Iterator[Transform]:
     """The transform and, for one made of others, all that are inside it."""
     yield operation
     for part in getattr(operation, "operations", ()):
-        yield from inside(part)
+        yield from nested_transforms(part)
 
 
 def is_ordered(operation: Transform) -> bool:
     """Whether it, or what is inside it, needs the rows one after the other."""
-    return any(part.ordered for part in inside(operation))
+    return any(part.ordered for part in nested_transforms(operation))
 
 
-def name_of(function: Any) -> str:
+def display_name(function: Any) -> str:
     """What to call a function or transform in messages."""
-    if isinstance(function, Joined):
+    if isinstance(function, FusedTransform):
         return function.shown
     if isinstance(function, PyFunc):
         function = function.function
@@ -220,18 +234,20 @@ class _EagerStream:
         self._seed = 0
         self._count = itertools.count()
 
-    def next(self) -> Draws:
+    def next(self) -> RandomStream:
         now = settings.current()
         with self._lock:
             if self._for != (now.seed, now.seed_turn):
                 self._for, self._count = (now.seed, now.seed_turn), itertools.count()
                 self._seed = fresh_seed() if now.seed is None else now.seed
             number = next(self._count)
-        return Draws.for_rows(np.array([number], dtype=np.uint64), seed=self._seed, epoch=0, op=mix(0xEA6E))
+        return RandomStream.for_rows(
+            np.array([number], dtype=np.uint64), seed=self._seed, epoch=0, op=hash_integers(0xEA6E)
+        )
 
 
 _eager = _EagerStream()
 
 
-def _eager_draws() -> Draws:
+def _eager_rng() -> RandomStream:
     return _eager.next()

@@ -9,12 +9,12 @@ import numpy as np
 
 from millrace._src.core.args import Range, checked
 from millrace._src.core.errors import ArgumentTypeError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision.validation import is_pil
 
 from .argument_types import Operations
 from .base import PyFunc, Transform, as_operation
-from .tensor_operation import Operation
+from .tensor_operation import TensorOperation
 
 __all__ = ["Compose", "Composite", "RandomApply", "RandomChoice", "RandomOrder", "not_random"]
 
@@ -41,10 +41,10 @@ def _one(values: tuple[Any, ...]) -> Any:
 
 
 def _in_python(op: Any) -> bool:
-    return isinstance(op, Operation) and op.in_python
+    return isinstance(op, TensorOperation) and op.in_python
 
 
-class Composite(Operation):
+class Composite(TensorOperation):
     """Base of the transforms that hold others, in ``transforms``."""
 
     _ours = True
@@ -65,7 +65,7 @@ class Composite(Operation):
     def in_python(self) -> bool:  # type: ignore[override]
         return all(_in_python(op) for op in self.transforms)
 
-    def calls(self, draws: Draws | None) -> list[Callable[..., Any]]:
+    def calls(self, draws: RandomStream | None) -> list[Callable[..., Any]]:
         """A function of (i, *values) for each held transform."""
         made = []
         for number, op in enumerate(self.operations):
@@ -80,7 +80,7 @@ class Composite(Operation):
             value
             if isinstance(first, PyFunc)
             else first.take(value)
-            if isinstance(first, Operation)
+            if isinstance(first, TensorOperation)
             else value
         )
 
@@ -103,7 +103,7 @@ class Compose(Composite):
     def random(self) -> bool:  # type: ignore[override]
         return any(op.random for op in self.operations)
 
-    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
         calls = self.calls(draws)
 
         def call(i: int, *values: Any) -> Any:
@@ -164,7 +164,7 @@ class RandomApply(Composite):
     def __init__(self, transforms: Operations, prob: Annotated[float | int, Range(0, 1)] = 0.5) -> None:
         self.transforms, self.prob = transforms, prob
 
-    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
         assert draws is not None
         now = draws.chance(0, self.prob)
         calls = self.calls(draws)
@@ -191,7 +191,7 @@ class RandomChoice(Composite):
     def __init__(self, transforms: Operations) -> None:
         self.transforms = transforms
 
-    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
         assert draws is not None
         choice = draws.integers(0, 0, len(self.transforms))
         calls = self.calls(draws)
@@ -212,7 +212,7 @@ class RandomOrder(Composite):
     def __init__(self, transforms: Operations) -> None:
         self.transforms = transforms
 
-    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
         assert draws is not None
         order = np.argsort(np.stack([draws.bits(i) for i in range(len(self.transforms))], axis=1), axis=1)
         calls = self.calls(draws)

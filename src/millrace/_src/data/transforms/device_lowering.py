@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from millrace._src.core.values.offload import CardStep, Kind
+from millrace._src.core.values.offload import Kind, OffloadStep
 from millrace._src.data.kernels.vision import color as colour
 from millrace._src.data.kernels.vision.enums import Inter
 from millrace._src.data.kernels.vision.resize import target_size
@@ -25,7 +25,7 @@ from .vision import normalize as layout
 from .vision import random_color as random_colour
 from .vision.decode import Decode
 
-__all__ = ["step_of"]
+__all__ = ["device_step_for"]
 
 # Types that both NumPy and a card calculate with alike.
 _NUMBERS = frozenset(
@@ -43,7 +43,7 @@ JPEG_BOUND = (
 BLEND_BOUND = "1 level of 255"
 
 
-def step_of(op: Transform) -> CardStep | None:
+def device_step_for(op: Transform) -> OffloadStep | None:
     """The form of a transform for a card, or None."""
     make = _FORMS.get(type(op))
     return None if make is None else make(op)
@@ -61,17 +61,17 @@ def _rgb(kind: Kind) -> Kind | None:
 # --- numbers and their order ----------------------------------------------------------------------------------------
 
 
-def _planes(op: Any) -> CardStep:
+def _planes(op: Any) -> OffloadStep:
     def accepts(kind: Kind) -> Kind | None:
         shape = kind[0]
         if not _image(kind):
             return None
         return kind if len(shape) == 2 else ((shape[2], shape[0], shape[1]), kind[1])
 
-    return CardStep("HWC2CHW", "planes", accepts, pays=True)
+    return OffloadStep("HWC2CHW", "planes", accepts, pays=True)
 
 
-def _normalize(op: layout.Normalize) -> CardStep:
+def _normalize(op: layout.Normalize) -> OffloadStep:
     def accepts(kind: Kind) -> Kind | None:
         if not _image(kind):
             return None
@@ -80,15 +80,15 @@ def _normalize(op: layout.Normalize) -> CardStep:
         return (shape, _FLOAT32) if len(op.mean) in (1, channels) else None
 
     args = {"mean": op.mean, "std": op.std, "is_hwc": op.is_hwc}
-    return CardStep("Normalize", "normalize", accepts, args, pays=True)
+    return OffloadStep("Normalize", "normalize", accepts, args, pays=True)
 
 
-def _rescale(op: layout.Rescale) -> CardStep:
+def _rescale(op: layout.Rescale) -> OffloadStep:
     def accepts(kind: Kind) -> Kind | None:
         fits = kind[1] in _NUMBERS and op.rescale >= 0
         return (kind[0], _FLOAT32) if fits else None
 
-    return CardStep("Rescale", "rescale", accepts, {"factor": op.rescale, "shift": op.shift}, pays=True)
+    return OffloadStep("Rescale", "rescale", accepts, {"factor": op.rescale, "shift": op.shift}, pays=True)
 
 
 def _casts(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
@@ -100,7 +100,7 @@ def _casts(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
     return wanted != _FLOAT16 or given in _NARROW or given in (_FLOAT16, _FLOAT32)
 
 
-def _cast(op: Any) -> CardStep | None:
+def _cast(op: Any) -> OffloadStep | None:
     wanted = data_type(op.data_type)
     if wanted not in _NUMBERS:
         return None
@@ -108,10 +108,10 @@ def _cast(op: Any) -> CardStep | None:
     def accepts(kind: Kind) -> Kind | None:
         return (kind[0], wanted) if _casts(kind[1], wanted) else None
 
-    return CardStep(type(op).__name__, "cast", accepts, {"dtype": wanted.name})
+    return OffloadStep(type(op).__name__, "cast", accepts, {"dtype": wanted.name})
 
 
-def _to_tensor(op: layout.ToTensor) -> CardStep | None:
+def _to_tensor(op: layout.ToTensor) -> OffloadStep | None:
     wanted = np.dtype(op.output_type)
     if not _casts(_FLOAT32, wanted):
         return None
@@ -122,15 +122,15 @@ def _to_tensor(op: layout.ToTensor) -> CardStep | None:
             return None
         return (1, *shape) if len(shape) == 2 else (shape[2], shape[0], shape[1]), wanted
 
-    return CardStep("ToTensor", "to_tensor", accepts, {"dtype": wanted.name}, pays=True)
+    return OffloadStep("ToTensor", "to_tensor", accepts, {"dtype": wanted.name}, pays=True)
 
 
 # --- mirror images and parts ----------------------------------------------------------------------------------------
 
 
-def _mirror(across: bool) -> Callable[[Any], CardStep]:
-    def make(op: Any) -> CardStep:
-        return CardStep(
+def _mirror(across: bool) -> Callable[[Any], OffloadStep]:
+    def make(op: Any) -> OffloadStep:
+        return OffloadStep(
             type(op).__name__, "mirror", lambda kind: kind if _image(kind) else None, {"across": across}
         )
 
@@ -148,31 +148,31 @@ def _inside(size: tuple[int, int], top: int = 0, left: int = 0) -> Callable[[Kin
     return accepts
 
 
-def _crop(op: crops.Crop) -> CardStep:
+def _crop(op: crops.Crop) -> OffloadStep:
     top, left = op.coordinates
 
     def place(height: int, width: int) -> tuple[int, ...]:
         return (top, left, *op.size)
 
-    return CardStep("Crop", "part", _inside(op.size, top, left), place=place, keeps=False)
+    return OffloadStep("Crop", "part", _inside(op.size, top, left), place=place, keeps=False)
 
 
-def _center_crop(op: crops.CenterCrop) -> CardStep:
+def _center_crop(op: crops.CenterCrop) -> OffloadStep:
     def place(height: int, width: int) -> tuple[int, ...]:
         return ((height - op.size[0]) // 2, (width - op.size[1]) // 2, *op.size)
 
-    return CardStep("CenterCrop", "part", _inside(op.size), place=place, keeps=False)
+    return OffloadStep("CenterCrop", "part", _inside(op.size), place=place, keeps=False)
 
 
-def _random_crop(op: crops.RandomCrop) -> CardStep | None:
+def _random_crop(op: crops.RandomCrop) -> OffloadStep | None:
     if any(op.padding):
         return None
 
     def place(height: int, width: int, down: float, right: float) -> tuple[int, ...]:
         tall, wide = op.size
-        return crops.offset(down, height - tall), crops.offset(right, width - wide), tall, wide
+        return crops.random_offset(down, height - tall), crops.random_offset(right, width - wide), tall, wide
 
-    return CardStep("RandomCrop", "part", _inside(op.size), place=place, keeps=False)
+    return OffloadStep("RandomCrop", "part", _inside(op.size), place=place, keeps=False)
 
 
 def _sizes(kind: Kind, size: Any, inter: Inter) -> Kind | None:
@@ -184,7 +184,7 @@ def _sizes(kind: Kind, size: Any, inter: Inter) -> Kind | None:
     return ((*target, *shape[2:]), kind[1]) if max(target) < 1 << 14 and min(target) else None
 
 
-def _resized(op: Any, size: Any, place: Callable[..., Any]) -> CardStep | None:
+def _resized(op: Any, size: Any, place: Callable[..., Any]) -> OffloadStep | None:
     if op.interpolation not in (Inter.LINEAR, Inter.NEAREST):
         return None
 
@@ -192,30 +192,30 @@ def _resized(op: Any, size: Any, place: Callable[..., Any]) -> CardStep | None:
         return _sizes(kind, size, op.interpolation)
 
     args = {"linear": op.interpolation is Inter.LINEAR}
-    return CardStep(type(op).__name__, "resized", accepts, args, place=place, keeps=False)
+    return OffloadStep(type(op).__name__, "resized", accepts, args, place=place, keeps=False)
 
 
-def _resize(op: crops.Resize) -> CardStep | None:
+def _resize(op: crops.Resize) -> OffloadStep | None:
     def place(height: int, width: int) -> tuple[Any, ...]:
         return (0, 0, height, width), target_size(op.size, height, width)
 
     return _resized(op, op.size, place)
 
 
-def _random_resized_crop(op: crops.RandomResizedCrop) -> CardStep | None:
+def _random_resized_crop(op: crops.RandomResizedCrop) -> OffloadStep | None:
     def place(height: int, width: int, drawn: Any) -> tuple[Any, ...]:
-        return crops.pick_box(drawn, op.ratio, height, width), op.size
+        return crops.choose_crop_box(drawn, op.ratio, height, width), op.size
 
     return _resized(op, op.size, place)
 
 
-def _resized_crop(op: crops.ResizedCrop) -> CardStep | None:
+def _resized_crop(op: crops.ResizedCrop) -> OffloadStep | None:
     made = _resized(op, op.size, lambda height, width: ((op.top, op.left, op.height, op.width), op.size))
     if made is None:
         return None
     within = _inside((op.height, op.width), op.top, op.left)
     fits = made.accepts
-    return CardStep(
+    return OffloadStep(
         made.op,
         made.kernel,
         lambda kind: fits(kind) if within(kind) else None,
@@ -225,11 +225,11 @@ def _resized_crop(op: crops.ResizedCrop) -> CardStep | None:
     )
 
 
-def _decode(op: Decode) -> CardStep | None:
+def _decode(op: Decode) -> OffloadStep | None:
     if op.to_pil:
         return None
     # how large it is, the header tells where it is decoded
-    return CardStep("Decode", "decode", lambda kind: None, bound=JPEG_BOUND, keeps=False)
+    return OffloadStep("Decode", "decode", lambda kind: None, bound=JPEG_BOUND, keeps=False)
 
 
 # --- colours --------------------------------------------------------------------------------------------------------
@@ -238,27 +238,27 @@ _LEVELS = np.arange(256, dtype=np.uint8).reshape(16, 16)
 _LEVELS3 = np.repeat(_LEVELS[:, :, None], 3, axis=2)
 
 
-def _levels(place: Callable[..., Any]) -> Callable[[Any], CardStep]:
+def _levels(place: Callable[..., Any]) -> Callable[[Any], OffloadStep]:
     """What makes of each level another: the host's own function tells which, a card looks them up."""
 
-    def make(op: Any) -> CardStep:
+    def make(op: Any) -> OffloadStep:
         def table(height: int, width: int, *drawn: Any) -> Any:
             return np.asarray(place(op, *drawn)).reshape(256, -1)[:, 0]
 
-        return CardStep(type(op).__name__, "levels", _rgb, place=table)
+        return OffloadStep(type(op).__name__, "levels", _rgb, place=table)
 
     return make
 
 
-def _blended(kernel: str, factor: Callable[[Any], float]) -> Callable[[Any], CardStep]:
-    def make(op: Any) -> CardStep:
+def _blended(kernel: str, factor: Callable[[Any], float]) -> Callable[[Any], OffloadStep]:
+    def make(op: Any) -> OffloadStep:
         args = {"factor": float(np.float32(factor(op)))}
-        return CardStep(type(op).__name__, kernel, _rgb, args, bound=BLEND_BOUND)
+        return OffloadStep(type(op).__name__, kernel, _rgb, args, bound=BLEND_BOUND)
 
     return make
 
 
-_FORMS: dict[type[Transform], Callable[[Any], CardStep | None]] = {
+_FORMS: dict[type[Transform], Callable[[Any], OffloadStep | None]] = {
     TypeCast: _cast,
     layout.HWC2CHW: _planes,
     layout.HorizontalFlip: _mirror(across=True),

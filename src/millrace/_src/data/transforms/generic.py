@@ -14,12 +14,12 @@ from millrace._src.core.args import INT64_MAX, Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
 from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values import dtype as mstype
-from millrace._src.core.values.columns import Ragged
+from millrace._src.core.values.columns import RaggedColumn
 from millrace._src.data.kernels.vision.normalize import cast
 from millrace._src.data.kernels.vision.validation import as_array, describe
 
-from .argument_types import DataType, Rule, between, data_type, positive
-from .tensor_operation import Operation
+from .argument_types import ArgumentRule, DataType, between, data_type, positive
+from .tensor_operation import TensorOperation
 
 __all__ = [
     "Concatenate",
@@ -56,7 +56,7 @@ def _is_text(x: Any) -> bool:
     return x.dtype.kind in "US"
 
 
-class Concatenate(Operation):
+class Concatenate(TensorOperation):
     """One-dimensional columns joined, with an array before or after them.
 
     >>> Concatenate(append=np.array([9]))(np.array([1, 2])).tolist()
@@ -99,7 +99,7 @@ class Concatenate(Operation):
         return np.concatenate(parts)
 
 
-class Duplicate(Operation):
+class Duplicate(TensorOperation):
     """The same value twice, for two columns.
 
     >>> [v.tolist() for v in Duplicate()(np.array([1, 2]))]
@@ -111,7 +111,7 @@ class Duplicate(Operation):
         return x, x.copy()
 
 
-class Fill(Operation):
+class Fill(TensorOperation):
     """One value everywhere, in the shape and type of the input.
 
     >>> Fill(3)(np.array([1.5, 2.5])).tolist()
@@ -135,7 +135,7 @@ class Fill(Operation):
         return self.row(xs)
 
 
-class Mask(Operation):
+class Mask(TensorOperation):
     """Whether each element compares with a constant as asked, as booleans or in another type.
 
     A constant that the input's type cannot hold is compared as the number it is; MindSpore wraps it round first.
@@ -178,7 +178,7 @@ def _num_classes(name: str, value: Any) -> None:
     positive(value)
 
 
-class OneHot(Operation):
+class OneHot(TensorOperation):
     """A one at the label's place among zeros; with smoothing, a part of it spread over all classes.
 
     Axes of length 1 are left out first. MindSpore 2.7.0 loses the ones of a smoothed 1-D input; here they stay.
@@ -190,7 +190,7 @@ class OneHot(Operation):
     @checked
     def __init__(
         self,
-        num_classes: Annotated[Any, Rule(_num_classes)],
+        num_classes: Annotated[Any, ArgumentRule(_num_classes)],
         smoothing_rate: Annotated[int | float, Range(0.0, 1.0)] = 0.0,
     ) -> None:
         self.num_classes, self.smoothing_rate = num_classes, smoothing_rate
@@ -227,20 +227,20 @@ def _pad_shape(name: str, value: Any) -> None:
         between(item, 1, INT64_MAX)
 
 
-class PadEnd(Operation):
+class PadEnd(TensorOperation):
     """Cut off or filled up at the end until a given shape is reached; None keeps a dimension.
 
     >>> PadEnd([4], 9)(np.array([1, 2])).tolist()
     [1, 2, 9, 9]
     """
 
-    columns = (np.ndarray, Ragged)
+    columns = (np.ndarray, RaggedColumn)
     json_lists = frozenset({"pad_shape"})
 
     @checked
     def __init__(
         self,
-        pad_shape: Annotated[Any, Rule(_pad_shape)],
+        pad_shape: Annotated[Any, ArgumentRule(_pad_shape)],
         pad_value: str | float | bool | int | bytes | None = None,
     ) -> None:
         self.pad_shape, self.pad_value = pad_shape, pad_value
@@ -296,7 +296,7 @@ def _slice_part(value: Any) -> None:
             check_type(item, (int,), f"{name}[{i}]")
 
 
-class Slice(Operation):
+class Slice(TensorOperation):
     """Parts of an array, an argument per dimension: a number, a list of numbers, a slice, None or ... for all.
 
     A number keeps its dimension, with a length of one.
@@ -311,7 +311,7 @@ class Slice(Operation):
         self.slices = slices
 
     @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> Operation:
+    def from_fields(cls, fields: dict[str, Any]) -> TensorOperation:
         given = fields.get("slices")
         if set(fields) != {"slices"} or not isinstance(given, tuple):
             raise ArgumentValueError("expected the argument slices, a list of slices")
@@ -342,7 +342,7 @@ class Slice(Operation):
         return x
 
 
-class TypeCast(Operation):
+class TypeCast(TensorOperation):
     """The same values in another type.
 
     >>> TypeCast(np.float32)(np.array([1, 2])).dtype
@@ -361,7 +361,7 @@ class TypeCast(Operation):
         return cast(xs, wanted) if wanted.kind in "biufc" else None
 
 
-class Unique(Operation):
+class Unique(TensorOperation):
     """The different values of an array in order of appearance, which of them each element is, and their counts.
 
     >>> [part.tolist() for part in Unique()(np.array([[5, 7], [5, 5]]))]
@@ -383,7 +383,7 @@ class Unique(Operation):
         return values[order], place[inverse].astype(np.int32), counts[order].astype(np.int32)
 
 
-class Plugin(Operation):
+class Plugin(TensorOperation):
     """A function of a Python file as a transform: ``func_name`` in ``lib_path``, given the row's arrays.
 
     MindSpore loads a C++ library here; a Python file takes its place. Where `user_args` is given, the function

@@ -42,7 +42,7 @@ from .audio.speech_features import DetectPitchFrequency, SlidingWindowCmn, Vad
 from .audio.time_stretch import PhaseVocoder, PitchShift, Resample, TimeStretch
 from .compose import Compose, RandomApply, RandomChoice, RandomOrder
 from .generic import Concatenate, Duplicate, Fill, Mask, OneHot, PadEnd, Slice, TypeCast, Unique
-from .tensor_operation import Operation
+from .tensor_operation import TensorOperation
 from .text.bert_tokenizer import BasicTokenizer, BertTokenizer, WordpieceTokenizer
 from .text.hugging_face import HuggingFaceTokenizer
 from .text.jieba import JiebaTokenizer
@@ -146,7 +146,7 @@ from .vision.video import DecodeVideo
 
 __all__ = ["REFUSED", "TRANSFORMS"]
 
-_CLASSES: tuple[type[Operation], ...] = (
+_CLASSES: tuple[type[TensorOperation], ...] = (
     AllpassBiquad,
     BandBiquad,
     BandpassBiquad,
@@ -323,7 +323,7 @@ _CLASSES: tuple[type[Operation], ...] = (
     Rotate,
 )
 
-TRANSFORMS: dict[str, type[Operation]] = {listed.__name__: listed for listed in _CLASSES}
+TRANSFORMS: dict[str, type[TensorOperation]] = {listed.__name__: listed for listed in _CLASSES}
 
 # Transforms that run code of the user, with the reason that a file may not name them.
 REFUSED: dict[str, str] = {

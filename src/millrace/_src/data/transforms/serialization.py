@@ -24,16 +24,16 @@ from millrace._src.data.kernels.text.vocab import Vocab
 from millrace._src.data.kernels.text.word_vectors import CharNGram, FastText, GloVe, Vectors
 
 from .json_names import REFUSED, TRANSFORMS
-from .tensor_operation import TAG, Operation, plain_value
+from .tensor_operation import TAG, TensorOperation, plain_value
 
-__all__ = ["build", "construct", "converted", "restored"]
+__all__ = ["build", "construct", "converted", "transform_from_json"]
 
 MAX_DEPTH = 64
 MAX_ARRAY_BYTES = 1 << 30
 # how modules of transforms begin in JSON; the second is that of version 0.2.0
 _OF_TRANSFORMS = ("millrace.dataset.", "millrace.data.transforms.")
 
-Classes = Mapping[str, type[Operation]]
+Classes = Mapping[str, type[TensorOperation]]
 
 _ARGUMENT_TYPES: dict[str, Any] = {
     known.__name__: known for known in (CharNGram, FastText, GloVe, SentencePieceVocab, Vectors, Vocab)
@@ -41,7 +41,7 @@ _ARGUMENT_TYPES: dict[str, Any] = {
 _DTYPES = {known.name: known for known in vars(mstype).values() if isinstance(known, mstype.DType)}
 
 
-def restored(saved: Any, more: Iterable[type[Operation]] = ()) -> Operation:
+def transform_from_json(saved: Any, more: Iterable[type[TensorOperation]] = ()) -> TensorOperation:
     """Build the transform that ``to_json()`` described.
 
     Args:
@@ -61,7 +61,7 @@ def restored(saved: Any, more: Iterable[type[Operation]] = ()) -> Operation:
     return _operation(saved, classes)
 
 
-def build(cls: type[Operation], json_string: Any) -> Operation:
+def build(cls: type[TensorOperation], json_string: Any) -> TensorOperation:
     """Build a transform of this class from the JSON text of its arguments."""
     if not isinstance(json_string, str):
         raise ArgumentTypeError(f"{cls.__name__}.from_json: expected a str, got {type(json_string)}.")
@@ -72,7 +72,7 @@ def _refuse(text: str) -> ArgumentValueError:
     return ArgumentValueError(f"transform from JSON: {text}.")
 
 
-def _operation(saved: Any, classes: Classes) -> Operation:
+def _operation(saved: Any, classes: Classes) -> TensorOperation:
     if not isinstance(saved, dict):
         raise _refuse(f"expected a dict, got {type(saved).__name__}")
     name, module = saved.get("tensor_op_name"), saved.get("python_module")
@@ -96,7 +96,7 @@ def _short(value: Any) -> str:
     return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
 
-def _construct(cls: type[Operation], fields: Any, classes: Classes) -> Operation:
+def _construct(cls: type[TensorOperation], fields: Any, classes: Classes) -> TensorOperation:
     if not isinstance(fields, dict):
         raise _refuse(f"expected the arguments of {cls.__name__} as a dict, got {type(fields).__name__}")
     try:
@@ -116,7 +116,7 @@ def _first_line(error: Exception) -> str:
     return lines[0][:300].rstrip(".")
 
 
-def construct(cls: type[Operation], fields: Mapping[str, Any]) -> Operation:
+def construct(cls: type[TensorOperation], fields: Mapping[str, Any]) -> TensorOperation:
     """Call the constructor with restored values; what it takes no argument for must come out as it was saved."""
     parameters = _parameters(cls)
     positional: tuple[Any, ...] = ()
@@ -139,7 +139,7 @@ def construct(cls: type[Operation], fields: Mapping[str, Any]) -> Operation:
     return made
 
 
-def converted(cls: type[Operation], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def converted(cls: type[TensorOperation], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of a transform inside those of another: values of enumerations become their members."""
     parameters = _parameters(cls)
     if not set(arguments) <= set(parameters):
@@ -150,7 +150,7 @@ def converted(cls: type[Operation], arguments: Mapping[str, Any]) -> dict[str, A
 class _Parameter:
     """What a constructor's parameter takes, as far as JSON cannot say it: enumerations and lists."""
 
-    def __init__(self, cls: type[Operation], parameter: inspect.Parameter, annotation: Any) -> None:
+    def __init__(self, cls: type[TensorOperation], parameter: inspect.Parameter, annotation: Any) -> None:
         self.variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
         types = set(_types_in(annotation))
         if parameter.name in cls.json_enums:
@@ -186,10 +186,10 @@ def _types_in(annotation: Any) -> Iterable[Any]:
         yield origin or annotation
 
 
-_PARAMETERS: dict[type[Operation], dict[str, _Parameter]] = {}
+_PARAMETERS: dict[type[TensorOperation], dict[str, _Parameter]] = {}
 
 
-def _parameters(cls: type[Operation]) -> dict[str, _Parameter]:
+def _parameters(cls: type[TensorOperation]) -> dict[str, _Parameter]:
     known = _PARAMETERS.get(cls)
     if known is None:
         function = inspect.unwrap(cls.__init__)

@@ -12,20 +12,27 @@ import numpy as np
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.settings import Settings
 from millrace._src.core.stable_ids import public_module
 from millrace._src.core.values import dtype as mstype
-from millrace._src.core.values.offload import CardStep
+from millrace._src.core.values.offload import OffloadStep
 from millrace._src.data.kernels.vision.validation import is_pil
 
 from .argument_types import Device
-from .base import Joined, Transform, _eager_draws, name_of
+from .base import FusedTransform, Transform, _eager_rng, display_name
 
-__all__ = ["TAG", "ImageOperation", "Operation", "fresh", "keep", "plain_value"]
+__all__ = [
+    "TAG",
+    "ImageTensorOperation",
+    "TensorOperation",
+    "copy_if_shared",
+    "register_json_type",
+    "plain_value",
+]
 
 
-class Operation(Transform, ours=True):
+class TensorOperation(Transform, ours=True):
     """A transform with MindSpore's methods. Its fields are its arguments, so it prints and pickles as itself."""
 
     _ours = True
@@ -45,7 +52,7 @@ class Operation(Transform, ours=True):
         return self.takes == 1
 
     @checked
-    def device(self, device_target: Device = "CPU") -> Operation:
+    def device(self, device_target: Device = "CPU") -> TensorOperation:
         """Where to run: "CPU", or "GPU" for transforms that a card does as well; returns the transform itself.
 
         On "GPU" it runs behind the batch, on the card that the batches go to (``create_device_iterator("GPU")``,
@@ -69,12 +76,12 @@ class Operation(Transform, ours=True):
     def asked_device(self) -> str:
         return getattr(self, "_device", "")
 
-    def on_card(self) -> CardStep | None:
-        from .device_lowering import step_of  # it names the classes that are derived from this one
+    def on_card(self) -> OffloadStep | None:
+        from .device_lowering import device_step_for  # it names the classes that are derived from this one
 
-        return step_of(self)
+        return device_step_for(self)
 
-    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
         """A function of (i, *values); an error gets the name of this transform."""
         row = self.row
         name, takes = type(self).__name__, self.takes
@@ -109,11 +116,11 @@ class Operation(Transform, ours=True):
     def __call__(self, *values: Any) -> Any:
         """Apply it to one value, here and now."""
         given = tuple([self.take(v) for v in values])
-        draws = _eager_draws() if self.random else None
+        draws = _eager_rng() if self.random else None
         made = self.rows(draws)(0, *given)
         if type(made) is tuple:
-            return tuple([fresh(part, given) for part in made])
-        return fresh(made, given)
+            return tuple([copy_if_shared(part, given) for part in made])
+        return copy_if_shared(made, given)
 
     def take(self, value: Any) -> Any:
         """A user's value as `row` takes it."""
@@ -135,7 +142,7 @@ class Operation(Transform, ours=True):
         return json.dumps(made)
 
     @classmethod
-    def from_json(cls, json_string: str) -> Operation:
+    def from_json(cls, json_string: str) -> TensorOperation:
         """The transform with these arguments; `json_string` holds what to_json() calls tensor_op_params.
 
         >>> import millrace.dataset.vision as vision
@@ -147,7 +154,7 @@ class Operation(Transform, ours=True):
         return build(cls, json_string)
 
     @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> Operation:
+    def from_fields(cls, fields: dict[str, Any]) -> TensorOperation:
         """The transform with these fields, as `to_json` keeps them; the constructor checks them."""
         from .serialization import construct
 
@@ -158,14 +165,14 @@ class Operation(Transform, ours=True):
         return construct(cls, fields)
 
 
-class ImageOperation(Operation):
+class ImageTensorOperation(TensorOperation):
     """An operation on images: eagerly it takes arrays and Pillow images and nothing else."""
 
     _ours = True
     _family = "vision"
     libraries = ("cv2",)
 
-    def join_encoded(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+    def join_encoded(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
         from .vision.decode import Decode  # it is an operation on images itself
 
         joined = Decode().join((self, *following), now)
@@ -177,7 +184,7 @@ class ImageOperation(Operation):
         raise ArgumentTypeError(f"Input should be NumPy or PIL image, got {type(value)}.")
 
 
-def fresh(made: Any, given: tuple[Any, ...]) -> Any:
+def copy_if_shared(made: Any, given: tuple[Any, ...]) -> Any:
     """A result that shares no memory with what was given, in C order."""
     if type(made) is not np.ndarray:
         return made
@@ -192,7 +199,7 @@ def plain_value(value: Any) -> Any:
         return {str(k): plain_value(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain_value(v) for v in value]
-    if isinstance(value, Operation):
+    if isinstance(value, TensorOperation):
         return json.loads(value.to_json())
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -213,7 +220,7 @@ def plain_value(value: Any) -> Any:
     if _KEPT.get(type(value).__name__) is type(value):
         return {TAG: type(value).__name__, "value": plain_value(value.to_plain())}
     if callable(value):
-        return {"tensor_op_name": name_of(value), "python_module": public_module(value)}
+        return {"tensor_op_name": display_name(value), "python_module": public_module(value)}
     return repr(value)
 
 
@@ -222,6 +229,6 @@ TAG = "millrace"
 _KEPT: dict[str, type[Any]] = {}
 
 
-def keep(*kinds: type[Any]) -> None:
+def register_json_type(*kinds: type[Any]) -> None:
     """Let arguments of these kinds (a vocabulary, say) be part of a transform's JSON."""
     _KEPT.update({kind.__name__: kind for kind in kinds})

@@ -23,12 +23,12 @@ from typing import Any, Self
 
 from millrace._src.core.log import get_logger
 
-from .event_log import Tail
-from .prometheus import CONTENT_TYPE, metrics
+from .event_log import EventLogReader
+from .prometheus import CONTENT_TYPE, prometheus_text
 from .request_head_limits import Heads, LimitedHead
-from .run_state import State
+from .run_state import RunState
 
-__all__ = ["Server"]
+__all__ = ["DashboardServer"]
 
 log = get_logger(__name__)
 
@@ -67,11 +67,11 @@ HEADERS = {
 }
 
 
-class Server:
+class DashboardServer:
     """Serves one history, in threads of its own; ``url`` is where. Use it in a ``with`` statement, or ``close`` it."""
 
     def __init__(self, path: str | Path, port: int = 0) -> None:
-        with Tail(path):  # what cannot be read is said now, and not on the page
+        with EventLogReader(path):  # what cannot be read is said now, and not on the page
             pass
         self.token = secrets.token_urlsafe(24)
         self._http = _Http((LOOPBACK, port), Path(path), self.token)
@@ -240,15 +240,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def _metrics(self, body: bool) -> None:
-        state, tail = State(), Tail(self.server.path)
+        state, tail = RunState(), EventLogReader(self.server.path)
         with tail:
             ended = tail.ended
             while (got := tail.more())[1]:
                 if got[0]:
-                    state = State()
+                    state = RunState()
                 for line in got[1]:
                     state.take(line)
-        self._send(200, metrics(state.now(ended)).encode(), CONTENT_TYPE, body)
+        self._send(200, prometheus_text(state.now(ended)).encode(), CONTENT_TYPE, body)
 
     def _events(self) -> None:
         if not self.server.pages.acquire(blocking=False):
@@ -259,23 +259,23 @@ class _Handler(BaseHTTPRequestHandler):
             for name, value in {**HEADERS, "Content-Type": "text/event-stream; charset=utf-8"}.items():
                 self.send_header(name, value)
             self.end_headers()
-            with Tail(self.server.path) as tail:
+            with EventLogReader(self.server.path) as tail:
                 self._stream(tail)
         except OSError:
             pass  # the page was closed
         finally:
             self.server.pages.release()
 
-    def _stream(self, tail: Tail) -> None:
+    def _stream(self, tail: EventLogReader) -> None:
         """All that there is, then what comes; each piece with how things stand after it."""
-        state, fresh, quiet = State(), True, 0.0
+        state, fresh, quiet = RunState(), True, 0.0
         self._event("begin", {})
         while True:
             # asked before reading: what is written in between is read the next time
             last = self.server.ending.is_set() or tail.ended
             anew, lines = tail.more()
             if anew:
-                state = State()
+                state = RunState()
                 self._event("begin", {})
             points = [_drawn(line) for line in lines if state.take(line) and line.get("is") == "point"]
             if points:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["series_of", "thinned"]
+__all__ = ["series_of", "downsample"]
 
 # Seconds at the end in which every point stays, and points that a chart of everything before has.
 RECENT, ACROSS = 120.0, 400
@@ -24,7 +24,7 @@ def _whose(line: Line) -> str:
     return next((f"{word} {line[word]}" for word in ("pipeline", "channel", "training") if word in line), "")
 
 
-def thinned(lines: list[Line], most: int, size: Callable[[list[Line]], int]) -> list[Line]:
+def downsample(lines: list[Line], most: int, size: Callable[[list[Line]], int]) -> list[Line]:
     """The lines that stay; where they are still more than so many bytes, fewer and fewer points do.
 
     >>> points = [{"is": "point", "t": t, "pipeline": 1, "rows": t} for t in range(10_000)]

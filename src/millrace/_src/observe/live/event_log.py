@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 from millrace._src.core.errors import FormatError
 
-from .downsample import thinned
+from .downsample import downsample
 
-__all__ = ["KIND", "MOST_BYTES", "Book", "Tail", "is_written"]
+__all__ = ["KIND", "MOST_BYTES", "EventLogWriter", "EventLogReader", "is_written"]
 
 KIND = "millrace history"
 VERSION = 1
@@ -31,7 +31,7 @@ PIECE = 256 << 10
 ROOM = (1 << 20, MOST_BYTES // 8)
 
 
-class Book:
+class EventLogWriter:
     """The writing side. Only its owner may read the file."""
 
     def __init__(self, path: Path, head: dict[str, Any], room: tuple[int, int] = ROOM) -> None:
@@ -74,8 +74,8 @@ class Book:
             os.close(fd)
 
     def _thin(self) -> None:
-        lines = list(Tail(self.path).all())
-        made = thinned(lines, self._most // 2, lambda kept: len(_encoded(kept)))
+        lines = list(EventLogReader(self.path).all())
+        made = downsample(lines, self._most // 2, lambda kept: len(_encoded(kept)))
         self._begin(made)
         self._limit = min(self._most, max(self._least, 2 * self._size))
 
@@ -114,7 +114,7 @@ def _check_replaceable(path: Path) -> None:
     if not path.exists():
         return
     try:
-        tail = Tail(path)
+        tail = EventLogReader(path)
     except FormatError as error:
         raise FormatError(f"{error}. It is not written over; name another file", file=str(path)) from None
     with tail:
@@ -124,7 +124,7 @@ def _check_replaceable(path: Path) -> None:
             )
 
 
-class Tail:
+class EventLogReader:
     """The reading side: ``more()`` gives what was added since the last call."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -229,7 +229,7 @@ class Tail:
         if fd >= 0:
             os.close(fd)
 
-    def __enter__(self) -> Tail:
+    def __enter__(self) -> EventLogReader:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -239,7 +239,7 @@ class Tail:
 def is_written(path: Path) -> bool | None:
     """Whether a run writes to this history at this moment; None where it is none."""
     try:
-        with Tail(path) as tail:
+        with EventLogReader(path) as tail:
             return not tail.ended
     except (OSError, FormatError):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["CONTENT_TYPE", "metrics"]
+__all__ = ["CONTENT_TYPE", "prometheus_text"]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -13,7 +13,7 @@ Labels = dict[str, Any]
 Sample = tuple[Labels, float]
 
 
-def metrics(now: dict[str, Any]) -> str:
+def prometheus_text(now: dict[str, Any]) -> str:
     """What ``State.now()`` gives, one family after the other.
 
     >>> print(metrics({"status": "live", "elapsed": 2.5, "pipelines": [], "channels": [], "trainings": []}))

@@ -16,15 +16,21 @@ from millrace._src.core.errors import FormatError
 from millrace._src.core.log import get_logger
 from millrace._src.data.plan.node import Node
 from millrace._src.observe import training_registry as steps
-from millrace._src.observe.diagnosis import Verdict, judge
-from millrace._src.observe.observed_run import Watched
+from millrace._src.observe.diagnosis import Diagnosis, diagnose
+from millrace._src.observe.observed_run import ObservedRun
 from millrace._src.observe.report import units_of
-from millrace._src.observe.views.formatting import crew, cut, file_and_line, plain_name, short_name
+from millrace._src.observe.views.formatting import (
+    file_and_line,
+    format_workers,
+    plain_name,
+    short_name,
+    truncate_middle,
+)
 
-from .event_log import Book
-from .series import Track, Tracks
+from .event_log import EventLogWriter
+from .series import Series, SeriesRegistry
 
-__all__ = ["Recorder"]
+__all__ = ["RunRecorder"]
 
 log = get_logger(__name__)
 
@@ -36,24 +42,28 @@ NAME, SENTENCE = 120, 400
 MOST_OPS = 16
 
 
-class Recorder:
+class RunRecorder:
     """Looks at everything a few times a second, in the monitor's thread. A disk that is full ends it, not the run."""
 
     def __init__(self, path: Path) -> None:
         self._began = time.perf_counter()
-        self._book: Book | None = Book(path, _head())
+        self._book: EventLogWriter | None = EventLogWriter(path, _head())
         self.path = path
-        self._pipelines, self._channels, self._trainings = Tracks(), Tracks(), Tracks()
+        self._pipelines, self._channels, self._trainings = (
+            SeriesRegistry(),
+            SeriesRegistry(),
+            SeriesRegistry(),
+        )
         # those that have begun, and whose end was not written yet
-        self._runs: list[Watched] = []
-        self._begun = steps.look_on(self)
-        self._going: list[steps.Training] = []
+        self._runs: list[ObservedRun] = []
+        self._begun = steps.subscribe(self)
+        self._going: list[steps.MonitoredTraining] = []
         # what was open before is nobody's business
-        self._before: weakref.WeakSet[Any] = weakref.WeakSet(sinks.channels())
+        self._before: weakref.WeakSet[Any] = weakref.WeakSet(sinks.open_queues())
         self._judged: dict[str, float] = {}
         self._said: dict[str, Any] = {}
 
-    def follow(self, run: Watched) -> None:
+    def follow(self, run: ObservedRun) -> None:
         """A pipeline begins."""
         self._runs.append(run)
 
@@ -70,7 +80,7 @@ class Recorder:
             self._book.forget()
             self._book = None
 
-    def _look(self, book: Book, now: float) -> None:
+    def _look(self, book: EventLogWriter, now: float) -> None:
         # what ends from here on is looked at once more
         runs, over = list(self._runs), [run for run in self._runs if run.closed]
         stats: dict[int, int] = {}
@@ -81,7 +91,7 @@ class Recorder:
                 self._pipeline(book, run, track, now)
         self._pipelines.keep(runs)
         self._runs = [run for run in self._runs if not any(run is one for one in over)]
-        channels = sinks.channels()
+        channels = sinks.open_queues()
         for channel in channels:
             counts = channel.look()
             pipeline = stats.get(id(counts.fed_by))
@@ -109,7 +119,7 @@ class Recorder:
 
     # pipelines --------------------------------------------------------------------------------------
 
-    def _pipeline(self, book: Book, run: Watched, track: Track, now: float) -> None:
+    def _pipeline(self, book: EventLogWriter, run: ObservedRun, track: Series, now: float) -> None:
         said = _description(run)
         if said != track.said:
             track.said = said
@@ -142,7 +152,7 @@ class Recorder:
             }
         )
         if self._is_time(f"pipeline {track.number}", now, closed):
-            verdict = judge(stats, run.budget.limit)
+            verdict = diagnose(stats, run.budget.limit)
             self._say(book, "pipeline", track.number, now, _verdict(verdict, run))
         if closed:
             book.add({"is": "end", "t": now, "pipeline": track.number})
@@ -151,7 +161,13 @@ class Recorder:
     # channels and trainings -------------------------------------------------------------------------
 
     def _channel(
-        self, book: Book, channel: Any, counts: sinks.ChannelCounts, track: Track, pipeline: Any, now: float
+        self,
+        book: EventLogWriter,
+        channel: Any,
+        counts: sinks.TransferCounts,
+        track: Series,
+        pipeline: Any,
+        now: float,
     ) -> None:
         sums = {name: _short(getattr(counts, name)) for name in _SUMS}
         book.add(
@@ -159,7 +175,7 @@ class Recorder:
                 "is": "point",
                 "t": now,
                 "channel": track.number,
-                "name": cut(counts.name, NAME),
+                "name": truncate_middle(counts.name, NAME),
                 "device": counts.device,
                 "of": pipeline,
                 **{name: _shortened(value) for name, value in track.counted(sums).items()},
@@ -167,18 +183,21 @@ class Recorder:
                 "host_slots": counts.host_slots,
                 "ring": counts.ring,
                 "ring_slots": counts.ring_slots,
-                "ended": cut(counts.ended, SENTENCE),
+                "ended": truncate_middle(counts.ended, SENTENCE),
             }
         )
         if self._is_time(f"channel {track.number}", now, bool(counts.ended)):
             verdict = channel.verdict()
-            words = {"stage": cut(short_name(verdict.stage), NAME)}
+            words = {"stage": truncate_middle(short_name(verdict.stage), NAME)}
             words |= {
-                name: cut(getattr(verdict, name), SENTENCE) for name in ("situation", "evidence", "advice")
+                name: truncate_middle(getattr(verdict, name), SENTENCE)
+                for name in ("situation", "evidence", "advice")
             }
             self._say(book, "channel", track.number, now, words)
 
-    def _training(self, book: Book, step: steps.StepCounts, track: Track, pipeline: Any, now: float) -> None:
+    def _training(
+        self, book: EventLogWriter, step: steps.TrainingCounts, track: Series, pipeline: Any, now: float
+    ) -> None:
         sums = {"seconds": _short(step.seconds), "waited": _short(step.waited), "steps": step.steps}
         book.add(
             {
@@ -186,7 +205,7 @@ class Recorder:
                 "t": now,
                 "training": track.number,
                 "of": pipeline,
-                "network": cut(step.network, NAME),
+                "network": truncate_middle(step.network, NAME),
                 **{name: _shortened(value) for name, value in track.counted(sums).items()},
                 "step": step.step,
                 "epoch": step.epoch,
@@ -206,7 +225,7 @@ class Recorder:
         self._judged[whose] = now
         return True
 
-    def _say(self, book: Book, word: str, number: int, now: float, words: dict[str, Any]) -> None:
+    def _say(self, book: EventLogWriter, word: str, number: int, now: float, words: dict[str, Any]) -> None:
         """Write a verdict down, unless it is the one that stands."""
         whose = f"{word} {number}"
         if self._said.get(whose) != words:
@@ -216,13 +235,17 @@ class Recorder:
     def close(self, why: str = "") -> None:
         """The last look, and the word that it was the last. ``why``: what went wrong, if anything did."""
         self.look()
-        steps.look_away(self)
+        steps.unsubscribe(self)
         book, self._book = self._book, None
         if book is None:
             return
         try:
             book.add(
-                {"is": "over", "t": round(time.perf_counter() - self._began, 3), "why": cut(why, SENTENCE)}
+                {
+                    "is": "over",
+                    "t": round(time.perf_counter() - self._began, 3),
+                    "why": truncate_middle(why, SENTENCE),
+                }
             )
             book.close()
         except (OSError, FormatError) as error:
@@ -230,7 +253,7 @@ class Recorder:
 
     def forget(self) -> None:
         """In a child of fork: the file is the parent's."""
-        steps.look_away(self)
+        steps.unsubscribe(self)
         if self._book is not None:
             self._book.forget()
             self._book = None
@@ -244,33 +267,33 @@ def _head() -> dict[str, Any]:
     rank = os.environ.get("RANK", "")
     return {
         "started": round(time.time(), 3),
-        "program": cut(program, NAME),
+        "program": truncate_middle(program, NAME),
         "rank": int(rank) if rank.isdigit() and len(rank) < 9 else None,
         "pid": os.getpid(),
-        "host": cut(socket.gethostname(), NAME),
+        "host": truncate_middle(socket.gethostname(), NAME),
     }
 
 
-def _key(run: Watched) -> tuple[Any, ...]:
+def _key(run: ObservedRun) -> tuple[Any, ...]:
     return tuple((stage.name, stage.kind, len(stage.ops)) for stage in run.stats.stages)
 
 
-def _description(run: Watched) -> dict[str, Any]:
+def _description(run: ObservedRun) -> dict[str, Any]:
     stages, units = run.stats.stages, units_of(run)
     feeds = _feeds(run.plan.root, len(stages))
     return {
         "limit": run.budget.limit,
         "stages": [
             {
-                "name": cut(plain_name(stage.name), NAME),
-                "place": cut(file_and_line(stage.where), NAME),
-                "on": crew(stage.working, stage.kind) if stage.ops else stage.kind,
+                "name": truncate_middle(plain_name(stage.name), NAME),
+                "place": truncate_middle(file_and_line(stage.where), NAME),
+                "on": format_workers(stage.working, stage.kind) if stage.ops else stage.kind,
                 "working": max(1, stage.working),
                 "unit": unit,
                 # some hand on what they take, and have no queue behind them
                 "queue": bool(stage.fill),
                 "feeds": feed,
-                "ops": [cut(plain_name(op.name), NAME) for op in stage.ops[:MOST_OPS]],
+                "ops": [truncate_middle(plain_name(op.name), NAME) for op in stage.ops[:MOST_OPS]],
             }
             for stage, unit, feed in zip(stages, units, feeds, strict=True)
         ],
@@ -292,7 +315,7 @@ def _feeds(root: Node, count: int) -> list[int | None]:
     return made if len(made) == count else [*range(1, count), None][:count]
 
 
-def _verdict(verdict: Verdict, run: Watched) -> dict[str, Any]:
+def _verdict(verdict: Diagnosis, run: ObservedRun) -> dict[str, Any]:
     guilty: list[int] = []
     op: int | None = None
     for number, stage in enumerate(run.stats.stages):
@@ -301,14 +324,16 @@ def _verdict(verdict: Verdict, run: Watched) -> dict[str, Any]:
             guilty, op = [number], names.index(verdict.stage) if verdict.stage in names else None
     return {
         "kind": verdict.kind,
-        "stage": cut(plain_name(verdict.stage), NAME),
-        "place": cut(file_and_line(verdict.where), NAME),
+        "stage": truncate_middle(plain_name(verdict.stage), NAME),
+        "place": truncate_middle(file_and_line(verdict.where), NAME),
         "guilty": guilty,
         "op": op,
-        "evidence": [cut(line, SENTENCE) for line in verdict.evidence],
+        "evidence": [truncate_middle(line, SENTENCE) for line in verdict.evidence],
         # the call stands by itself
-        "advice": cut(verdict.advice.partition(":")[0] if verdict.change else verdict.advice, SENTENCE),
-        "call": cut(verdict.change.call, SENTENCE) if verdict.change else "",
+        "advice": truncate_middle(
+            verdict.advice.partition(":")[0] if verdict.change else verdict.advice, SENTENCE
+        ),
+        "call": truncate_middle(verdict.change.call, SENTENCE) if verdict.change else "",
         "now": _figures(verdict.rate),
         "predicted": _figures(verdict.predicted),
     }

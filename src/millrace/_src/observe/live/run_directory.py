@@ -13,11 +13,11 @@ import os
 import time
 from pathlib import Path
 
-from millrace._src.core.io.runtime_directory import runtime_folder
+from millrace._src.core.io.runtime_directory import runtime_directory
 
 from .event_log import is_written
 
-__all__ = ["SUFFIX", "fresh_path", "histories"]
+__all__ = ["SUFFIX", "new_log_path", "list_runs"]
 
 SUFFIX = ".history"
 # Of runs that have ended: so many files stay, and so many bytes.
@@ -26,9 +26,9 @@ MOST_FILES, MOST_BYTES = 20, 64 << 20
 _numbers = itertools.count(1)
 
 
-def histories() -> list[tuple[Path, bool]]:
+def list_runs() -> list[tuple[Path, bool]]:
     """(file, whether its run goes on), those that go on first, the newest of them first."""
-    folder = runtime_folder() / "runs"
+    folder = runtime_directory() / "runs"
     found = []
     for path in folder.glob(f"*{SUFFIX}") if folder.is_dir() else ():
         written = is_written(path)
@@ -39,9 +39,9 @@ def histories() -> list[tuple[Path, bool]]:
     return [(path, written) for path, written, _ in found]
 
 
-def fresh_path() -> Path:
+def new_log_path() -> Path:
     """A file for a run that begins; what old ones left is cleared away."""
-    folder = runtime_folder(make=True) / "runs"
+    folder = runtime_directory(make=True) / "runs"
     folder.mkdir(mode=0o700, exist_ok=True)
     _clear_old()
     stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -49,7 +49,7 @@ def fresh_path() -> Path:
 
 
 def _clear_old() -> None:
-    ended = [path for path, written in histories() if not written]
+    ended = [path for path, written in list_runs() if not written]
     kept = 0
     for number, path in enumerate(ended, 1):
         with contextlib.suppress(OSError):

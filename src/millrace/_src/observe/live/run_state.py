@@ -13,7 +13,7 @@ from millrace._src.observe.views.formatting import count, megabytes, per_second
 
 from .event_validation import check_description, check_point, check_verdict, number_in, text_in
 
-__all__ = ["State"]
+__all__ = ["RunState"]
 
 Line = dict[str, Any]
 
@@ -25,7 +25,7 @@ MOST = 256
 WORTH = 1.1
 
 
-class Curve:
+class SeriesWindow:
     """The points of one thing that its rates come from: the last seconds."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ def _lengths(point: Line) -> list[tuple[str, int]]:
     return [(name, len(value)) for name, value in point.items() if isinstance(value, list)]
 
 
-class State:
+class RunState:
     """Reads lines; a line that is none of a history's is counted and left out."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class State:
         self.head: Line = {}
         self.at = 0.0
         self.over: str | None = None
-        self.curves: dict[str, dict[int, Curve]] = {"pipeline": {}, "channel": {}, "training": {}}
+        self.curves: dict[str, dict[int, SeriesWindow]] = {"pipeline": {}, "channel": {}, "training": {}}
 
     def take(self, line: Line) -> bool:
         """Read one line; whether it was one."""
@@ -116,12 +116,12 @@ class State:
             raise ValueError(kind)
         self.at = max(self.at, at)
 
-    def _curve(self, line: Line) -> Curve:
+    def _curve(self, line: Line) -> SeriesWindow:
         word = next((word for word in self.curves if word in line), "")
         number = line[word]
         if not isinstance(number, int) or not 0 < number <= MOST:
             raise ValueError(number)
-        return self.curves[word].setdefault(number, Curve())
+        return self.curves[word].setdefault(number, SeriesWindow())
 
     # how it stands ----------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ def _moment(started: Any) -> str:
     return "" if started is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(started))
 
 
-def _pipeline(number: int, curve: Curve, over: bool) -> dict[str, Any]:
+def _pipeline(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
     last, said = curve.last, curve.said
     # all of one that has ended, the last seconds of one that goes on
     took = last["waited"] + last["between"] if over else curve.took
@@ -244,7 +244,7 @@ def _told(verdict: Line) -> dict[str, Any]:
     return {**{name: verdict[name] for name in names}, "gain": gain, "gain_words": words}
 
 
-def _channel(number: int, curve: Curve, over: bool) -> dict[str, Any]:
+def _channel(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
     last = curve.last
     waited = last["waited"] if over else curve.since("waited")
     stepping = last["stepping"] if over else curve.since("stepping")
@@ -279,7 +279,7 @@ def _channel(number: int, curve: Curve, over: bool) -> dict[str, Any]:
     }
 
 
-def _training(number: int, curve: Curve, over: bool) -> dict[str, Any]:
+def _training(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
     last = curve.last
     made = last["steps"] if over else curve.since("steps")
     seconds = last["seconds"] if over else curve.since("seconds")

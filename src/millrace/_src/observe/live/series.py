@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-__all__ = ["MOST", "Track", "Tracks"]
+__all__ = ["MOST", "Series", "SeriesRegistry"]
 
 Numbers = dict[str, Any]
 
@@ -18,7 +18,7 @@ Numbers = dict[str, Any]
 MOST = 64
 
 
-class Track:
+class Series:
     """One number: what counts up under it in all, and who counts at this moment."""
 
     def __init__(self, number: int, key: Hashable) -> None:
@@ -58,14 +58,14 @@ def _sum(value: Any, base: Any) -> Any:
     return value + base
 
 
-class Tracks:
+class SeriesRegistry:
     """All numbers of one kind."""
 
     def __init__(self) -> None:
-        self._all: list[Track] = []
-        self._of: weakref.WeakKeyDictionary[Any, Track] = weakref.WeakKeyDictionary()
+        self._all: list[Series] = []
+        self._of: weakref.WeakKeyDictionary[Any, Series] = weakref.WeakKeyDictionary()
 
-    def of(self, who: Any, key: Hashable, *, begins: bool = True) -> Track | None:
+    def of(self, who: Any, key: Hashable, *, begins: bool = True) -> Series | None:
         """Its number: its own, one that is free, or a new one. None where it has ended, or there are too many."""
         track = self._of.get(who)
         if track is not None:
@@ -76,7 +76,7 @@ class Tracks:
         if track is None:
             if len(self._all) >= MOST:
                 return None
-            track = Track(len(self._all) + 1, key)
+            track = Series(len(self._all) + 1, key)
             self._all.append(track)
         track.begin(who)
         self._of[who] = track

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from millrace._src.observe.views.formatting import cut, many, seconds
+from millrace._src.observe.views.formatting import format_count, seconds, truncate_middle
 
-__all__ = ["WIDTH", "text_of"]
+__all__ = ["WIDTH", "text_summary"]
 
 WIDTH = 80
 _COLUMNS = (("on", 12), ("rate", 15), ("busy", 5), ("queue", 5), ("wait in", 7))
@@ -20,7 +20,7 @@ STATUS = {
 }
 
 
-def text_of(now: dict[str, Any], *, width: int = WIDTH) -> list[str]:
+def text_summary(now: dict[str, Any], *, width: int = WIDTH) -> list[str]:
     """Everything, top to bottom."""
     rank = "" if now.get("rank") is None else f", rank {now['rank']}"
     who = f"{now.get('program', '?')} (process {now.get('pid', '?')}{rank}), {now['when']}"
@@ -36,7 +36,7 @@ def text_of(now: dict[str, Any], *, width: int = WIDTH) -> list[str]:
     if not (now["trainings"] or now["channels"] or now["pipelines"]):
         lines.append("no pipeline has begun yet")
     if now["damaged"]:
-        lines += ["", f"{many(now['damaged'], 'line')} of the file could not be read."]
+        lines += ["", f"{format_count(now['damaged'], 'line')} of the file could not be read."]
     return [line.rstrip() for line in lines]
 
 
@@ -72,7 +72,8 @@ def _channel(each: dict[str, Any], width: int) -> list[str]:
     if each["host_slots"]:
         rings = f"host ring {each['host']} of {each['host_slots']}, {rings}"
     head = (
-        f"channel {each['name']} to {each['device']}: {many(each['sent'], 'batch')} sent, {each['taken']:,} taken, "
+        f"channel {each['name']} to {each['device']}: {format_count(each['sent'], 'batch')} sent, "
+        f"{each['taken']:,} taken, "
         f"{rings}, {each['rate_words']}, steps wait {each['wait_share']:.1%}"
     )
     lines = _wrapped(head, width)
@@ -86,14 +87,18 @@ def _channel(each: dict[str, Any], width: int) -> list[str]:
 def _pipeline(each: dict[str, Any], width: int) -> list[str]:
     ended = "" if each["live"] else ", ended"
     head = (
-        f"pipeline {each['number']}{ended}: {each['rate_words']}, {many(each['rows'], 'row')}, "
+        f"pipeline {each['number']}{ended}: {each['rate_words']}, {format_count(each['rows'], 'row')}, "
         f"{each['held_words']}, its consumer waits {each['wait_share']:.1%}"
     )
     name = max(16, _NAME + width - WIDTH)
     lines = [*_wrapped(head, width), _line("stage", [heading for heading, _ in _COLUMNS], name)]
     for stage in each["stages"]:
-        place = cut(stage["place"], name // 2)
-        called = f"{cut(stage['name'], name - len(place) - 1)} {place}" if place else cut(stage["name"], name)
+        place = truncate_middle(stage["place"], name // 2)
+        called = (
+            f"{truncate_middle(stage['name'], name - len(place) - 1)} {place}"
+            if place
+            else truncate_middle(stage["name"], name)
+        )
         cells = [
             stage["on"],
             stage["rate_words"],
@@ -104,7 +109,11 @@ def _pipeline(each: dict[str, Any], width: int) -> list[str]:
         lines.append(_line(called, cells, name))
         for op in stage["ops"] if len(stage["ops"]) > 1 else ():
             lines.append(
-                _line(f"  {cut(op['name'], name - 2)}", ["", f"{op['share']:.0%} of it", "", "", ""], name)
+                _line(
+                    f"  {truncate_middle(op['name'], name - 2)}",
+                    ["", f"{op['share']:.0%} of it", "", "", ""],
+                    name,
+                )
             )
     return lines + _verdict(each["verdict"], width)
 

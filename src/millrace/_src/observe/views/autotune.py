@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import textwrap
 
-from millrace._src.core.tuned import Setting, Tuning
+from millrace._src.core.tuned import AutotuneParameter, AutotuneRecord
 
-from .formatting import count, many, per_second, short_name
+from .formatting import count, format_count, per_second, short_name
 
 __all__ = ["tuning_lines"]
 
 _KNOBS = {"workers": "workers", "chunk": "rows per chunk", "ahead": "ready ahead"}
 
 
-def tuning_lines(tuning: Tuning | None, width: int = 80) -> list[str]:
+def tuning_lines(tuning: AutotuneRecord | None, width: int = 80) -> list[str]:
     """A headline, a line for each stage that was changed, and where the numbers came from and went to.
 
     >>> from millrace._src.core.tuned import Setting, Tuning
@@ -33,11 +33,11 @@ def tuning_lines(tuning: Tuning | None, width: int = 80) -> list[str]:
         state = (
             "still trying"
             if tuning.settled_at is None
-            else f"settled after {many(tuning.settled_at, 'step')}"
+            else f"settled after {format_count(tuning.settled_at, 'step')}"
         )
         head = f"autotune: {gain}, {state}"
     lines = [head]
-    stages: dict[str, list[Setting]] = {}
+    stages: dict[str, list[AutotuneParameter]] = {}
     for setting in tuning.changed:
         stages.setdefault(short_name(setting.stage), []).append(setting)
     for stage, settings in stages.items():
@@ -48,7 +48,8 @@ def tuning_lines(tuning: Tuning | None, width: int = 80) -> list[str]:
     given_back = sum(not tried.kept for tried in tuning.tried)
     if given_back:
         lines.append(
-            f"  {many(given_back, 'attempt')} did not gain and {'was' if given_back == 1 else 'were'} given back"
+            f"  {format_count(given_back, 'attempt')} did not gain and "
+            f"{'was' if given_back == 1 else 'were'} given back"
         )
     if tuning.loaded:
         lines.append(f"  began with the numbers of {tuning.loaded}")

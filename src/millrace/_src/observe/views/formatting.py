@@ -9,18 +9,18 @@ from typing import Any
 from millrace._src.core.executor_traits import EXECUTORS
 
 __all__ = [
-    "cache_words",
+    "format_cache_stats",
     "count",
-    "crew",
-    "cut",
+    "format_workers",
+    "truncate_middle",
     "file_and_line",
-    "many",
+    "format_count",
     "megabytes",
     "per_second",
     "plain_name",
     "seconds",
     "short_name",
-    "spark",
+    "sparkline",
 ]
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -46,7 +46,7 @@ def short_name(name: str) -> str:
     return _PLACE.sub(lambda found: f" at {file_and_line(found[1])}", name)
 
 
-def cut(text: str, most: int) -> str:
+def truncate_middle(text: str, most: int) -> str:
     """Text of at most so many characters; what is too long loses its middle.
 
     >>> cut("NumpySlicesDataset + map(decode) + batch", 21)
@@ -58,7 +58,7 @@ def cut(text: str, most: int) -> str:
     return f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"
 
 
-def many(number: int, unit: str) -> str:
+def format_count(number: int, unit: str) -> str:
     """
     >>> many(1, "batch"), many(1200, "batch"), many(3, "row")
     ('1 batch', '1,200 batches', '3 rows')
@@ -108,7 +108,7 @@ def count(number: float) -> str:
     return f"{number:.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
 
 
-def crew(workers: int, kind: str) -> str:
+def format_workers(workers: int, kind: str) -> str:
     """
     >>> crew(1, "threads"), crew(4, "processes"), crew(2, "ray")
     ('1 thread', '4 processes', '2 Ray workers')
@@ -139,7 +139,7 @@ def megabytes(number: float) -> str:
     return f"{number / 1e6:.1f} MB" if number >= 1e5 else f"{number / 1e3:.1f} kB"
 
 
-def spark(values: list[float], width: int = 24) -> str:
+def sparkline(values: list[float], width: int = 24) -> str:
     """The last values as a line of small bars, the highest of them full.
 
     >>> spark([1, 2, 4, 8])
@@ -152,7 +152,7 @@ def spark(values: list[float], width: int = 24) -> str:
     return "".join(_BARS[int(value / most * 7.999)] for value in values)
 
 
-def cache_words(cache: dict[str, Any]) -> str:
+def format_cache_stats(cache: dict[str, Any]) -> str:
     """What a cache did for a stage.
 
     >>> did = {
@@ -169,9 +169,9 @@ def cache_words(cache: dict[str, Any]) -> str:
     '3 rows fetched, 1 row made, 1 stored (2.0 kB); 500 ms of making saved'
     """
     unit = cache["unit"]
-    parts = [f"{many(cache['hits'], unit)} fetched"]
+    parts = [f"{format_count(cache['hits'], unit)} fetched"]
     if cache["made"]:
-        parts.append(f"{many(cache['made'], unit)} made")
+        parts.append(f"{format_count(cache['made'], unit)} made")
     if cache["stored"]:
         disk = f", {megabytes(cache['on_disk'])} of it on disk" if cache["on_disk"] else ""
         parts.append(f"{cache['stored']:,} stored ({megabytes(cache['bytes'])}{disk})")

@@ -17,11 +17,11 @@ from millrace._src.data.plan.node import Node, walk
 from millrace._src.data.plan.nodes.physical import Segment
 
 from .formatting import (
-    cache_words,
     count,
-    crew,
     file_and_line,
-    many,
+    format_cache_stats,
+    format_count,
+    format_workers,
     megabytes,
     per_second,
     plain_name,
@@ -198,9 +198,9 @@ def _stages(report: Report) -> str:
 
 def _stage(report: Report, stage: dict[str, Any]) -> str:
     guilty = report.verdict.stage in [stage["name"], *(op["name"] for op in stage["ops"])]
-    on = crew(stage["workers"], stage["kind"]) if stage["ops"] else stage["kind"]
-    chunks = f" in {many(stage['chunks'], 'chunk')}" if stage["chunks"] else ""
-    facts = [f"{many(stage['given'], stage['unit'])}{chunks}"]
+    on = format_workers(stage["workers"], stage["kind"]) if stage["ops"] else stage["kind"]
+    chunks = f" in {format_count(stage['chunks'], 'chunk')}" if stage["chunks"] else ""
+    facts = [f"{format_count(stage['given'], stage['unit'])}{chunks}"]
     facts.append(f"waited for {seconds(stage['wait_in'])}")
     if stage["wait_out"]:
         facts.append(f"waited for room {seconds(stage['wait_out'])}")
@@ -213,7 +213,7 @@ def _stage(report: Report, stage: dict[str, Any]) -> str:
             f"held back by the memory budget at {stage['budget_waits'] / max(1, stage['chunks']):.0%} of its chunks"
         )
     if stage["cache"]:
-        facts.append(f"cache: {cache_words(stage['cache'])}")
+        facts.append(f"cache: {format_cache_stats(stage['cache'])}")
     if stage["spilled_bytes"]:
         facts.append(f"{megabytes(stage['spilled_bytes'])} of rows waited on disk")
     ops = ""
@@ -269,7 +269,7 @@ def _plans(report: Report, plan: Plan) -> str:
         guilty = report.verdict.stage in [stage["name"], *(op["name"] for op in stage["ops"])]
         share = stage["utilisation"] if stage["ops"] else None
         lines = (
-            [f"{crew(stage['workers'], stage['kind'])}, {per_second(stage['rate'], stage['unit'])}"]
+            [f"{format_workers(stage['workers'], stage['kind'])}, {per_second(stage['rate'], stage['unit'])}"]
             if stage["ops"]
             else []
         )

@@ -6,17 +6,17 @@ import sys
 import time
 
 from millrace._src.observe.history import history_of
-from millrace._src.observe.observed_run import Watched
+from millrace._src.observe.observed_run import ObservedRun
 from millrace._src.observe.report import Report
 
-from .formatting import cut, many, megabytes, per_second, plain_name, seconds
+from .formatting import format_count, megabytes, per_second, plain_name, seconds, truncate_middle
 
-__all__ = ["Lines", "line_of", "say"]
+__all__ = ["PlainTextView", "line_of", "print_line"]
 
 EVERY = 5.0
 
 
-def line_of(run: Watched) -> str:
+def line_of(run: ObservedRun) -> str:
     """A run in one line: how fast, how far, how much memory, who is busiest."""
     stats, history = run.stats, history_of(run)
     pair = None if history is None else history.recent(EVERY)
@@ -25,7 +25,7 @@ def line_of(run: Watched) -> str:
     took, rows = pair[1].at - pair[0].at, pair[1].rows - pair[0].rows
     parts = [
         per_second(rows / took if took else 0.0, "row"),
-        f"{many(stats.rows, 'row')} in {seconds(stats.elapsed)}",
+        f"{format_count(stats.rows, 'row')} in {seconds(stats.elapsed)}",
         f"held {megabytes(run.budget.used)} of {megabytes(run.budget.limit)}",
     ]
     shares = [
@@ -34,15 +34,15 @@ def line_of(run: Watched) -> str:
     ]
     if any(shares):
         busiest = max(range(len(shares)), key=shares.__getitem__)
-        name = cut(plain_name(stats.stages[busiest].name), 30)
+        name = truncate_middle(plain_name(stats.stages[busiest].name), 30)
         parts.append(f"busiest {name} {min(1.0, shares[busiest]):.0%}")
     fetched = sum(stage.cache.hits for stage in stats.stages if stage.cache is not None)
     if fetched:
-        parts.append(f"{many(fetched, 'row')} from the cache")
+        parts.append(f"{format_count(fetched, 'row')} from the cache")
     return "millrace: " + ", ".join(parts)
 
 
-class Lines:
+class PlainTextView:
     """Writes to stderr, so that what a program prints stays its own."""
 
     def __init__(self) -> None:
@@ -50,23 +50,23 @@ class Lines:
 
     def start(self) -> None: ...
 
-    def show(self, runs: list[Watched]) -> None:
+    def show(self, runs: list[ObservedRun]) -> None:
         if time.monotonic() - self._last < EVERY:
             return
         self._last = time.monotonic()
         for run in runs:
             if not run.closed and run.stats.delivered:
-                say(line_of(run))
+                print_line(line_of(run))
 
-    def stop(self, runs: list[Watched]) -> None:
+    def stop(self, runs: list[ObservedRun]) -> None:
         for run in runs[-1:]:
             if run.stats.delivered:
                 report = Report(run)
-                say(f"millrace: {report.headline()}")
-                say(f"millrace: {report.bottleneck}")
+                print_line(f"millrace: {report.headline()}")
+                print_line(f"millrace: {report.bottleneck}")
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """A line on stderr; nobody has to read it."""
     if sys.stderr is not None:
         try:

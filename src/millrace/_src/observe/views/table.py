@@ -5,7 +5,15 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from .formatting import cache_words, crew, cut, file_and_line, per_second, plain_name, seconds
+from .formatting import (
+    file_and_line,
+    format_cache_stats,
+    format_workers,
+    per_second,
+    plain_name,
+    seconds,
+    truncate_middle,
+)
 
 if TYPE_CHECKING:
     from millrace._src.observe.report import Report
@@ -34,13 +42,13 @@ def table(report: Report) -> list[str]:
     for stage in report.stages:
         lines.append(line(_name(stage, room), _cells(stage)))
         if stage["cache"]:
-            told = f"  cache: {cache_words(stage['cache'])}"
+            told = f"  cache: {format_cache_stats(stage['cache'])}"
             lines += textwrap.wrap(told, WIDTH, subsequent_indent="    ", break_long_words=False)
         if sum(stage["drawn"]):
             shares = [f"{rows / sum(stage['drawn']):.1%}" for rows in stage["drawn"]]
-            lines.append(cut(f"  drawn: {', '.join(shares)}", WIDTH))
+            lines.append(truncate_middle(f"  drawn: {', '.join(shares)}", WIDTH))
         for op in _several(stage):
-            lines.append(line("  " + cut(plain_name(op["name"]), room - 2), _op_cells(op)))
+            lines.append(line("  " + truncate_middle(plain_name(op["name"]), room - 2), _op_cells(op)))
     return lines
 
 
@@ -51,7 +59,7 @@ def _several(stage: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _op_cells(op: dict[str, Any]) -> list[str]:
     share = f"{op['cpu'] / op['busy']:.0%}" if op["busy"] else ""
-    place = cut(file_and_line(op["where"]), _COLUMNS["on"])
+    place = truncate_middle(file_and_line(op["where"]), _COLUMNS["on"])
     return [place, f"{seconds(op['busy'])} busy", "", share, "", ""]
 
 
@@ -59,14 +67,14 @@ def _name(stage: dict[str, Any], room: int) -> str:
     """What it is and, where there is room or where one op could be taken for another, its place in the script."""
     name, place = plain_name(stage["name"]), file_and_line(stage["where"])
     if len(stage["ops"]) > 1 or not place:
-        return cut(name, room)
-    place = cut(place, room // 2)
-    return f"{cut(name, room - len(place) - 1)} {place}"
+        return truncate_middle(name, room)
+    place = truncate_middle(place, room // 2)
+    return f"{truncate_middle(name, room - len(place) - 1)} {place}"
 
 
 def _cells(stage: dict[str, Any]) -> list[str]:
     return [
-        crew(stage["workers"], stage["kind"]) if stage["ops"] else stage["kind"],
+        format_workers(stage["workers"], stage["kind"]) if stage["ops"] else stage["kind"],
         per_second(stage["rate"], stage["unit"]),
         f"{stage['utilisation']:.0%}",
         f"{stage['cpu'] / stage['busy']:.0%}" if stage["busy"] else "",

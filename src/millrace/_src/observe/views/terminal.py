@@ -11,31 +11,31 @@ from rich.table import Table
 from rich.text import Text
 
 from millrace._src.core.statistics import StageStats
-from millrace._src.observe.diagnosis import Verdict
-from millrace._src.observe.history import Point, history_of
-from millrace._src.observe.observed_run import Watched
+from millrace._src.observe.diagnosis import Diagnosis
+from millrace._src.observe.history import CounterSample, history_of
+from millrace._src.observe.observed_run import ObservedRun
 from millrace._src.observe.report import Report
 
 from .formatting import (
-    cache_words,
-    crew,
     file_and_line,
-    many,
+    format_cache_stats,
+    format_count,
+    format_workers,
     megabytes,
     per_second,
     plain_name,
     seconds,
-    spark,
+    sparkline,
 )
 
-__all__ = ["Screen", "picture"]
+__all__ = ["TerminalView", "render_run"]
 
 # Runs that are shown at once: those under way, and the last one that ended.
 MOST_SHOWN = 3
 BAR = 12
 
 
-class Screen:
+class TerminalView:
     """Rich's live display on stderr, drawn by the monitor's thread."""
 
     def __init__(self, console: Console | None = None) -> None:
@@ -51,16 +51,16 @@ class Screen:
 
     def start(self) -> None: ...
 
-    def show(self, runs: list[Watched]) -> None:
+    def show(self, runs: list[ObservedRun]) -> None:
         shown = [run for run in runs if not run.closed][-MOST_SHOWN:] or runs[-1:]
         if not shown:
             return
         if not self._began:  # nothing is drawn before there is something to see
             self._live.start()
             self._began = True
-        self._live.update(Group(*(picture(run) for run in shown)), refresh=True)
+        self._live.update(Group(*(render_run(run) for run in shown)), refresh=True)
 
-    def stop(self, runs: list[Watched]) -> None:
+    def stop(self, runs: list[ObservedRun]) -> None:
         try:
             self.show(runs)
         finally:
@@ -68,7 +68,7 @@ class Screen:
                 self._live.stop()
 
 
-def picture(run: Watched) -> Group:
+def render_run(run: ObservedRun) -> Group:
     """A run as it stands now: the last two seconds of one that goes on, all of one that has ended."""
     stats, history, report = run.stats, history_of(run), Report(run)
     pair = None if run.closed or history is None else history.recent()
@@ -77,8 +77,8 @@ def picture(run: Watched) -> Group:
     head = Text.assemble(
         ("millrace ", "bold cyan"),
         (f"{per_second(now, 'row')} ", "bold"),
-        (spark([r for _, r in history.rates()]) if history else "", "cyan"),
-        f"  {many(report.rows, 'row')} in {seconds(report.elapsed)}",
+        (sparkline([r for _, r in history.rates()]) if history else "", "cyan"),
+        f"  {format_count(report.rows, 'row')} in {seconds(report.elapsed)}",
         f"  held {megabytes(run.budget.used)} of {megabytes(run.budget.limit)}",
         "" if report.first_batch is None else f"  first batch {seconds(report.first_batch)}",
     )
@@ -90,7 +90,7 @@ def picture(run: Watched) -> Group:
     for number, (stage, shown) in enumerate(zip(stats.stages, report.stages, strict=True)):
         table.add_row(*_cells(number, stage, shown, pair, report))
     caches = [
-        Text(f"cache: {cache_words(stage['cache'])}", style="cyan")
+        Text(f"cache: {format_cache_stats(stage['cache'])}", style="cyan")
         for stage in report.stages
         if stage["cache"]
     ]
@@ -98,7 +98,11 @@ def picture(run: Watched) -> Group:
 
 
 def _cells(
-    number: int, stage: StageStats, shown: dict[str, Any], pair: tuple[Point, Point] | None, report: Report
+    number: int,
+    stage: StageStats,
+    shown: dict[str, Any],
+    pair: tuple[CounterSample, CounterSample] | None,
+    report: Report,
 ) -> list[Any]:
     given, share, took = shown["rate"], shown["utilisation"], report.elapsed
     wait_in, wait_out = stage.wait_in, stage.wait_out
@@ -115,7 +119,7 @@ def _cells(
         name.append(f" {file_and_line(stage.where)}", style="dim")
     return [
         name,
-        crew(stage.working, stage.kind) if stage.ops else stage.kind,
+        format_workers(stage.working, stage.kind) if stage.ops else stage.kind,
         per_second(given, shown["unit"]),
         _bar(share, "yellow" if guilty else "green") if stage.busy else Text("-", style="dim"),
         _bar(stage.last_fill, "blue") if stage.fill else Text("-", style="dim"),
@@ -129,7 +133,7 @@ def _bar(share: float, style: str) -> Text:
     return Text.assemble(("━" * full, style), ("━" * (BAR - full), "grey35"), f" {share:4.0%}")
 
 
-def _verdict_line(verdict: Verdict) -> Text:
+def _verdict_line(verdict: Diagnosis) -> Text:
     if not verdict.stage:
         return Text(verdict.evidence[0], style="dim")
     text = Text.assemble(

@@ -9,7 +9,7 @@ import torch
 
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.ops.framework.custom_op import with_backward
+from millrace._src.runtime.ops.framework.custom_op import call_with_custom_backward
 
 __all__ = ["Function", "no_grad"]
 
@@ -86,7 +86,7 @@ class Function:
                 )
             return made
 
-        return with_backward(lambda *given: cls.forward(ctx, *given, **kwargs), backward, args)
+        return call_with_custom_backward(lambda *given: cls.forward(ctx, *given, **kwargs), backward, args)
 
 
 class no_grad(contextlib.ContextDecorator):

@@ -8,12 +8,12 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.tensor.error_translation import describe
+from millrace._src.runtime.tensor.error_translation import describe_value
 
-from .differentiation import Differentiated, differentiate
-from .graph_step import as_step
+from .differentiation import GradientResult, differentiate
+from .graph_step import as_graph_step
 
-__all__ = ["grad", "position_list", "value_and_grad", "weight_list"]
+__all__ = ["grad", "normalize_positions", "value_and_grad", "normalize_weights"]
 
 
 def grad(
@@ -32,10 +32,10 @@ def grad(
 
     def after_grad(*args: Any, **kwargs: Any) -> Any:
         made = call(args, kwargs)
-        found = _gathered(made, grad_position, weights, return_ids)
+        found = _arrange_gradients(made, grad_position, weights, return_ids)
         return (found, tuple(made.value[1:])) if has_aux else found
 
-    return as_step(fn, after_grad)
+    return as_graph_step(fn, after_grad)
 
 
 def value_and_grad(
@@ -57,20 +57,20 @@ def value_and_grad(
 
     def after_grad(*args: Any, **kwargs: Any) -> Any:
         made = call(args, kwargs)
-        return made.value, _gathered(made, grad_position, weights, return_ids)
+        return made.value, _arrange_gradients(made, grad_position, weights, return_ids)
 
-    return as_step(fn, after_grad)
+    return as_graph_step(fn, after_grad)
 
 
 def _call(
     fn: Callable[..., Any], grad_position: Any, weights: Any, has_aux: bool
-) -> Callable[[tuple[Any, ...], dict[str, Any]], Differentiated]:
+) -> Callable[[tuple[Any, ...], dict[str, Any]], GradientResult]:
     if not callable(fn):
         raise ArgumentTypeError(
             f"For 'grad', the argument 'fn' must be a function or a Cell, but got {fn!r}."
         )
-    positions = position_list(grad_position)
-    watched = weight_list(weights)
+    positions = normalize_positions(grad_position)
+    watched = normalize_weights(weights)
     return functools.partial(_run, fn, positions, watched, has_aux)
 
 
@@ -81,11 +81,11 @@ def _run(
     has_aux: bool,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-) -> Differentiated:
+) -> GradientResult:
     return differentiate(fn, positions, weights, args, kwargs, has_aux)
 
 
-def position_list(grad_position: Any) -> tuple[int, ...]:
+def normalize_positions(grad_position: Any) -> tuple[int, ...]:
     if grad_position is None:
         return ()
     several = grad_position if isinstance(grad_position, tuple) else (grad_position,)
@@ -94,24 +94,24 @@ def position_list(grad_position: Any) -> tuple[int, ...]:
     return several
 
 
-def weight_list(weights: Any) -> list[Tensor]:
+def normalize_weights(weights: Any) -> list[Tensor]:
     if weights is None:
         return []
     several = [weights] if isinstance(weights, Tensor) else list(weights)
     for each in several:
         if not isinstance(each, Tensor):
             raise ArgumentTypeError(
-                f"For 'grad', 'weights' must be Parameters, but got {describe(each)}. Those of a net are "
+                f"For 'grad', 'weights' must be Parameters, but got {describe_value(each)}. Those of a net are "
                 "net.trainable_params()."
             )
     return several
 
 
-def _gathered(made: Differentiated, grad_position: Any, weights: Any, return_ids: bool) -> Any:
+def _arrange_gradients(made: GradientResult, grad_position: Any, weights: Any, return_ids: bool) -> Any:
     """Gradients in the form of the request: one alone, several in a tuple, inputs before weights."""
     by_input: Any = None
     if grad_position is not None:
-        known = position_list(grad_position)
+        known = normalize_positions(grad_position)
         each: list[Any] = [
             (position, found) if return_ids else found
             for position, found in zip(known, made.inputs, strict=True)
@@ -123,7 +123,7 @@ def _gathered(made: Differentiated, grad_position: Any, weights: Any, return_ids
         return by_input
     named = [
         (getattr(weight, "name", None), found) if return_ids else found
-        for weight, found in zip(weight_list(weights), made.weights, strict=True)
+        for weight, found in zip(normalize_weights(weights), made.weights, strict=True)
     ]
     by_weight: Any = named[0] if isinstance(weights, Tensor) else tuple(named)
     if grad_position is None:

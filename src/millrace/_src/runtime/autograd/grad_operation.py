@@ -8,7 +8,7 @@ from typing import Any
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .differentiation import differentiate
-from .graph_step import as_step
+from .graph_step import as_graph_step
 
 __all__ = ["GradOperation"]
 
@@ -41,7 +41,7 @@ class GradOperation:
         def after_grad(*args: Any, **kwargs: Any) -> Any:
             return self._gradients(fn, weights, args, kwargs)
 
-        return as_step(fn, after_grad)
+        return as_graph_step(fn, after_grad)
 
     def _gradients(self, fn: Any, weights: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         sens = None

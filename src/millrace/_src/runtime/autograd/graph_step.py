@@ -8,10 +8,10 @@ from typing import Any
 
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 
-__all__ = ["Step", "as_step"]
+__all__ = ["GraphStep", "as_graph_step"]
 
 
-class Step:
+class GraphStep:
     """Called like the function. In graph mode it is recorded from its second call on: many are made for one."""
 
     def __init__(self, fn: Any, function: Callable[..., Any]) -> None:
@@ -22,14 +22,14 @@ class Step:
     def graph_key(self) -> Any:
         """What a recording depends on: the cell, or the function and the cells that it uses."""
         key = getattr(self._fn, "graph_key", None)
-        return modes.key_of_function(self._fn) if key is None else key()
+        return modes.function_capture_key(self._fn) if key is None else key()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self._called:
             self._called = True
             return self._function(*args, **kwargs)
-        return modes.run(self, self._function, args, kwargs)
+        return modes.run_step(self, self._function, args, kwargs)
 
 
-def as_step(fn: Any, function: Callable[..., Any]) -> Step:
-    return Step(fn, function)
+def as_graph_step(fn: Any, function: Callable[..., Any]) -> GraphStep:
+    return GraphStep(fn, function)

@@ -11,9 +11,9 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.storage import wrap
 
-from .differentiation import detached, nested, watched
-from .grad import position_list
-from .jvp_vjp import Traced, trace
+from .differentiation import detach_tree, is_differentiating, require_gradients
+from .grad import normalize_positions
+from .jvp_vjp import TracedCall, trace
 
 __all__ = ["jacfwd", "jacrev"]
 
@@ -26,7 +26,7 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
     >>> jacrev(lambda x: x * x)(Tensor([1.0, 2.0])).asnumpy().tolist()
     [[2.0, 0.0], [0.0, 4.0]]
     """
-    return _jacobian("jacrev", fn, grad_position, has_aux, _rows)
+    return _jacobian("jacrev", fn, grad_position, has_aux, _jacobian_rows)
 
 
 def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Any:
@@ -35,7 +35,7 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
     >>> jacfwd(lambda x: x * x)(Tensor([1.0, 2.0])).asnumpy().tolist()
     [[2.0, 0.0], [0.0, 4.0]]
     """
-    return _jacobian("jacfwd", fn, grad_position, has_aux, _columns)
+    return _jacobian("jacfwd", fn, grad_position, has_aux, _jacobian_columns)
 
 
 def _jacobian(
@@ -43,18 +43,18 @@ def _jacobian(
     fn: Callable[..., Any],
     grad_position: Any,
     has_aux: bool,
-    blocks: Callable[[Traced, list[torch.Tensor], bool], Blocks],
+    blocks: Callable[[TracedCall, list[torch.Tensor], bool], Blocks],
 ) -> Callable[..., Any]:
     if not callable(fn):
         raise ArgumentValueError(f"For '{name}', 'fn' must be a function or a Cell, but got {fn!r}.")
-    positions = position_list(grad_position)
+    positions = normalize_positions(grad_position)
     if any(place < 0 for place in positions):
         raise ArgumentValueError("grad_position must be >= 0.")
 
     def jacobian(*args: Any) -> Any:
         if any(place >= len(args) for place in positions):
             raise ArgumentValueError("The element in grad_position must belong to [0, args_num).")
-        inner = nested()
+        inner = is_differentiating()
 
         def of_chosen(*chosen: Tensor) -> Any:
             given = list(args)
@@ -62,13 +62,13 @@ def _jacobian(
                 given[place] = value
             return fn(*given)
 
-        with watched(()):
+        with require_gradients(()):
             traced = trace(of_chosen, [_floating(name, args[place]) for place in positions], has_aux)
             inputs = [data for data in traced.inputs if data is not None]
             found = [tuple(wrap(block) for block in row) for row in blocks(traced, inputs, inner)]
         rows: list[Any] = [row[0] if len(row) == 1 else row for row in found]
         made = tuple(rows) if isinstance(traced.value, (tuple, list)) else rows[0]
-        made = made if inner else detached(made)
+        made = made if inner else detach_tree(made)
         return (made, traced.aux_value()) if has_aux else made
 
     return jacobian
@@ -83,14 +83,16 @@ def _floating(name: str, value: Any) -> Tensor:
     return value
 
 
-def _units(like: torch.Tensor) -> torch.Tensor:
+def _basis_tensors(like: torch.Tensor) -> torch.Tensor:
     """For each element a tensor with 1 there and 0 elsewhere."""
     return torch.eye(like.numel(), dtype=like.dtype, device=like.device).reshape(like.numel(), *like.shape)
 
 
-def _batched(outputs: torch.Tensor, wanted: Sequence[torch.Tensor], keep: bool) -> list[torch.Tensor | None]:
+def _batched_gradients(
+    outputs: torch.Tensor, wanted: Sequence[torch.Tensor], keep: bool
+) -> list[torch.Tensor | None]:
     """Gradients from each element of one output, along a first axis."""
-    units = _units(outputs)
+    units = _basis_tensors(outputs)
     if not outputs.requires_grad or not units.numel():
         return [None for _ in wanted]
 
@@ -112,24 +114,24 @@ def _batched(outputs: torch.Tensor, wanted: Sequence[torch.Tensor], keep: bool) 
         return [None if parts[0] is None else torch.stack(list(parts)) for parts in zip(*each, strict=True)]
 
 
-def _rows(traced: Traced, inputs: list[torch.Tensor], keep: bool) -> Blocks:
+def _jacobian_rows(traced: TracedCall, inputs: list[torch.Tensor], keep: bool) -> Blocks:
     made = []
     for out in traced.outputs:
         row = [
             torch.zeros((*out.shape, *data.shape), dtype=out.dtype, device=out.device)
             if block is None
             else block.reshape((*out.shape, *data.shape))
-            for data, block in zip(inputs, _batched(out, inputs, keep), strict=True)
+            for data, block in zip(inputs, _batched_gradients(out, inputs, keep), strict=True)
         ]
         made.append(row)
     return made
 
 
-def _columns(traced: Traced, inputs: list[torch.Tensor], keep: bool) -> Blocks:
+def _jacobian_columns(traced: TracedCall, inputs: list[torch.Tensor], keep: bool) -> Blocks:
     """By the gradient of a gradient: see `push` in products.py."""
     weighing = [torch.zeros_like(out, requires_grad=True) for out in traced.outputs]
     products = traced.back(weighing, inputs, keep=True)
-    by_input = [_batched(product, weighing, keep) for product in products]
+    by_input = [_batched_gradients(product, weighing, keep) for product in products]
     made = []
     for number, out in enumerate(traced.outputs):
         row = []

@@ -10,17 +10,17 @@ import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.ops.framework.custom_op import filled
+from millrace._src.runtime.ops.framework.custom_op import replace_tensors
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.storage import wrap
 
-from .differentiation import detached, flatten, leaf, nested, watched
-from .grad import weight_list
+from .differentiation import as_leaf, detach_tree, is_differentiating, iter_tensors, require_gradients
+from .grad import normalize_weights
 
-__all__ = ["Traced", "derivative", "get_grad", "jet", "jvp", "linearize", "trace", "vjp"]
+__all__ = ["TracedCall", "derivative", "get_grad", "jet", "jvp", "linearize", "trace", "vjp"]
 
 
-class Traced:
+class TracedCall:
     """A call whose history is kept: what it was given, what it gave, and the tensors of both."""
 
     def __init__(
@@ -29,9 +29,9 @@ class Traced:
         if not callable(function):
             raise ArgumentTypeError(f"a function or a Cell is wanted, but got {function!r}.")
         self.weights = [weight._torch for weight in weights]
-        self.inputs = [leaf(arg) if isinstance(arg, Tensor) else None for arg in args]
+        self.inputs = [as_leaf(arg) if isinstance(arg, Tensor) else None for arg in args]
         given = [arg if data is None else wrap(data) for arg, data in zip(args, self.inputs, strict=True)]
-        with watched(self.weights), modes.watching():
+        with require_gradients(self.weights), modes.differentiating():
             made = function(*given)
         self.aux: tuple[Any, ...] = ()
         if has_aux:
@@ -39,11 +39,11 @@ class Traced:
                 raise ArgumentValueError("When has_aux is True, origin fn requires more than one outputs.")
             made, self.aux = made[0], tuple(made[1:])
         self.value = made
-        self.outputs = list(flatten(made))
+        self.outputs = list(iter_tensors(made))
 
     def aux_value(self) -> Any:
         """The results that are not differentiated: one alone, or several."""
-        kept = detached(self.aux)
+        kept = detach_tree(self.aux)
         return kept[0] if len(kept) == 1 else kept
 
     def back(
@@ -72,19 +72,21 @@ def _or_zeros(gradient: torch.Tensor | None, like: torch.Tensor) -> torch.Tensor
 
 def trace(
     function: Callable[..., Any], args: Sequence[Any], has_aux: bool = False, weights: Any = ()
-) -> Traced:
+) -> TracedCall:
     """Call a function and keep its history."""
-    return Traced(function, args, has_aux, weights)
+    return TracedCall(function, args, has_aux, weights)
 
 
-def _several(value: Any, name: str) -> tuple[Tensor, ...]:
+def _as_tuple(value: Any, name: str) -> tuple[Tensor, ...]:
     several = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if not several or not all(isinstance(each, Tensor) for each in several):
         raise ArgumentTypeError(f"The {name} type must be a Tensor, tuple or list of Tensors.")
     return several
 
 
-def push(traced: Traced, tangents: Sequence[torch.Tensor], keep: bool) -> list[torch.Tensor]:
+def jvp_by_double_backward(
+    traced: TracedCall, tangents: Sequence[torch.Tensor], keep: bool
+) -> list[torch.Tensor]:
     """The change of each output along a direction: the product from the left is linear in what it is weighed with, and
     its own gradient is the product from the right."""
     inputs = [data for data in traced.inputs if data is not None]
@@ -111,17 +113,17 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     >>> value.asnumpy().tolist(), change.asnumpy().tolist()
     ([1.0, 4.0], [2.0, 2.0])
     """
-    args, directions = _several(inputs, "inputs"), _several(v, "v")
+    args, directions = _as_tuple(inputs, "inputs"), _as_tuple(v, "v")
     if len(args) != len(directions):
         raise ArgumentValueError(f"v has invalid length: should be {len(args)}, but got {len(directions)}")
-    inner = nested()
-    with watched(()):
+    inner = is_differentiating()
+    with require_gradients(()):
         traced = trace(fn, args, has_aux)
         tangents = [
             d._torch.expand(a.shape).to(a._torch.dtype) for d, a in zip(directions, args, strict=True)
         ]
-        change = filled(traced.value, iter(push(traced, tangents, inner)))
-    value = traced.value if inner else detached(traced.value)
+        change = replace_tensors(traced.value, iter(jvp_by_double_backward(traced, tangents, inner)))
+    value = traced.value if inner else detach_tree(traced.value)
     return (value, change, traced.aux_value()) if has_aux else (value, change)
 
 
@@ -132,26 +134,26 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     >>> back(Tensor([1.0, 10.0]))[0].asnumpy().tolist()
     [2.0, 40.0]
     """
-    watching = weight_list(weights)
+    watching = normalize_weights(weights)
     traced = trace(fn, inputs, has_aux, watching)
 
     def back(*v: Any) -> Any:
-        starts = list(flatten(v))
+        starts = list(iter_tensors(v))
         if [s.shape for s in starts] != [o.shape for o in traced.outputs]:
             raise ArgumentValueError(
                 "For 'vjp', the function takes a tensor for each result, of its shape: "
                 f"{[tuple(o.shape) for o in traced.outputs]}, but got {[tuple(s.shape) for s in starts]}."
             )
-        inner = nested()
+        inner = is_differentiating()
         places = [data for data in traced.inputs if data is not None]
-        with watched(traced.weights):
+        with require_gradients(traced.weights):
             found = [wrap(each) for each in traced.back(starts, [*places, *traced.weights], inner)]
         by_input, by_weight = tuple(found[: len(places)]), tuple(found[len(places) :])
         if weights is None:
             return by_input
         return by_input, by_weight[0] if isinstance(weights, Tensor) else by_weight
 
-    value = traced.value if nested() else detached(traced.value)
+    value = traced.value if is_differentiating() else detach_tree(traced.value)
     return (value, back, traced.aux_value()) if has_aux else (value, back)
 
 
@@ -162,7 +164,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
     >>> along(Tensor([1.0])).item()
     6.0
     """
-    args = _several(inputs, "inputs")
+    args = _as_tuple(inputs, "inputs")
 
     def along(*v: Any) -> Any:
         return jvp(fn, args, v)[1]
@@ -177,7 +179,7 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> Any:
     >>> orders.asnumpy().ravel().tolist()
     [12.0, 12.0]
     """
-    points, curves = _several(primals, "primals"), _several(series, "series")
+    points, curves = _as_tuple(primals, "primals"), _as_tuple(series, "series")
     if len(points) != len(curves) or any(
         c.shape[1:] != p.shape for p, c in zip(points, curves, strict=False)
     ):
@@ -219,7 +221,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> Any:
     """
     if not isinstance(order, int) or isinstance(order, bool) or order < 1:
         raise ArgumentValueError(f"For 'derivative', 'order' must be a positive int, but got {order!r}.")
-    points = _several(primals, "primals")
+    points = _as_tuple(primals, "primals")
     curves = []
     for point in points:
         curve = torch.zeros((order, *point.shape), dtype=point._torch.dtype, device=point._torch.device)

@@ -11,16 +11,16 @@ from torch.utils.checkpoint import checkpoint
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 
-__all__ = ["computed_again", "recompute"]
+__all__ = ["call_with_recompute", "recompute"]
 
 
-def computed_again(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_with_recompute(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function without keeping what it computes on the way; a gradient computes it again."""
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
 
     def inside() -> Any:
-        with modes.watching():  # also when it runs again, in the backward
+        with modes.differentiating():  # also when it runs again, in the backward
             return function(*args, **kwargs)
 
     return checkpoint(inside, use_reentrant=False)
@@ -35,4 +35,4 @@ def recompute(block: Any, *args: Any, **kwargs: Any) -> Any:
     """
     if not hasattr(block, "construct"):
         raise ArgumentTypeError("Recompute function now only support block which inherited from Cell!")
-    return computed_again(block, args, kwargs)
+    return call_with_recompute(block, args, kwargs)

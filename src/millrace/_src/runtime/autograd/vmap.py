@@ -10,10 +10,10 @@ import torch
 from millrace._src.core.errors import ArgumentTypeError, OperationError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.backend import execution_mode as modes
-from millrace._src.runtime.tensor.error_translation import explain
+from millrace._src.runtime.tensor.error_translation import translate_error
 from millrace._src.runtime.tensor.storage import unwrap_all, wrap, wrap_all
 
-from .differentiation import mapping
+from .differentiation import inside_vmap
 
 __all__ = ["vmap"]
 
@@ -41,7 +41,7 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
         axes = _axes_of(in_axes, args)
         size = _sizes(axes, args)
         if cells is not None:
-            return _each_its_own(cells, axes, out_axes, args)
+            return _vmap_over_cells(cells, axes, out_axes, args)
         return _run(fn, axes, out_axes, args, size)
 
     return mapped
@@ -53,7 +53,7 @@ def _cells_of(fn: Any) -> list[Any] | None:
 
 def _axes_of(in_axes: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if in_axes is None or (isinstance(in_axes, int) and not isinstance(in_axes, bool)):
-        return tuple(_spread(in_axes, arg) for arg in args)
+        return tuple(_axes_tree(in_axes, arg) for arg in args)
     if not isinstance(in_axes, (tuple, list)):
         raise OperationError(
             f"The axis in vmap`s 'in_axes' can only be of type Int or None, but got {in_axes!r}."
@@ -63,14 +63,14 @@ def _axes_of(in_axes: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
             "When vmap`s 'in_axes' is a tuple or list, and its size must be equal to the number of arguments of 'fn': "
             f"{len(args)}, but got size: {len(in_axes)}."
         )
-    return tuple(_spread(axis, arg) for axis, arg in zip(in_axes, args, strict=True))
+    return tuple(_axes_tree(axis, arg) for axis, arg in zip(in_axes, args, strict=True))
 
 
-def _spread(axis: Any, arg: Any) -> Any:
+def _axes_tree(axis: Any, arg: Any) -> Any:
     """An axis for each tensor of an argument, in the argument's form; what is no tensor is shared."""
     if isinstance(arg, (tuple, list)):
         several = axis if isinstance(axis, (tuple, list)) else [axis] * len(arg)
-        return type(arg)(_spread(a, part) for a, part in zip(several, arg, strict=True))
+        return type(arg)(_axes_tree(a, part) for a, part in zip(several, arg, strict=True))
     if not isinstance(arg, Tensor):
         return None
     if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
@@ -111,7 +111,7 @@ def _run(fn: Callable[..., Any], axes: tuple[Any, ...], out_axes: Any, args: Any
     form: list[Any] = []
 
     def raw(*given: Any) -> Any:
-        with modes.watching(), mapping():
+        with modes.differentiating(), inside_vmap():
             made = fn(*wrap_all(given))
         form[:] = [made]
         flat = _leaves(made)
@@ -125,10 +125,10 @@ def _run(fn: Callable[..., Any], axes: tuple[Any, ...], out_axes: Any, args: Any
     except (RuntimeError, ValueError, IndexError) as error:
         if isinstance(error, OperationError):
             raise
-        raise explain("vmap", error, list(_leaves(args))) from None
+        raise translate_error("vmap", error, list(_leaves(args))) from None
     axes_out = _out(out_axes, form[0])
-    moved = iter([_placed(each, axis) for each, axis in zip(made, axes_out, strict=True)])
-    return _built(form[0], moved)
+    moved = iter([_move_axis(each, axis) for each, axis in zip(made, axes_out, strict=True)])
+    return _unflatten(form[0], moved)
 
 
 def _out(out_axes: Any, form: Any) -> list[Any]:
@@ -143,7 +143,7 @@ def _out(out_axes: Any, form: Any) -> list[Any]:
     return [out_axes[0] if isinstance(out_axes, (tuple, list)) and len(out_axes) == 1 else out_axes]
 
 
-def _placed(made: torch.Tensor, axis: int | None) -> Tensor:
+def _move_axis(made: torch.Tensor, axis: int | None) -> Tensor:
     return wrap(made[0] if axis is None else made.movedim(0, axis))
 
 
@@ -151,13 +151,13 @@ def _leaves(value: Any) -> list[Any]:
     return [each for part in value for each in _leaves(part)] if isinstance(value, (tuple, list)) else [value]
 
 
-def _built(form: Any, tensors: Any) -> Any:
+def _unflatten(form: Any, tensors: Any) -> Any:
     if isinstance(form, (tuple, list)):
-        return type(form)(_built(part, tensors) for part in form)
+        return type(form)(_unflatten(part, tensors) for part in form)
     return next(tensors)
 
 
-def _each_its_own(cells: list[Any], axes: tuple[Any, ...], out_axes: Any, args: Any) -> Any:
+def _vmap_over_cells(cells: list[Any], axes: tuple[Any, ...], out_axes: Any, args: Any) -> Any:
     """The first cell on the first row, and so on."""
 
     def row(axis: Any, arg: Any, number: int) -> Any:
@@ -171,5 +171,7 @@ def _each_its_own(cells: list[Any], axes: tuple[Any, ...], out_axes: Any, args: 
     ]
     flat = [_leaves(each) for each in made]
     stacked = [torch.stack([part._torch for part in parts]) for parts in zip(*flat, strict=True)]
-    moved = iter([_placed(each, axis) for each, axis in zip(stacked, _out(out_axes, made[0]), strict=True)])
-    return _built(made[0], moved)
+    moved = iter(
+        [_move_axis(each, axis) for each, axis in zip(stacked, _out(out_axes, made[0]), strict=True)]
+    )
+    return _unflatten(made[0], moved)

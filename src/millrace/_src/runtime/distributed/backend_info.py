@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 
-__all__ = ["Libraries", "look", "try_gloo"]
+__all__ = ["Libraries", "backend_versions", "try_gloo"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Libraries:
     mpi: bool
 
 
-def look() -> Libraries:
+def backend_versions() -> Libraries:
     """What is installed here."""
     nccl = None
     if dist.is_available() and dist.is_nccl_available():

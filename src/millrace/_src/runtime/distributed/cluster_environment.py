@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millrace._src.core.errors import ArgumentValueError, OperationError
-from millrace._src.core.io.runtime_directory import runtime_folder
+from millrace._src.core.io.runtime_directory import runtime_directory
 
 from .addresses import is_loopback
 
-__all__ = ["MEETING", "Place", "read_place"]
+__all__ = ["MEETING", "ClusterEnvironment", "detect_environment"]
 
 DEFAULT_PORT = 29500
 # set by `millrace run` on one machine: the id of the run and the folder of its meeting file, "id:folder"
@@ -23,7 +23,7 @@ MEETING = "MILLRACE_MEETING"
 
 
 @dataclass(frozen=True)
-class Place:
+class ClusterEnvironment:
     """A rank, and where the ranks meet: at an address, or, where all are on one machine, at a file."""
 
     launcher: str
@@ -41,7 +41,7 @@ class Place:
     one_machine: bool = False
 
 
-def read_place(env: Mapping[str, str] = os.environ) -> Place:
+def detect_environment(env: Mapping[str, str] = os.environ) -> ClusterEnvironment:
     """What the environment says.
 
     >>> read_place({"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}).local_rank
@@ -56,7 +56,7 @@ def read_place(env: Mapping[str, str] = os.environ) -> Place:
         return _of_msrun(env)
     if "RANK_ID" in env and "RANK_SIZE" in env:
         return _placed(env, "RANK_ID and RANK_SIZE", "RANK_ID", "RANK_SIZE", "DEVICE_ID", "")
-    return Place("none", 0, 1, 0, 1)
+    return ClusterEnvironment("none", 0, 1, 0, 1)
 
 
 # launcher, and its names of rank, size, rank on the machine, size on the machine
@@ -88,7 +88,7 @@ def _number(env: Mapping[str, str], name: str, default: int | None = None) -> in
 
 def _placed(
     env: Mapping[str, str], launcher: str, rank: str, size: str, local_rank: str, local_size: str
-) -> Place:
+) -> ClusterEnvironment:
     number, count = _number(env, rank), _number(env, size)
     if not 0 <= number < count:
         raise ArgumentValueError(
@@ -99,7 +99,7 @@ def _placed(
         host, port = env.get("MASTER_ADDR", "127.0.0.1"), _number(env, "MASTER_PORT", DEFAULT_PORT)
         hosted = env.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
         local = is_loopback(host) or (bool(env.get(local_size)) and among == count)
-        return Place(
+        return ClusterEnvironment(
             launcher, number, count, here, among, host, port, _run_file(env), hosted, one_machine=local
         )
     if count > 1 and among != count:
@@ -107,7 +107,7 @@ def _placed(
             f"The processes were started by {launcher} on several machines, and do not know where to meet. Name one of "
             "them and a free port of it: mpirun -x MASTER_ADDR=host -x MASTER_PORT=29500 ... (or -genv with MPICH)."
         )
-    return Place(launcher, number, count, here, among, file=_meeting_file(env), one_machine=True)
+    return ClusterEnvironment(launcher, number, count, here, among, file=_meeting_file(env), one_machine=True)
 
 
 def _run_file(env: Mapping[str, str]) -> str:
@@ -124,10 +124,10 @@ def _meeting_file(env: Mapping[str, str]) -> str:
         (env[name] for name in ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID") if name in env), ""
     )
     name = "".join(letter if letter.isalnum() else "-" for letter in job) or f"parent-{os.getppid()}"
-    return str(runtime_folder(make=True, error=OperationError) / f"meet-{name[:128]}")
+    return str(runtime_directory(make=True, error=OperationError) / f"meet-{name[:128]}")
 
 
-def _of_msrun(env: Mapping[str, str]) -> Place:
+def _of_msrun(env: Mapping[str, str]) -> ClusterEnvironment:
     """MindSpore's own: workers, and one more process that is only there so that they meet."""
     missing = [name for name in ("MS_SCHED_HOST", "MS_SCHED_PORT") if name not in env]
     if missing:
@@ -140,4 +140,4 @@ def _of_msrun(env: Mapping[str, str]) -> Place:
     among = _number(env, "MS_LOCAL_WORKER_NUM", count)
     host, port = env["MS_SCHED_HOST"], _number(env, "MS_SCHED_PORT")
     local = is_loopback(host) or ("MS_LOCAL_WORKER_NUM" in env and among == count)
-    return Place("msrun", number, count, here, among, host, port, "", True, role, local)
+    return ClusterEnvironment("msrun", number, count, here, among, host, port, "", True, role, local)

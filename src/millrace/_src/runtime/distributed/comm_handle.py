@@ -9,19 +9,21 @@ import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.distributed.group_registry import WORLD, Group, members_only
-from millrace._src.runtime.ops.collective.torch_library_ops import BEGIN, Pending
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP, ProcessGroup, require_membership
+from millrace._src.runtime.ops.collective.torch_library_ops import ASYNC_COLLECTIVES, PendingCollective
 from millrace._src.runtime.tensor.backend import execution_mode as modes
-from millrace._src.runtime.tensor.device_placement import on_device
+from millrace._src.runtime.tensor.device_placement import ensure_on_device
 from millrace._src.runtime.tensor.storage import wrap
 
-__all__ = ["CommHandle", "call", "group_of", "place_in", "raw", "raws"]
+__all__ = ["CommHandle", "run_collective", "group_of", "group_rank", "to_torch", "to_torch_list"]
 
 
 class CommHandle:
     """What an asynchronous call gives: ``wait()`` returns when its result may be used."""
 
-    def __init__(self, pending: Pending | None = None, then: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, pending: PendingCollective | None = None, then: Callable[[], None] | None = None
+    ) -> None:
         self._pending, self._then = pending, then
 
     def wait(self) -> None:
@@ -34,7 +36,7 @@ class CommHandle:
             self._then = None
 
 
-def call(
+def run_collective(
     name: str,
     plain: Callable[[], torch.Tensor | None],
     args: tuple[Any, ...],
@@ -43,18 +45,18 @@ def call(
     """Run a collective: at once, with its gradient; or behind the caller, where nobody wants one or records."""
     if not async_op:
         return plain(), None
-    if modes.state.recording or modes.state.watching:
+    if modes.thread_state.recording or modes.thread_state.watching:
         return plain(), CommHandle()
-    pending = BEGIN[name](*args)
+    pending = ASYNC_COLLECTIVES[name](*args)
     return pending.result, CommHandle(pending)
 
 
-def group_of(group: Any, owner: str) -> Group:
+def group_of(group: Any, owner: str) -> ProcessGroup:
     """A group by its name; None is the world."""
-    return members_only(WORLD if group is None else group, owner)
+    return require_membership(WORLD_GROUP if group is None else group, owner)
 
 
-def place_in(group: Group, rank: Any, name: str, owner: str) -> int:
+def group_rank(group: ProcessGroup, rank: Any, name: str, owner: str) -> int:
     """The place in the group of a rank of the world."""
     if not isinstance(rank, int) or isinstance(rank, bool):
         raise ArgumentTypeError(
@@ -68,22 +70,22 @@ def place_in(group: Group, rank: Any, name: str, owner: str) -> int:
     return group.ranks.index(rank)
 
 
-def raw(value: Any, name: str, owner: str) -> torch.Tensor:
+def to_torch(value: Any, name: str, owner: str) -> torch.Tensor:
     """The tensor of PyTorch inside an argument that must be a Tensor."""
     if not isinstance(value, Tensor):
         raise ArgumentTypeError(
             f"For '{owner}', the argument '{name}' must be Tensor, but got {type(value).__name__}."
         )
-    return on_device(value)
+    return ensure_on_device(value)
 
 
-def raws(values: Any, name: str, owner: str) -> list[torch.Tensor]:
+def to_torch_list(values: Any, name: str, owner: str) -> list[torch.Tensor]:
     """The same of a list."""
     if not isinstance(values, (list, tuple)):
         raise ArgumentTypeError(
             f"For '{owner}', the argument '{name}' must be a list of Tensors, but got {type(values).__name__}."
         )
-    return [raw(value, name, owner) for value in values]
+    return [to_torch(value, name, owner) for value in values]
 
 
 def wrapped(values: Sequence[torch.Tensor]) -> tuple[Tensor, ...]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import torch
 
-from millrace._src.runtime.ops.collective.torch_library_ops import finish, start
+from millrace._src.runtime.ops.collective.torch_library_ops import start_all_reduce, wait_all_reduce
 
-__all__ = ["Buckets"]
+__all__ = ["GradientReducer"]
 
 # The first is small, so that sending begins early; the others are as large as a message should be.
 FIRST, SIZE = 1 << 20, 25 << 20
@@ -24,7 +24,7 @@ _tickets = itertools.count(1)
 
 
 @dataclass
-class Bucket:
+class GradientBucket:
     """Some parameters, by their places, and what has arrived of them in this step."""
 
     places: list[int]
@@ -33,7 +33,7 @@ class Bucket:
     flat: torch.Tensor | None = None
 
 
-class Buckets:
+class GradientReducer:
     """The gradients of one list of parameters."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Buckets:
     ) -> None:
         self.group, self.factor = group, factor
         self._shapes = [parameter.shape for parameter in parameters]
-        self._buckets = _dealt(parameters, taken)
+        self._buckets = _assign_buckets(parameters, taken)
         self._where = {place: bucket for bucket in self._buckets for place in bucket.places}
         self._sent = 0
         self.under_way = False
@@ -72,7 +72,7 @@ class Buckets:
             made = [each if at in self._where else self._unscaled(each) for at, each in enumerate(made)]
         for bucket in self._buckets:
             assert bucket.flat is not None
-            finish(bucket.flat, bucket.ticket)
+            wait_all_reduce(bucket.flat, bucket.ticket)
             if self.factor != 1.0:
                 bucket.flat.mul_(self.factor)
             parts = bucket.flat.split([self._shapes[place].numel() for place in bucket.places])
@@ -89,17 +89,17 @@ class Buckets:
             flat = torch.cat([bucket.here[place].reshape(-1) for place in bucket.places])
             bucket.flat = self._unscaled(flat)
             bucket.here.clear()
-            start(bucket.flat, "sum", self.group, bucket.ticket)
+            start_all_reduce(bucket.flat, "sum", self.group, bucket.ticket)
             self._sent += 1
 
     def _unscaled(self, gradient: torch.Tensor) -> torch.Tensor:
         return gradient if self._scale is None else (gradient / self._scale).to(gradient.dtype)
 
 
-def _dealt(parameters: Sequence[torch.Tensor], taken: Sequence[bool]) -> list[Bucket]:
+def _assign_buckets(parameters: Sequence[torch.Tensor], taken: Sequence[bool]) -> list[GradientBucket]:
     """Buckets of one type and device each, from the last parameter to the first."""
-    made: list[Bucket] = []
-    filled: dict[tuple[torch.dtype, torch.device], tuple[Bucket, int]] = {}
+    made: list[GradientBucket] = []
+    filled: dict[tuple[torch.dtype, torch.device], tuple[GradientBucket, int]] = {}
     for place in reversed(range(len(parameters))):
         if not taken[place]:
             continue
@@ -107,7 +107,7 @@ def _dealt(parameters: Sequence[torch.Tensor], taken: Sequence[bool]) -> list[Bu
         size, kind = parameter.numel() * parameter.element_size(), (parameter.dtype, parameter.device)
         bucket, held = filled.get(kind, (None, 0))
         if bucket is None or held + size > (FIRST if bucket is made[0] else SIZE):
-            bucket, held = Bucket([], next(_tickets)), 0
+            bucket, held = GradientBucket([], next(_tickets)), 0
             made.append(bucket)
         bucket.places.append(place)
         filled[kind] = bucket, held + size

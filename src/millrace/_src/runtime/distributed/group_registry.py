@@ -10,15 +10,25 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 
-__all__ = ["WORLD", "WORLD_NAMES", "Group", "enter", "find", "forget", "known", "members_only", "world"]
+__all__ = [
+    "WORLD_GROUP",
+    "WORLD_NAMES",
+    "ProcessGroup",
+    "register_group",
+    "get_group",
+    "unregister_group",
+    "group_names",
+    "require_membership",
+    "world_group",
+]
 
 # MindSpore has a name of the world for each of its libraries. Here all of them mean every process.
 WORLD_NAMES = ("hccl_world_group", "nccl_world_group", "mccl_world_group")
-WORLD = WORLD_NAMES[0]
+WORLD_GROUP = WORLD_NAMES[0]
 
 
 @dataclass(frozen=True)
-class Group:
+class ProcessGroup:
     """Some processes: their ranks in the world, this process's place among them, and PyTorch's handle."""
 
     name: str
@@ -39,15 +49,15 @@ class Group:
         return self.ranks.index(world_rank)
 
 
-_groups: dict[str, Group] = {}
+_groups: dict[str, ProcessGroup] = {}
 
 
-def enter(group: Group) -> None:
+def register_group(group: ProcessGroup) -> None:
     """Make a group known; the world goes by all of its names."""
-    _groups[WORLD if group.name in WORLD_NAMES else group.name] = group
+    _groups[WORLD_GROUP if group.name in WORLD_NAMES else group.name] = group
 
 
-def forget(name: str | None = None) -> None:
+def unregister_group(name: str | None = None) -> None:
     """Forget one group, or all of them."""
     if name is None:
         _groups.clear()
@@ -55,43 +65,43 @@ def forget(name: str | None = None) -> None:
         _groups.pop(name, None)
 
 
-def known() -> list[str]:
+def group_names() -> list[str]:
     """The names of the groups that there are."""
     return list(_groups)
 
 
-def world() -> Group | None:
+def world_group() -> ProcessGroup | None:
     """All processes; None before they were brought together."""
-    return _groups.get(WORLD)
+    return _groups.get(WORLD_GROUP)
 
 
-def find(name: Any = WORLD, owner: str = "") -> Group:
+def get_group(name: Any = WORLD_GROUP, owner: str = "") -> ProcessGroup:
     """A group by its name."""
     if not isinstance(name, str):
         who = f"For '{owner}', the" if owner else "The"
         raise ArgumentTypeError(
             f"{who} argument 'group' must be type of string, but got 'group' type : {type(name)}."
         )
-    if world() is None:
+    if world_group() is None:
         who = f"For '{owner}': " if owner else ""
         raise OperationError(
             f"{who}Distributed Communication has not been inited.You can't invoke this interface yet. "
             "Please call `init()` method first: from millrace.communication import init; init()"
         )
-    found = _groups.get(WORLD if name in WORLD_NAMES else name)
+    found = _groups.get(WORLD_GROUP if name in WORLD_NAMES else name)
     if found is None:
         raise ArgumentValueError(
-            f"There is no group '{name}'; the groups are {known()}. Every process has to call "
+            f"There is no group '{name}'; the groups are {group_names()}. Every process has to call "
             f"create_group('{name}', [ranks]) first."
         )
     return found
 
 
-def members_only(name: Any, owner: str) -> Group:
+def require_membership(name: Any, owner: str) -> ProcessGroup:
     """A group that this process has a part in."""
-    group = find(name, owner)
+    group = get_group(name, owner)
     if group.rank < 0:
-        here = world()
+        here = world_group()
         raise OperationError(
             f"For '{owner}', rank {here.rank if here else 0} is not in group '{group.name}', whose ranks are "
             f"{list(group.ranks)}. Only its members may call it."

@@ -13,16 +13,17 @@ import torch.distributed as dist
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed import group_registry as groups
-from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 from millrace._src.runtime.ops.collective import functional as collective
 from millrace._src.runtime.tensor.backend.context import get_context
-from millrace._src.runtime.tensor.device_placement import on_device
+from millrace._src.runtime.tensor.device_placement import ensure_on_device
 
 from . import collectives as functions
 from . import process_groups as communication
 from .addresses import is_loopback
-from .cluster_environment import Place, read_place
-from .comm_handle import CommHandle, call, group_of, place_in, raw, raws
+from .cluster_environment import ClusterEnvironment, detect_environment
+from .comm_handle import CommHandle, group_of, run_collective, to_torch, to_torch_list
+from .comm_handle import group_rank as place_in
 
 __all__ = [
     "P2POp",
@@ -87,7 +88,7 @@ def init_process_group(
         raise ArgumentValueError("For 'init_process_group', 'store' and 'pg_options' must be None.")
     if communication.GlobalComm.INITED:
         return
-    place = read_place()
+    place = detect_environment()
     if init_method is not None:
         if not init_method.startswith("tcp://") or ":" not in init_method[6:]:
             raise ArgumentValueError(
@@ -99,7 +100,7 @@ def init_process_group(
                 f"{world_size} and {rank}."
             )
         host, _, port = init_method[6:].rpartition(":")
-        place = Place(
+        place = ClusterEnvironment(
             "init_process_group",
             rank,
             world_size,
@@ -130,7 +131,7 @@ def new_group(
     group_desc: str | None = None,
 ) -> str:
     """Make a group of ranks; every process calls it. Gives its name."""
-    world = groups.find(WORLD, "new_group")
+    world = groups.get_group(WORLD_GROUP, "new_group")
     name = group_desc or f"group_{next(_numbers)}"
     communication.create_group(name, list(world.ranks if ranks is None else ranks))
     return name
@@ -159,30 +160,30 @@ def get_rank(group: str | None = None) -> int:
     """The place of this process in a group; -1 where it is no member."""
     if not communication.GlobalComm.INITED:
         return 0
-    return groups.find(WORLD if group is None else group, "get_rank").rank
+    return groups.get_group(WORLD_GROUP if group is None else group, "get_rank").rank
 
 
 def get_world_size(group: str | None = None) -> int:
     """How many processes a group has; -1 where this one is no member."""
     if not communication.GlobalComm.INITED:
         return 1
-    found = groups.find(WORLD if group is None else group, "get_world_size")
+    found = groups.get_group(WORLD_GROUP if group is None else group, "get_world_size")
     return found.size if found.rank >= 0 else -1
 
 
 def get_global_rank(group: str | None, group_rank: int) -> int:
     """The rank in the world of a place in a group."""
-    return communication.get_world_rank_from_group_rank(WORLD if group is None else group, group_rank)
+    return communication.get_world_rank_from_group_rank(WORLD_GROUP if group is None else group, group_rank)
 
 
 def get_group_rank(group: str | None, global_rank: int) -> int:
     """The place in a group of a rank of the world."""
-    return communication.get_group_rank_from_world_rank(global_rank, WORLD if group is None else group)
+    return communication.get_group_rank_from_world_rank(global_rank, WORLD_GROUP if group is None else group)
 
 
 def get_process_group_ranks(group: str | None = None) -> list[int]:
     """The ranks of a group."""
-    return communication.get_process_group_ranks(WORLD if group is None else group)
+    return communication.get_process_group_ranks(WORLD_GROUP if group is None else group)
 
 
 # tensors ----------------------------------------------------------------------------------------------
@@ -222,27 +223,31 @@ def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_
     [1.0, 2.0]
     >>> destroy_process_group()
     """
-    x, name = raw(tensor, "tensor", "all_reduce"), group_of(group, "all_reduce").name
+    x, name = to_torch(tensor, "tensor", "all_reduce"), group_of(group, "all_reduce").name
     data = x.detach()
-    made = call("all_reduce", lambda: collective.all_reduce(data, op, name), (data, op, name), async_op)
+    made = run_collective(
+        "all_reduce", lambda: collective.all_reduce(data, op, name), (data, op, name), async_op
+    )
     return _into(x, *made, "all_reduce")
 
 
 def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool = False) -> Handle:
     """The tensor of rank `src`, in place in all processes."""
-    among, x = group_of(group, "broadcast"), raw(tensor, "tensor", "broadcast")
+    among, x = group_of(group, "broadcast"), to_torch(tensor, "tensor", "broadcast")
     root, data = place_in(among, src, "src", "broadcast"), x.detach()
     args = (data, root, among.name)
-    return _into(x, *call("broadcast", lambda: collective.broadcast(*args), args, async_op), "broadcast")
+    return _into(
+        x, *run_collective("broadcast", lambda: collective.broadcast(*args), args, async_op), "broadcast"
+    )
 
 
 def reduce(
     tensor: Tensor, dst: int, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
     """The sum over the processes, in place at rank `dst`."""
-    among, x = group_of(group, "reduce"), raw(tensor, "tensor", "reduce")
+    among, x = group_of(group, "reduce"), to_torch(tensor, "tensor", "reduce")
     args = (x.detach(), place_in(among, dst, "dst", "reduce"), op, among.name)
-    return _into(x, *call("reduce", lambda: collective.reduce(*args), args, async_op), "reduce")
+    return _into(x, *run_collective("reduce", lambda: collective.reduce(*args), args, async_op), "reduce")
 
 
 def all_gather_into_tensor(
@@ -266,8 +271,8 @@ def all_gather_into_tensor_uneven(
 
 def _gathered(output: Any, given: Any, sizes: Any, group: Any, async_op: bool, owner: str) -> Handle:
     among = group_of(group, owner)
-    target, x = raw(output, "output", owner), raw(given, "input", owner).detach()
-    made = call(
+    target, x = to_torch(output, "output", owner), to_torch(given, "input", owner).detach()
+    made = run_collective(
         "all_gather",
         lambda: collective.all_gather(x, among.name, sizes),
         (x, list(sizes), among.name),
@@ -281,10 +286,13 @@ def all_gather(
 ) -> Handle:
     """The tensor of each process, written into the tensors of a list."""
     among = group_of(group, "all_gather")
-    targets, x = raws(tensor_list, "tensor_list", "all_gather"), raw(tensor, "tensor", "all_gather").detach()
+    targets, x = (
+        to_torch_list(tensor_list, "tensor_list", "all_gather"),
+        to_torch(tensor, "tensor", "all_gather").detach(),
+    )
     _as_many(targets, among.size, "tensor_list", "all_gather")
     flat = x.reshape(1, -1)
-    made, handle = call(
+    made, handle = run_collective(
         "all_gather",
         lambda: collective.all_gather(flat, among.name),
         (flat, [], among.name),
@@ -325,13 +333,13 @@ def gather(
     tensor: Tensor, gather_list: Any, dst: int = 0, group: str | None = None, async_op: bool = False
 ) -> Handle:
     """The tensor of each process, written into the tensors of a list at rank `dst`."""
-    among, x = group_of(group, "gather"), raw(tensor, "tensor", "gather").detach()
+    among, x = group_of(group, "gather"), to_torch(tensor, "tensor", "gather").detach()
     root, flat = place_in(among, dst, "dst", "gather"), x.reshape(1, -1)
     args = (flat, root, among.name)
-    made, handle = call("gather", lambda: collective.gather(*args), args, async_op)
+    made, handle = run_collective("gather", lambda: collective.gather(*args), args, async_op)
     if among.rank != root:
         return handle
-    targets = raws(gather_list, "gather_list", "gather")
+    targets = to_torch_list(gather_list, "gather_list", "gather")
     _as_many(targets, among.size, "gather_list", "gather")
     return _spread(targets, made, handle, "gather")
 
@@ -340,23 +348,25 @@ def scatter(
     tensor: Tensor, scatter_list: Any, src: int = 0, group: str | None = None, async_op: bool = False
 ) -> Handle:
     """Each process's tensor of a list at rank `src`, written into `tensor`."""
-    among, target = group_of(group, "scatter"), raw(tensor, "tensor", "scatter")
+    among, target = group_of(group, "scatter"), to_torch(tensor, "tensor", "scatter")
     root = place_in(among, src, "src", "scatter")
     if among.rank == root:
-        parts = raws(scatter_list, "scatter_list", "scatter")
+        parts = to_torch_list(scatter_list, "scatter_list", "scatter")
         _as_many(parts, among.size, "scatter_list", "scatter")
         rows = torch.stack([part.detach().reshape(-1) for part in parts])
     else:
         rows = target.new_empty((among.size, target.numel()))
     args = (rows, root, among.name)
-    return _into(target, *call("scatter", lambda: collective.scatter(*args), args, async_op), "scatter")
+    return _into(
+        target, *run_collective("scatter", lambda: collective.scatter(*args), args, async_op), "scatter"
+    )
 
 
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
     """The sum over the processes, of which each keeps its equal part of the first axis, written into `output`."""
-    return _scattered(output, raw(input, "input", "reduce_scatter_tensor"), (), op, group, async_op,
+    return _scattered(output, to_torch(input, "input", "reduce_scatter_tensor"), (), op, group, async_op,
                       "reduce_scatter_tensor")  # fmt: skip
 
 
@@ -370,14 +380,14 @@ def reduce_scatter_tensor_uneven(
 ) -> Handle:
     """The sum over the processes, of which each keeps as many rows as `input_split_sizes` says."""
     owner, sizes = "reduce_scatter_tensor_uneven", list(input_split_sizes or ())
-    return _scattered(output, raw(input, "input", owner), sizes, op, group, async_op, owner)
+    return _scattered(output, to_torch(input, "input", owner), sizes, op, group, async_op, owner)
 
 
 def reduce_scatter(
     output: Tensor, input_list: Any, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
     """The sums over the processes of the tensors of a list, of which each keeps its own, written into `output`."""
-    parts = raws(input_list, "input_list", "reduce_scatter")
+    parts = to_torch_list(input_list, "input_list", "reduce_scatter")
     rows = torch.stack([part.reshape(-1) for part in parts])
     return _scattered(output, rows, (), op, group, async_op, "reduce_scatter")
 
@@ -385,8 +395,8 @@ def reduce_scatter(
 def _scattered(
     output: Any, x: torch.Tensor, sizes: Any, op: str, group: Any, async_op: bool, owner: str
 ) -> Handle:
-    among, target, data = group_of(group, owner), raw(output, "output", owner), x.detach()
-    made = call(
+    among, target, data = group_of(group, owner), to_torch(output, "output", owner), x.detach()
+    made = run_collective(
         "reduce_scatter",
         lambda: collective.reduce_scatter(data, op, among.name, sizes),
         (data, list(sizes), op, among.name),
@@ -400,10 +410,10 @@ def all_to_all(
 ) -> Handle:
     """A tensor to each process, and one from each, written into the tensors of a list."""
     among = group_of(group, "all_to_all")
-    targets = raws(output_tensor_list, "output_tensor_list", "all_to_all")
-    sent = [each.detach() for each in raws(input_tensor_list, "input_tensor_list", "all_to_all")]
+    targets = to_torch_list(output_tensor_list, "output_tensor_list", "all_to_all")
+    sent = [each.detach() for each in to_torch_list(input_tensor_list, "input_tensor_list", "all_to_all")]
     shapes = [tuple(target.shape) for target in targets]
-    made, handle = functions.lists_swapped(sent, shapes, among, async_op)
+    made, handle = functions.all_to_all_lists(sent, shapes, among, async_op)
 
     def write() -> None:
         with torch.no_grad():
@@ -425,9 +435,9 @@ def all_to_all_single(
     async_op: bool = False,
 ) -> Handle:
     """Rows of a tensor to each process, and rows from each, written into `output`."""
-    among, target = group_of(group, "all_to_all_single"), raw(output, "output", "all_to_all_single")
-    x = raw(input, "input", "all_to_all_single").detach()
-    made = functions.rows_swapped(
+    among, target = group_of(group, "all_to_all_single"), to_torch(output, "output", "all_to_all_single")
+    x = to_torch(input, "input", "all_to_all_single").detach()
+    made = functions.all_to_all_rows(
         x, tuple(target.shape), output_split_sizes, input_split_sizes, among, async_op, "all_to_all_single"
     )
     return _into(target, *made, "all_to_all_single")
@@ -436,30 +446,30 @@ def all_to_all_single(
 def barrier(group: str | None = None, async_op: bool = False, device_ids: Any = None) -> Handle:
     """Wait until every process of the group is here."""
     name = group_of(group, "barrier").name
-    return call("barrier", lambda: collective.barrier(name), (torch.empty(0), name), async_op)[1]
+    return run_collective("barrier", lambda: collective.barrier(name), (torch.empty(0), name), async_op)[1]
 
 
 def send(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -> None:
     """Send a tensor to rank `dst`."""
-    functions.send(tensor, dst, WORLD if group is None else group, tag)
+    functions.send(tensor, dst, WORLD_GROUP if group is None else group, tag)
 
 
 def recv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> int:
     """Receive from rank `src` into `tensor`; gives 0."""
-    made = functions.recv(tensor, src, WORLD if group is None else group, tag)
-    _into(raw(tensor, "tensor", "recv"), made._torch, None, "recv")
+    made = functions.recv(tensor, src, WORLD_GROUP if group is None else group, tag)
+    _into(to_torch(tensor, "tensor", "recv"), made._torch, None, "recv")
     return 0
 
 
 def isend(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
     """Begin to send; the handle waits until it is done."""
-    return functions.isend(tensor, dst, WORLD if group is None else group, tag)
+    return functions.isend(tensor, dst, WORLD_GROUP if group is None else group, tag)
 
 
 def irecv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
     """Begin to receive; after ``handle.wait()`` the tensor has what came."""
-    target = raw(tensor, "tensor", "irecv")
-    made, handle = functions.irecv(tensor, src, WORLD if group is None else group, tag)
+    target = to_torch(tensor, "tensor", "irecv")
+    made, handle = functions.irecv(tensor, src, WORLD_GROUP if group is None else group, tag)
     done = _into(target, made._torch, handle, "irecv")
     assert done is not None
     return done
@@ -478,7 +488,7 @@ class P2POp(functions.P2POp):
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
     """Several sends and receives at once; what is received is written into the tensors. Gives a handle for each."""
-    made = functions.several(p2p_op_list, lambda each: torch.empty_like(on_device(each.tensor)))
+    made = functions.run_p2p_ops(p2p_op_list, lambda each: torch.empty_like(ensure_on_device(each.tensor)))
     for each, data in zip(p2p_op_list, made, strict=True):
         if each.op == "irecv":
             _into(each.tensor._torch, data, None, "batch_isend_irecv")

@@ -9,23 +9,23 @@ import numpy as np
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.distributed.group_registry import Group
+from millrace._src.runtime.distributed.group_registry import ProcessGroup
 from millrace._src.runtime.ops.collective import functional as collective
-from millrace._src.runtime.tensor.device_placement import place
+from millrace._src.runtime.tensor.device_placement import to_context_device
 
-from .comm_handle import group_of, place_in
-from .object_serialization import from_bytes, to_bytes
+from .comm_handle import group_of, group_rank
+from .object_serialization import decode_object, encode_object
 
 __all__ = ["all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list"]
 
 
-def _shared(value: Any, among: Group) -> list[Any]:
+def _shared(value: Any, among: ProcessGroup) -> list[Any]:
     """The value of each process, in each of them."""
-    data = place(torch.from_numpy(np.frombuffer(to_bytes(value), np.uint8).copy()))
-    length = place(torch.tensor([data.numel()]))
+    data = to_context_device(torch.from_numpy(np.frombuffer(encode_object(value), np.uint8).copy()))
+    length = to_context_device(torch.tensor([data.numel()]))
     sizes = [int(each) for each in collective.all_gather(length, among.name).tolist()]
     made = collective.all_gather(data, among.name, sizes)
-    return [from_bytes(part.cpu().numpy().tobytes()) for part in made.split(sizes)]
+    return [decode_object(part.cpu().numpy().tobytes()) for part in made.split(sizes)]
 
 
 def _room(values: Any, name: str, owner: str, size: int | None = None) -> None:
@@ -60,7 +60,7 @@ def gather_object(
 ) -> None:
     """The value of each process, written into a list at rank `dst`."""
     among = group_of(group, "gather_object")
-    root = place_in(among, dst, "dst", "gather_object")
+    root = group_rank(among, dst, "dst", "gather_object")
     if among.rank == root:
         _room(object_gather_list, "object_gather_list", "gather_object", among.size)
     made = _shared(obj, among)
@@ -73,7 +73,7 @@ def broadcast_object_list(
 ) -> None:
     """The values of a list at rank `src`, written into the list of each process."""
     among = group_of(group, "broadcast_object_list")
-    root = place_in(among, src, "src", "broadcast_object_list")
+    root = group_rank(among, src, "src", "broadcast_object_list")
     _room(object_list, "object_list", "broadcast_object_list")
     made = _shared(object_list if among.rank == root else None, among)[root]
     _room(object_list, "object_list", "broadcast_object_list", len(made))
@@ -88,7 +88,7 @@ def scatter_object_list(
 ) -> None:
     """Each process's value of a list at rank `src`, written to the front of a list."""
     among = group_of(group, "scatter_object_list")
-    root = place_in(among, src, "src", "scatter_object_list")
+    root = group_rank(among, src, "src", "scatter_object_list")
     _room(scatter_object_output_list, "scatter_object_output_list", "scatter_object_list")
     if among.rank == root:
         _room(scatter_object_input_list, "scatter_object_input_list", "scatter_object_list", among.size)

@@ -12,12 +12,12 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.values.tensor import Tensor
 
-__all__ = ["from_bytes", "to_bytes"]
+__all__ = ["decode_object", "encode_object"]
 
 _MARK = "__millrace__"
 
 
-def to_bytes(value: Any) -> bytes:
+def encode_object(value: Any) -> bytes:
     """A value as bytes: numbers, text, bytes, None, lists, tuples, sets, dicts, arrays and Tensors.
 
     >>> from_bytes(to_bytes({"a": (1, b"x"), 2: [None, 1.5]}))
@@ -26,7 +26,7 @@ def to_bytes(value: Any) -> bytes:
     return json.dumps(_out(value), separators=(",", ":")).encode()
 
 
-def from_bytes(data: bytes) -> Any:
+def decode_object(data: bytes) -> Any:
     """The value that `to_bytes` wrote."""
     return _in(json.loads(data.decode()))
 

@@ -15,8 +15,8 @@ __all__ = [
     "get_auto_parallel_context",
     "get_offload_context",
     "get_ps_context",
-    "joined",
-    "parted",
+    "set_world",
+    "clear_world",
     "reduces_gradients",
     "reset_auto_parallel_context",
     "reset_ps_context",
@@ -90,7 +90,7 @@ _PARALLEL: dict[str, Any] = {
     "auto_parallel_new_interface": False,
 }
 # Those that data-parallel training reads; the others belong to ways of splitting that are not here.
-_ACTS = {
+_EFFECTIVE_SETTINGS = {
     "device_num",
     "enable_parallel_optimizer",
     "global_rank",
@@ -131,17 +131,17 @@ _OFFLOAD: dict[str, Any] = {
 }
 
 _parallel, _ps, _offload = dict(_PARALLEL), dict(_PS), dict(_OFFLOAD)
-_said: set[str] = set()
+_warned_settings: set[str] = set()
 # rank and number of processes, from `init` to `release`
 _world: list[tuple[int, int]] = []
 
 
-def joined(rank: int, size: int) -> None:
+def set_world(rank: int, size: int) -> None:
     """`init` has brought the processes together: the context knows rank and number, where nobody has said others."""
     _world[:] = [(rank, size)]
 
 
-def parted() -> None:
+def clear_world() -> None:
     """`release` was called."""
     _world.clear()
 
@@ -173,8 +173,8 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
             _parallel["search_mode"] = _parallel["auto_parallel_search_mode"] = value
         if name == "full_batch":
             _parallel["full_batch_is_set"] = True
-        if name not in _ACTS and value != _PARALLEL[name]:
-            _note("set_auto_parallel_context", name)
+        if name not in _EFFECTIVE_SETTINGS and value != _PARALLEL[name]:
+            _warn_no_effect("set_auto_parallel_context", name)
 
 
 def _check(name: str, value: Any) -> None:
@@ -257,7 +257,7 @@ def set_ps_context(**kwargs: Any) -> None:
             )
     _ps.update(kwargs)
     if kwargs.get("enable_ps"):
-        _note("set_ps_context", "enable_ps")
+        _warn_no_effect("set_ps_context", "enable_ps")
 
 
 def get_ps_context(attr_key: str) -> Any:
@@ -296,7 +296,7 @@ def set_offload_context(offload_config: dict[str, Any]) -> None:
             f"For 'set_offload_context', {unknown[0]!r} is not recognized; the settings are {list(_OFFLOAD)}"
         )
     _offload.update(offload_config)
-    _note("set_offload_context", "offload_config")
+    _warn_no_effect("set_offload_context", "offload_config")
 
 
 def get_offload_context() -> dict[str, Any]:
@@ -308,7 +308,7 @@ def get_offload_context() -> dict[str, Any]:
     return dict(_offload)
 
 
-def _note(call: str, name: str) -> None:
-    if name not in _said:
-        _said.add(name)
+def _warn_no_effect(call: str, name: str) -> None:
+    if name not in _warned_settings:
+        _warned_settings.add(name)
         logger.info("%s(%s=...) is kept and changes nothing here", call, name)

@@ -9,7 +9,7 @@ import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.distributed import group_registry as groups
-from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 from millrace._src.runtime.ops.collective import functional as collective
 from millrace._src.runtime.tensor.parameter import Parameter
 from millrace._src.runtime.tensor.storage import wrap
@@ -17,7 +17,7 @@ from millrace._src.runtime.tensor.storage import wrap
 __all__ = ["broadcast_parameters", "merge_sliced_parameter", "parameter_broadcast"]
 
 
-def broadcast_parameters(parameters: Iterable[Parameter], root: int = 0, group: str = WORLD) -> None:
+def broadcast_parameters(parameters: Iterable[Parameter], root: int = 0, group: str = WORLD_GROUP) -> None:
     """Give every process the values that the one at place `root` of the group has, in place.
 
     Parameters that are `layerwise_parallel` are each process's own, and stay.
@@ -37,7 +37,7 @@ def broadcast_parameters(parameters: Iterable[Parameter], root: int = 0, group: 
 def parameter_broadcast(net: Any, layout: Any, cur_rank: int = 0, initial_rank: int = 0) -> None:
     """Give every process the parameters that rank `initial_rank` has. `layout` is one of MindSpore's strategies, and
     means nothing here: every process has the whole net."""
-    if groups.world() is None:
+    if groups.world_group() is None:
         return
     broadcast_parameters(net.get_parameters(), initial_rank)
 

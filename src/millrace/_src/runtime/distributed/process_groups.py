@@ -18,11 +18,11 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, Ope
 from millrace._src.core.log import get_logger
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.distributed import parallel_context
-from millrace._src.runtime.distributed.group_registry import WORLD, Group
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP, ProcessGroup
 from millrace._src.runtime.tensor.backend.context import get_context, get_device, set_context
 
 from .addresses import connect_store, is_public, loopback_interface, open_store, resolve
-from .cluster_environment import Place, read_place
+from .cluster_environment import ClusterEnvironment, detect_environment
 from .rendezvous_file import open_meeting
 from .termination import watch_for_end
 
@@ -62,13 +62,13 @@ class GlobalComm:
     """
 
     BACKEND: ClassVar[str] = "hccl"
-    WORLD_COMM_GROUP: ClassVar[str] = WORLD
+    WORLD_COMM_GROUP: ClassVar[str] = WORLD_GROUP
     INITED: ClassVar[bool] = False
     CHECK_ENVS: ClassVar[bool] = True
 
 
 # the place of this process on its machine, and where it met the others, from `init` on
-_here: list[tuple[Place, Any]] = []
+_here: list[tuple[ClusterEnvironment, Any]] = []
 # variables that keep the connections on loopback, set by `_join` and unset by `release`
 _loopback_variables: list[str] = []
 # how often this process has met others at a file: each time has its own
@@ -109,12 +109,12 @@ def init(backend_name: str | None = None) -> None:
         )
     if GlobalComm.INITED:
         return
-    place = read_place()
+    place = detect_environment()
     library = "nccl" if fitting == "nccl" and backend_name != "gloo" else "gloo"
     _join(place, library, None)
 
 
-def _join(place: Place, library: str, timeout: datetime.timedelta | None) -> None:
+def _join(place: ClusterEnvironment, library: str, timeout: datetime.timedelta | None) -> None:
     if library == "nccl" and not dist.is_nccl_available():
         raise OperationError(
             "For 'init', this PyTorch was built without NCCL, which connects GPUs: install PyTorch's CUDA build, or "
@@ -130,7 +130,7 @@ def _join(place: Place, library: str, timeout: datetime.timedelta | None) -> Non
     if place.one_machine and place.size > 1:
         _stay_on_loopback()
     try:
-        rank, store = _meet(place, waiting)
+        rank, store = _rendezvous(place, waiting)
         # what stays on the host of a GPU machine, such as objects, goes over gloo
         both = "cpu:gloo,cuda:nccl" if library == "nccl" else library
         dist.init_process_group(both, store=store, rank=rank, world_size=place.size, timeout=waiting)
@@ -146,15 +146,15 @@ def _join(place: Place, library: str, timeout: datetime.timedelta | None) -> Non
         ) from error
     _here[:] = [(place, store)]
     watch_for_end(lambda: _here[0][1] if _here else None, rank, place.size)
-    groups.enter(Group(WORLD, tuple(range(place.size)), rank, dist.group.WORLD))
+    groups.register_group(ProcessGroup(WORLD_GROUP, tuple(range(place.size)), rank, dist.group.WORLD))
     GlobalComm.INITED = True
     GlobalComm.BACKEND = "nccl" if library == "nccl" else "mccl"
     GlobalComm.WORLD_COMM_GROUP = f"{GlobalComm.BACKEND}_world_group"
-    parallel_context.joined(rank, place.size)
+    parallel_context.set_world(rank, place.size)
     logger.info("rank %d of %d is here, over %s", rank, place.size, library)
 
 
-def _meet(place: Place, waiting: datetime.timedelta) -> tuple[int, Any]:
+def _rendezvous(place: ClusterEnvironment, waiting: datetime.timedelta) -> tuple[int, Any]:
     """The rank of this process, and the store over which the ranks find each other."""
     if place.size == 1:
         return 0, dist.HashStore()
@@ -171,7 +171,7 @@ def _meet(place: Place, waiting: datetime.timedelta) -> tuple[int, Any]:
     return rank, store
 
 
-def _open(place: Place, waiting: datetime.timedelta) -> Any:
+def _open(place: ClusterEnvironment, waiting: datetime.timedelta) -> Any:
     """The store that the others connect to. The environment names its address: that is the user's choice."""
     public = [address for address in resolve(place.host) if is_public(address)]
     if public:
@@ -198,7 +198,7 @@ def _leave_loopback() -> None:
         os.environ.pop(_loopback_variables.pop(), None)
 
 
-def _schedule(place: Place, waiting: datetime.timedelta) -> None:
+def _schedule(place: ClusterEnvironment, waiting: datetime.timedelta) -> None:
     """What MindSpore's scheduler does: be the meeting place until every worker has left."""
     store = _open(place, waiting)
     for number in range(place.size):
@@ -213,11 +213,11 @@ def release() -> None:
     """
     if not GlobalComm.INITED:
         return
-    world = groups.world()
+    world = groups.world_group()
     GlobalComm.INITED = False
-    GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = "hccl", WORLD
-    groups.forget()
-    parallel_context.parted()
+    GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = "hccl", WORLD_GROUP
+    groups.unregister_group()
+    parallel_context.clear_world()
     place, store = _here.pop()
     if place.launcher == "msrun" and world is not None:
         store.set(f"left/{world.rank}", "1")
@@ -248,7 +248,7 @@ def create_group(group: str, rank_ids: Sequence[int], options: Any = None) -> No
             f"For 'create_group', the argument 'rank_ids' must be type of list, but got 'rank_ids' type : "
             f"{type(rank_ids)}."
         )
-    world = groups.find(WORLD, "create_group")
+    world = groups.get_group(WORLD_GROUP, "create_group")
     ranks = tuple(rank_ids)
     if not ranks:
         raise ArgumentValueError(
@@ -261,28 +261,28 @@ def create_group(group: str, rank_ids: Sequence[int], options: Any = None) -> No
         raise ArgumentValueError(
             f"For 'create_group', ranks are in [0, {world.size}), but 'rank_ids' has {wrong[0]!r}."
         )
-    if group in groups.WORLD_NAMES or group in groups.known():
+    if group in groups.WORLD_NAMES or group in groups.group_names():
         raise ArgumentValueError(
             f"For 'create_group', there is a group '{group}' already: choose another name, or destroy_group it first."
         )
     made = dist.new_group(list(ranks))
     place = ranks.index(world.rank) if world.rank in ranks else -1
-    groups.enter(Group(group, ranks, place, made if place >= 0 else None))
+    groups.register_group(ProcessGroup(group, ranks, place, made if place >= 0 else None))
 
 
 def destroy_group(group: str) -> None:
     """End a group that `create_group` made."""
     _text("destroy_group", group)
     if group in groups.WORLD_NAMES:
-        groups.find(WORLD, "destroy_group")
+        groups.get_group(WORLD_GROUP, "destroy_group")
         raise ArgumentValueError("The world group does not support to be destroyed: call release().")
-    found = groups.find(group, "destroy_group")
-    groups.forget(group)
+    found = groups.get_group(group, "destroy_group")
+    groups.unregister_group(group)
     if found.handle is not None:
         dist.destroy_process_group(found.handle)
 
 
-def get_rank(group: str = WORLD) -> int:
+def get_rank(group: str = WORLD_GROUP) -> int:
     """The place of this process in a group; 0 before `init`.
 
     >>> get_rank()
@@ -291,26 +291,26 @@ def get_rank(group: str = WORLD) -> int:
     _text("get_rank", group)
     if not GlobalComm.INITED:
         return 0
-    return groups.members_only(group, "get_rank").rank
+    return groups.require_membership(group, "get_rank").rank
 
 
-def get_group_size(group: str = WORLD) -> int:
+def get_group_size(group: str = WORLD_GROUP) -> int:
     """How many processes a group has; 1 before `init`.
 
     >>> get_group_size()
     1
     """
     _text("get_group_size", group)
-    return groups.find(group, "get_group_size").size if GlobalComm.INITED else 1
+    return groups.get_group(group, "get_group_size").size if GlobalComm.INITED else 1
 
 
-def get_local_rank(group: str = WORLD) -> int:
+def get_local_rank(group: str = WORLD_GROUP) -> int:
     """The number of this process on its machine; 0 before `init`."""
     _text("get_local_rank", group)
     return _here[0][0].local_rank if GlobalComm.INITED else 0
 
 
-def get_local_rank_size(group: str = WORLD) -> int:
+def get_local_rank_size(group: str = WORLD_GROUP) -> int:
     """How many processes are on this machine; 1 before `init`."""
     _text("get_local_rank_size", group)
     return _here[0][0].local_size if GlobalComm.INITED else 1
@@ -320,7 +320,7 @@ def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
     """The rank in the world of a place in a group."""
     _text("get_world_rank_from_group_rank", group)
     _whole("get_world_rank_from_group_rank", "group_rank_id", group_rank_id)
-    found = groups.find(group, "get_world_rank_from_group_rank")
+    found = groups.get_group(group, "get_world_rank_from_group_rank")
     if not 0 <= group_rank_id < found.size:
         raise ArgumentValueError(
             f"For 'get_world_rank_from_group_rank', 'group_rank_id' must be in [0, {found.size}), but got "
@@ -333,19 +333,19 @@ def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
     """The place in a group of a rank of the world."""
     _text("get_group_rank_from_world_rank", group)
     _whole("get_group_rank_from_world_rank", "world_rank_id", world_rank_id)
-    return groups.find(group, "get_group_rank_from_world_rank").place_of(world_rank_id)
+    return groups.get_group(group, "get_group_rank_from_world_rank").place_of(world_rank_id)
 
 
-def get_process_group_ranks(group: str = WORLD) -> list[int]:
+def get_process_group_ranks(group: str = WORLD_GROUP) -> list[int]:
     """The ranks of the world that a group has, in its order."""
     _text("get_process_group_ranks", group)
-    return list(groups.find(group, "get_process_group_ranks").ranks)
+    return list(groups.get_group(group, "get_process_group_ranks").ranks)
 
 
-def get_comm_name(group: str = WORLD) -> str:
+def get_comm_name(group: str = WORLD_GROUP) -> str:
     """The name that the library has for a group."""
     _text("get_comm_name", group)
-    return str(getattr(groups.members_only(group, "get_comm_name").handle, "group_name", group))
+    return str(getattr(groups.require_membership(group, "get_comm_name").handle, "group_name", group))
 
 
 def _text(owner: str, group: Any) -> None:

@@ -14,31 +14,31 @@ import torch
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed import group_registry as groups
-from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 from millrace._src.runtime.distributed.parallel_context import get_auto_parallel_context, reduces_gradients
 from millrace._src.runtime.ops.collective import functional as collective
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 from millrace._src.runtime.tensor.storage import wrap
 
-__all__ = ["DividedParameters", "divided", "gather_states", "load_states"]
+__all__ = ["ShardedParameters", "shard_parameters", "gather_states", "load_states"]
 
 
-def divided(parameters: ParameterTuple) -> ParameterTuple:
+def shard_parameters(parameters: ParameterTuple) -> ParameterTuple:
     """The parameters, divided among the processes where the context says so."""
-    world = groups.world()
+    world = groups.world_group()
     wanted = reduces_gradients() and get_auto_parallel_context("enable_parallel_optimizer")
     if not wanted or world is None or world.size == 1:
         return parameters
-    return DividedParameters(parameters).dealt(world.rank, world.size)
+    return ShardedParameters(parameters).dealt(world.rank, world.size)
 
 
-class DividedParameters(ParameterTuple):
+class ShardedParameters(ParameterTuple):
     """Parameters of which each belongs to one process, or, where they are `layerwise_parallel`, to each its own."""
 
     owners: tuple[int, ...] = ()
     mine: tuple[bool, ...] = ()
 
-    def dealt(self, rank: int, size: int) -> DividedParameters:
+    def dealt(self, rank: int, size: int) -> ShardedParameters:
         """Deal them out: the largest first, each to who has least."""
         held = [0] * size
         owners = [0] * len(self)
@@ -60,7 +60,7 @@ class DividedParameters(ParameterTuple):
             fresh = item.clone(init) if mine else _nothing(item)
             fresh.name = f"{prefix}.{item.name}"
             made.append(fresh)
-        kept = DividedParameters(made)
+        kept = ShardedParameters(made)
         kept.owners, kept.mine = self.owners, self.mine
         return kept
 
@@ -88,12 +88,12 @@ def _nothing(item: Parameter) -> Parameter:
     return Parameter(wrap(empty), item.name, item.requires_grad)
 
 
-def _kept_by(optimizer: Any) -> list[DividedParameters]:
+def _kept_by(optimizer: Any) -> list[ShardedParameters]:
     own = optimizer._parameters
     return [
         each
         for each in vars(optimizer).values()
-        if isinstance(each, DividedParameters) and each is not own and each.owners
+        if isinstance(each, ShardedParameters) and each is not own and each.owners
     ]
 
 
@@ -111,7 +111,7 @@ def gather_states(optimizer: Any) -> dict[str, Tensor]:
         ):
             if not parameter.layerwise_parallel:
                 data = state._torch if mine else torch.zeros_like(parameter._torch, dtype=state._torch.dtype)
-                found[state.name] = wrap(collective.broadcast(data, owner, WORLD))
+                found[state.name] = wrap(collective.broadcast(data, owner, WORLD_GROUP))
     return found
 
 
@@ -128,5 +128,5 @@ def load_states(optimizer: Any, states: dict[str, Tensor]) -> None:
             parameter.set_data(states[parameter.name])
 
 
-def _pairs(kept: DividedParameters) -> Sequence[tuple[Parameter, bool]]:
+def _pairs(kept: ShardedParameters) -> Sequence[tuple[Parameter, bool]]:
     return list(zip(kept, kept.mine, strict=True))

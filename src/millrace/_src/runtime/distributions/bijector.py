@@ -17,7 +17,7 @@ from millrace._src.runtime.ops.array.cast import cast
 
 __all__ = ["Bijector"]
 
-ASKED = ("forward", "forward_log_jacobian", "inverse", "inverse_log_jacobian")
+QUERY_METHODS = ("forward", "forward_log_jacobian", "inverse", "inverse_log_jacobian")
 
 
 class Bijector(Cell):
@@ -54,7 +54,7 @@ class Bijector(Cell):
         if dtype is not None:
             given.check_dtype(dtype, "dtype", owner, given.FLOATS)
         self._dtype = dtype
-        self._parameters = given.kept(param or {})
+        self._parameters = given.init_arguments(param or {})
         self.default_parameters: list[Any] = []
         self.parameter_names: list[str] = []
         self.common_dtype: DType | None = None
@@ -168,8 +168,8 @@ class Bijector(Cell):
         return super().__call__(*args, **kwargs)
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        if name not in ASKED:
+        if name not in QUERY_METHODS:
             raise NotImplementedError(
-                f"{name} is not implemented for {self.name} bijector: ask one of {ASKED}."
+                f"{name} is not implemented for {self.name} bijector: ask one of {QUERY_METHODS}."
             )
         return getattr(self, name)(*args, **kwargs)

@@ -9,8 +9,8 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.distributions.distribution import Family, held
-from millrace._src.runtime.distributions.parameters import check_above, check_below
+from millrace._src.runtime.distributions.distribution import ParametricDistribution, parameter_property
+from millrace._src.runtime.distributions.parameters import check_less, check_positive
 from millrace._src.runtime.ops.array.cast import cast
 from millrace._src.runtime.ops.array.creation import zeros_like
 from millrace._src.runtime.ops.array.where import where
@@ -27,7 +27,7 @@ __all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Logistic", "Normal
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-class Normal(Family):
+class Normal(ParametricDistribution):
     """The normal distribution.
 
     >>> Normal(0.0, 1.0).cdf(Tensor([0.0]))
@@ -47,7 +47,7 @@ class Normal(Family):
         name: str = "Normal",
     ) -> None:
         self._begin({"mean": mean, "sd": sd}, seed, dtype, name)
-        check_above(self._sd_value, "Standard deviation")
+        check_positive(self._sd_value, "Standard deviation")
 
     def _take(self, values: dict[str, Any]) -> None:
         # beside the methods _mean and _sd
@@ -92,7 +92,7 @@ class Normal(Family):
         return cast(made * sd + mean, self.dtype)
 
 
-class Uniform(Family):
+class Uniform(ParametricDistribution):
     """All numbers from ``low`` to ``high`` alike.
 
     >>> Uniform(0.0, 4.0).prob(Tensor([1.0, 5.0]))
@@ -100,7 +100,7 @@ class Uniform(Family):
     """
 
     said = {"low": "low", "high": "high"}  # noqa: RUF012
-    low, high = held("low"), held("high")
+    low, high = parameter_property("low"), parameter_property("high")
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Uniform(Family):
         name: str = "Uniform",
     ) -> None:
         self._begin({"low": low, "high": high}, seed, dtype, name)
-        check_below(self.low, self.high, "low", "high")
+        check_less(self.low, self.high, "low", "high")
 
     def _mean(self, low: Any = None, high: Any = None) -> Any:
         low, high = self._check_param_type(low, high)
@@ -154,7 +154,7 @@ class Uniform(Family):
         return cast(made * (high - low) + low, self.dtype)
 
 
-class Exponential(Family):
+class Exponential(ParametricDistribution):
     """The exponential distribution with a rate.
 
     >>> Exponential(2.0).mean()
@@ -162,7 +162,7 @@ class Exponential(Family):
     """
 
     said = {"rate": "rate"}  # noqa: RUF012
-    rate = held("rate")
+    rate = parameter_property("rate")
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class Exponential(Family):
         name: str = "Exponential",
     ) -> None:
         self._begin({"rate": rate}, seed, dtype, name)
-        check_above(self.rate, "rate")
+        check_positive(self.rate, "rate")
 
     def _mean(self, rate: Any = None) -> Any:
         return 1.0 / self._check_param_type(rate)
@@ -211,11 +211,11 @@ class Exponential(Family):
         return cast(-log(self._uniform(self._shape(shape, rate))) / rate, self.dtype)
 
 
-class _Located(Family):
+class _LocationScale(ParametricDistribution):
     """A distribution that a place and a scale move and stretch; its density is highest at its place."""
 
     said = {"loc": "location", "scale": "scale"}  # noqa: RUF012
-    loc, scale = held("loc"), held("scale")
+    loc, scale = parameter_property("loc"), parameter_property("scale")
 
     def _mode(self, loc: Any = None, scale: Any = None) -> Any:
         return self._check_param_type(loc, scale)[0]
@@ -225,7 +225,7 @@ class _Located(Family):
         return (self._value(value) - loc) / scale, scale
 
 
-class Cauchy(_Located):
+class Cauchy(_LocationScale):
     """The Cauchy distribution, which has no mean.
 
     >>> Cauchy(1.0, 2.0).cdf(Tensor([1.0]))
@@ -241,7 +241,7 @@ class Cauchy(_Located):
         name: str = "Cauchy",
     ) -> None:
         self._begin({"loc": loc, "scale": scale}, seed, dtype, name)
-        check_above(self.scale, "scale")
+        check_positive(self.scale, "scale")
 
     def _mean(self, *args: Any, **kwargs: Any) -> Any:
         raise ArgumentValueError("mean is undefined for Cauchy distribution.")
@@ -283,7 +283,7 @@ class Cauchy(_Located):
         return cast(made * scale + loc, self.dtype)
 
 
-class Logistic(_Located):
+class Logistic(_LocationScale):
     """The logistic distribution.
 
     >>> Logistic(0.0, 1.0).log_cdf(Tensor([0.0]))
@@ -299,7 +299,7 @@ class Logistic(_Located):
         name: str = "Logistic",
     ) -> None:
         self._begin({"loc": loc, "scale": scale}, seed, dtype, name)
-        check_above(self.scale, "scale")
+        check_positive(self.scale, "scale")
 
     def _mean(self, loc: Any = None, scale: Any = None) -> Any:
         return self._check_param_type(loc, scale)[0]
@@ -332,17 +332,17 @@ class Logistic(_Located):
         return cast((log(made) - log1p(-made)) * scale + loc, self.dtype)
 
 
-class _Density(Family):
+class _DensityOnly(ParametricDistribution):
     """A distribution of which only the density is known, with a mean and a spread."""
 
     def _begin(self, values: dict[str, Any], seed: Any, dtype: Any, name: Any) -> None:
         super()._begin(values, seed, dtype, name)
-        check_above(self._sd_value, "Standard deviation")
+        check_positive(self._sd_value, "Standard deviation")
 
     _take = Normal._take
 
 
-class HalfNormal(_Density):
+class HalfNormal(_DensityOnly):
     """The density of a normal distribution's upper half.
 
     >>> HalfNormal(0.0, 1.0).prob(Tensor([-1.0, 0.0]))
@@ -367,7 +367,7 @@ class HalfNormal(_Density):
         return density if self.dtype == mstype.float64 else cast(density, mstype.float32)
 
 
-class Laplace(_Density):
+class Laplace(_DensityOnly):
     """The density of the Laplace distribution.
 
     >>> Laplace(0.0, 1.0).prob(Tensor([0.0]))
@@ -390,7 +390,7 @@ class Laplace(_Density):
         return -abs_op((value - mean) / sd) - log(2.0 * sd)
 
 
-class StudentT(_Density):
+class StudentT(_DensityOnly):
     """The density of Student's t distribution.
 
     >>> StudentT(1.0, 0.0, 1.0).prob(Tensor([0.0]))
@@ -407,7 +407,7 @@ class StudentT(_Density):
         name: str = "StudentT",
     ) -> None:
         self._begin({"df": df, "mean": mean, "sd": sd}, seed, dtype, name)
-        check_above(self._df_value, "Degrees of freedom")
+        check_positive(self._df_value, "Degrees of freedom")
 
     def _log_prob(self, value: Any, df: Any = None, mean: Any = None, sd: Any = None) -> Any:
         value = self._value(value)

@@ -11,7 +11,7 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.distributions.distribution import Family, held
+from millrace._src.runtime.distributions.distribution import ParametricDistribution, parameter_property
 from millrace._src.runtime.distributions.parameters import FLOATS, INTS, check_probabilities
 from millrace._src.runtime.ops.array.broadcast import broadcast_to
 from millrace._src.runtime.ops.array.cast import cast
@@ -30,15 +30,15 @@ from millrace._src.runtime.ops.random.uniform_normal import uniform
 __all__ = ["Bernoulli", "Categorical", "Geometric"]
 
 # The distance from 1 to the next number of each type.
-STEP = {"Float16": 2.0**-10, "Float32": 2.0**-23, "Float64": 2.0**-52, "BFloat16": 2.0**-7}
+_MACHINE_EPSILON = {"Float16": 2.0**-10, "Float32": 2.0**-23, "Float64": 2.0**-52, "BFloat16": 2.0**-7}
 
 
-class _Trial(Family):
+class _TrialDistribution(ParametricDistribution):
     """Trials that succeed with a probability."""
 
     said = {"probs": "probs"}  # noqa: RUF012
     kinds = (*INTS, *FLOATS)
-    probs = held("probs")
+    probs = parameter_property("probs")
 
     def _entropy(self, probs1: Any = None) -> Any:
         p = self._check_param_type(probs1)
@@ -53,7 +53,7 @@ class _Trial(Family):
         return p * log(p / q) + (1.0 - p) * log((1.0 - p) / (1.0 - q))
 
 
-class Bernoulli(_Trial):
+class Bernoulli(_TrialDistribution):
     """One trial: 1 with a probability, else 0.
 
     >>> Bernoulli(0.25).prob(Tensor([0, 1]))
@@ -83,7 +83,7 @@ class Bernoulli(_Trial):
     def _log_prob(self, value: Any, probs1: Any = None) -> Any:
         value = self._value(value, self.parameter_type)
         p = self._check_param_type(probs1)
-        step = STEP[str(p.dtype)]
+        step = _MACHINE_EPSILON[str(p.dtype)]
         p = p.clip(step, 1.0 - step)
         return log(p) * value + log(1.0 - p) * (1.0 - value)
 
@@ -99,7 +99,7 @@ class Bernoulli(_Trial):
         return cast(made < p, self.dtype)
 
 
-class Geometric(_Trial):
+class Geometric(_TrialDistribution):
     """How many trials fail before the first success.
 
     >>> Geometric(0.5).prob(Tensor([0, 1]))
@@ -147,7 +147,7 @@ class Geometric(_Trial):
         return cast(floor(made), self.dtype)
 
 
-class Categorical(Family):
+class Categorical(ParametricDistribution):
     """One of several categories, whose probabilities are the last axis of ``probs``.
 
     >>> Categorical([0.2, 0.3, 0.5]).cdf(Tensor([0, 1, 2]))
@@ -156,7 +156,7 @@ class Categorical(Family):
 
     said = {"probs": "probs"}  # noqa: RUF012
     kinds = (*INTS, *FLOATS)
-    probs = held("probs")
+    probs = parameter_property("probs")
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class Categorical(Family):
             raise ArgumentValueError("probs for Categorical distribution must have rank >= 1.")
         check_probabilities(self.probs)
         total = self.probs.asnumpy().astype(np.float64).sum(axis=-1)
-        if not np.allclose(total, 1.0, rtol=10 * STEP[str(self.probs.dtype)]):
+        if not np.allclose(total, 1.0, rtol=10 * _MACHINE_EPSILON[str(self.probs.dtype)]):
             raise ArgumentValueError(
                 "Probabilities for each category should sum to one for Categorical distribution, but their sums are "
                 f"from {total.min()} to {total.max()}."

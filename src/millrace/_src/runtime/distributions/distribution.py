@@ -18,9 +18,9 @@ from millrace._src.runtime.ops.array.cast import cast
 from millrace._src.runtime.ops.math.elementwise_unary import exp, log, sqrt, square
 from millrace._src.runtime.ops.random.uniform_normal import uniform
 
-__all__ = ["Distribution", "Family", "held"]
+__all__ = ["Distribution", "ParametricDistribution", "parameter_property"]
 
-ASKED = (
+QUERY_METHODS = (
     "cdf", "cross_entropy", "entropy", "get_dist_args", "get_dist_type", "kl_loss", "log_cdf", "log_prob",
     "log_survival", "mean", "mode", "prob", "sample", "sd", "survival_function", "var",
 )  # fmt: skip
@@ -54,7 +54,7 @@ class Distribution(Cell):
         self._name = name
         self._seed = 0 if seed is None else check_int(seed, "seed", name, 0)
         self._dtype = dtype
-        self._parameters = given.kept(param)
+        self._parameters = given.init_arguments(param)
         self._reset_parameters()
         if "distribution" not in self._parameters:
             values = self._parameters.get("param_dict", {})
@@ -237,7 +237,7 @@ class Distribution(Cell):
         return found
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        if name not in ASKED:
+        if name not in QUERY_METHODS:
             raise self._lacks(name)
         return getattr(self, name)(*args, **kwargs)
 
@@ -246,12 +246,12 @@ def _rest(x: Any) -> Any:
     return 1.0 - x
 
 
-def held(name: str) -> Any:
+def parameter_property(name: str) -> Any:
     """A property: a parameter that the distribution was made with."""
     return property(lambda self: getattr(self, f"_{name}"), doc=f"The parameter '{name}', or None.")
 
 
-class Family(Distribution):
+class ParametricDistribution(Distribution):
     """A distribution that has a name, and parameters that calls may override."""
 
     said: dict[str, str] = {}  # parameter -> what it is called in print  # noqa: RUF012

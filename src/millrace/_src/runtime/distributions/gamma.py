@@ -8,8 +8,8 @@ from typing import Any
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
-from millrace._src.runtime.distributions.distribution import Family, held
-from millrace._src.runtime.distributions.parameters import FLOATS, INTS, check_above
+from millrace._src.runtime.distributions.distribution import ParametricDistribution, parameter_property
+from millrace._src.runtime.distributions.parameters import FLOATS, INTS, check_positive
 from millrace._src.runtime.ops.array.cast import cast
 from millrace._src.runtime.ops.array.creation import ones_like
 from millrace._src.runtime.ops.array.where import where
@@ -26,7 +26,7 @@ def _no_number(value: Any, name: str, *kinds: type) -> None:
         raise ArgumentTypeError(f"Input {name} can't be scalar, but got {value}. Write [{value}].")
 
 
-class Gamma(Family):
+class Gamma(ParametricDistribution):
     """The gamma distribution.
 
     >>> Gamma([3.0], [2.0]).mean()
@@ -34,7 +34,7 @@ class Gamma(Family):
     """
 
     said = {"concentration": "concentration", "rate": "rate"}  # noqa: RUF012
-    concentration, rate = held("concentration"), held("rate")
+    concentration, rate = parameter_property("concentration"), parameter_property("rate")
 
     def __init__(
         self,
@@ -47,8 +47,8 @@ class Gamma(Family):
         _no_number(concentration, "concentration", int, float)
         _no_number(rate, "rate", int, float)
         self._begin({"concentration": concentration, "rate": rate}, seed, dtype, name)
-        check_above(self.concentration, "concentration")
-        check_above(self.rate, "rate")
+        check_positive(self.concentration, "concentration")
+        check_positive(self.rate, "rate")
 
     def _mean(self, concentration: Any = None, rate: Any = None) -> Any:
         form, rate = self._check_param_type(concentration, rate)
@@ -110,7 +110,7 @@ class Gamma(Family):
         return cast(gamma(self._shape(shape, form), form, rate, self.seed), self.dtype)
 
 
-class Beta(Family):
+class Beta(ParametricDistribution):
     """The beta distribution.
 
     >>> Beta([2.0], [6.0]).mean()
@@ -118,7 +118,10 @@ class Beta(Family):
     """
 
     said = {"concentration1": "concentration1", "concentration0": "concentration0"}  # noqa: RUF012
-    concentration1, concentration0 = held("concentration1"), held("concentration0")
+    concentration1, concentration0 = (
+        parameter_property("concentration1"),
+        parameter_property("concentration0"),
+    )
 
     def __init__(
         self,
@@ -131,8 +134,8 @@ class Beta(Family):
         _no_number(concentration0, "concentration0", float)
         _no_number(concentration1, "concentration1", float)
         self._begin({"concentration1": concentration1, "concentration0": concentration0}, seed, dtype, name)
-        check_above(self.concentration1, "concentration1")
-        check_above(self.concentration0, "concentration0")
+        check_positive(self.concentration1, "concentration1")
+        check_positive(self.concentration0, "concentration0")
 
     def _mean(self, concentration1: Any = None, concentration0: Any = None) -> Any:
         a, b = self._check_param_type(concentration1, concentration0)
@@ -194,7 +197,7 @@ def _log_beta(a: Any, b: Any) -> Any:
     return lgamma(a) + lgamma(b) - lgamma(a + b)
 
 
-class Poisson(Family):
+class Poisson(ParametricDistribution):
     """The Poisson distribution: how many events there are, at a rate.
 
     >>> from millrace import Tensor
@@ -204,14 +207,14 @@ class Poisson(Family):
 
     said = {"rate": "rate"}  # noqa: RUF012
     kinds = (*INTS, *FLOATS)
-    rate = held("rate")
+    rate = parameter_property("rate")
 
     def __init__(
         self, rate: Any = None, seed: int | None = None, dtype: DType = mstype.float32, name: str = "Poisson"
     ) -> None:
         _no_number(rate, "rate", int, float)
         self._begin({"rate": rate}, seed, dtype, name)
-        check_above(self.rate, "rate")
+        check_positive(self.rate, "rate")
 
     def _mean(self, rate: Any = None) -> Any:
         return self._check_param_type(rate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.distributions.parameters import check_above
+from millrace._src.runtime.distributions.parameters import check_positive
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.ops.array.cast import cast
 from millrace._src.runtime.ops.array.where import where
@@ -18,7 +18,7 @@ from .bijector import Bijector
 __all__ = ["Exp", "GumbelCDF", "Invert", "PowerTransform", "ScalarAffine", "Softplus"]
 
 
-class _Plain(Bijector):
+class _ParametricBijector(Bijector):
     """A bijector with parameters, which are attributes of it too."""
 
     def _begin(self, values: dict[str, Any], name: str, constant: bool = False) -> None:
@@ -37,7 +37,7 @@ class _Plain(Bijector):
         return ", ".join(f"{name} = {getattr(self, '_' + name)}" for name in self.parameter_names)
 
 
-class PowerTransform(_Plain):
+class PowerTransform(_ParametricBijector):
     """``(1 + x * power) ** (1 / power)``, and the exponential where ``power`` is 0.
 
     >>> PowerTransform(2.0).forward(Tensor([4.0]))
@@ -46,7 +46,7 @@ class PowerTransform(_Plain):
 
     def __init__(self, power: Any = 0.0, name: str = "PowerTransform") -> None:
         self._begin({"power": power}, name)
-        check_above(self._power, "Power", or_zero=True)
+        check_positive(self._power, "Power", or_zero=True)
 
     @property
     def power(self) -> Tensor:
@@ -93,7 +93,7 @@ class Exp(PowerTransform):
         return "exp"
 
 
-class ScalarAffine(_Plain):
+class ScalarAffine(_ParametricBijector):
     """``scale * x + shift``.
 
     >>> ScalarAffine(2.0, 1.0).forward(Tensor([3.0]))
@@ -128,7 +128,7 @@ class ScalarAffine(_Plain):
         return -log(abs_op(self._with(y)[1]))
 
 
-class Softplus(_Plain):
+class Softplus(_ParametricBijector):
     """``log(1 + exp(sharpness * x)) / sharpness``.
 
     >>> Softplus().forward(Tensor([0.0]))
@@ -165,7 +165,7 @@ def _back(y: Any) -> Any:
     return y + log(-expm1(-y))
 
 
-class GumbelCDF(_Plain):
+class GumbelCDF(_ParametricBijector):
     """The distribution function of the Gumbel distribution.
 
     >>> GumbelCDF(0.0, 1.0).forward(Tensor([0.0]))
@@ -174,7 +174,7 @@ class GumbelCDF(_Plain):
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, name: str = "GumbelCDF") -> None:
         self._begin({"loc": loc, "scale": scale}, name)
-        check_above(self._scale, "scale")
+        check_positive(self._scale, "scale")
 
     @property
     def loc(self) -> Tensor:

@@ -17,13 +17,13 @@ __all__ = [
     "INTS",
     "as_tensor",
     "batch_shape",
-    "check_above",
-    "check_below",
+    "check_positive",
+    "check_less",
     "check_dtype",
     "check_probabilities",
     "check_tensor",
     "is_scalar_batch",
-    "kept",
+    "init_arguments",
     "parameter_type",
 ]
 
@@ -34,7 +34,7 @@ INTS = (
 )  # fmt: skip
 
 
-def kept(param: dict[str, Any]) -> dict[str, Any]:
+def init_arguments(param: dict[str, Any]) -> dict[str, Any]:
     """The arguments worth keeping of ``dict(locals())``."""
     return {name: value for name, value in param.items() if name != "self" and not name.startswith("_")}
 
@@ -103,7 +103,7 @@ def check_tensor(value: Any, name: str) -> Tensor:
     return value
 
 
-def check_above(value: Tensor | None, name: str, or_zero: bool = False) -> None:
+def check_positive(value: Tensor | None, name: str, or_zero: bool = False) -> None:
     """All elements above 0, or at least 0."""
     if value is None:
         return
@@ -113,7 +113,7 @@ def check_above(value: Tensor | None, name: str, or_zero: bool = False) -> None:
         raise ArgumentValueError(f"{name} must be {wanted}, but got {array.min()}.")
 
 
-def check_below(low: Tensor | None, high: Tensor | None, name: str, other: str) -> None:
+def check_less(low: Tensor | None, high: Tensor | None, name: str, other: str) -> None:
     """Each element of one below that of the other."""
     if low is None or high is None or isinstance(low, Parameter) or isinstance(high, Parameter):
         return

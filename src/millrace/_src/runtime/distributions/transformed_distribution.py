@@ -11,7 +11,11 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.distributions.bijector import Bijector
-from millrace._src.runtime.distributions.distribution import Distribution, Family, held
+from millrace._src.runtime.distributions.distribution import (
+    Distribution,
+    ParametricDistribution,
+    parameter_property,
+)
 from millrace._src.runtime.distributions.kinds import Exp, GumbelCDF, Invert
 from millrace._src.runtime.distributions.parameters import FLOATS, check_dtype
 from millrace._src.runtime.nn.argument_types import check_kind
@@ -90,7 +94,7 @@ class TransformedDistribution(Distribution):
         return self.bijector("forward", self.distribution("mean", *args, **kwargs))
 
 
-class LogNormal(TransformedDistribution, Family):
+class LogNormal(TransformedDistribution, ParametricDistribution):
     """The distribution of a number whose log is normal.
 
     >>> from millrace import Tensor
@@ -99,7 +103,7 @@ class LogNormal(TransformedDistribution, Family):
     """
 
     said = {"loc": "loc", "scale": "scale"}  # noqa: RUF012
-    loc, scale = held("loc"), held("scale")
+    loc, scale = parameter_property("loc"), parameter_property("scale")
 
     def __init__(
         self,
@@ -155,7 +159,7 @@ class LogNormal(TransformedDistribution, Family):
         return self.bijector("forward", self.distribution("sample", shape, mean, sd))
 
 
-class Gumbel(TransformedDistribution, Family):
+class Gumbel(TransformedDistribution, ParametricDistribution):
     """The Gumbel distribution; its parameters cannot be given in calls.
 
     >>> from millrace import Tensor
@@ -164,7 +168,7 @@ class Gumbel(TransformedDistribution, Family):
     """
 
     said = {"loc": "loc", "scale": "scale"}  # noqa: RUF012
-    loc, scale = held("loc"), held("scale")
+    loc, scale = parameter_property("loc"), parameter_property("scale")
 
     def __init__(
         self,

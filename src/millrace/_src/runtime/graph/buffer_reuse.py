@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from .capture import Recorded, Slot
-from .passes import Calls, renamed_call, slots_in
+from .capture import CapturedCall, Slot
+from .passes import Calls, iter_slots, rename_slots
 
-__all__ = ["write_over"]
+__all__ = ["reuse_buffers"]
 
 _aten = torch.ops.aten
 # Calls with a form that writes to its first operand.
@@ -25,7 +25,7 @@ _IN_PLACE = {
     getattr(_aten, name).Tensor: getattr(_aten, f"{name}_").Tensor for name in ("add", "sub", "mul", "div")
 }  # fmt: skip
 # Calls with a form that takes the place for the result; all go element by element.
-_INTO = {
+_OUT_VARIANTS = {
     getattr(_aten, name).default: (getattr(_aten, name).grad_input, "grad_input")
     for name in (
         "threshold_backward", "sigmoid_backward", "tanh_backward", "gelu_backward", "silu_backward",
@@ -34,7 +34,7 @@ _INTO = {
 }  # fmt: skip
 
 
-def write_over(
+def reuse_buffers(
     calls: Calls, kept: set[Slot], kinds: dict[Slot, Any], shares: dict[Slot, Slot]
 ) -> tuple[Calls, dict[Slot, Slot]]:
     """Give a dying operand's memory to the result where that changes nothing.
@@ -45,15 +45,15 @@ def write_over(
     parents = dict(shares)
     last: dict[Slot, int] = {}
     for number, call in enumerate(calls):
-        for slot in (*slots_in((call.args, call.kwargs)), *call.results):
+        for slot in (*iter_slots((call.args, call.kwargs)), *call.results):
             if slot is not None:
-                last[_root(slot, parents)] = number
+                last[_storage_root(slot, parents)] = number
     for slot in kept:
-        last[_root(slot, parents)] = len(calls)
+        last[_storage_root(slot, parents)] = len(calls)
     names: dict[Slot, Slot] = {}
-    left: list[Recorded] = []
+    left: list[CapturedCall] = []
     for number, call in enumerate(calls):
-        call = renamed_call(call, names)
+        call = rename_slots(call, names)
         operand = _operand(call, kinds, parents)
         if operand is None or last[operand] != number:
             left.append(call)
@@ -63,34 +63,34 @@ def write_over(
         # what shares the result's storage shares the operand's from here on
         last[operand] = last[result]
         names[result] = parents[result] = operand
-        left.append(_written(call, operand))
+        left.append(_inplace_call(call, operand))
     return tuple(left), names
 
 
-def _root(slot: Slot, parents: dict[Slot, Slot]) -> Slot:
+def _storage_root(slot: Slot, parents: dict[Slot, Slot]) -> Slot:
     """The slot in whose storage this one is."""
     while slot in parents:
         slot = parents[slot]
     return slot
 
 
-def _operand(call: Recorded, kinds: dict[Slot, Any], parents: dict[Slot, Slot]) -> Slot | None:
+def _operand(call: CapturedCall, kinds: dict[Slot, Any], parents: dict[Slot, Slot]) -> Slot | None:
     """The operand that the result could be written over, if nobody needs it after."""
-    if call.form != "one" or (call.func not in _IN_PLACE and call.func not in _INTO):
+    if call.form != "one" or (call.func not in _IN_PLACE and call.func not in _OUT_VARIANTS):
         return None
     operand, result = call.args[0], call.results[0]
     if not isinstance(operand, Slot) or operand.kind != "temp" or result is None or result in parents:
         return None
     if operand in parents or kinds.get(operand) is None or kinds.get(operand) != kinds.get(result):
         return None
-    others = [slot for slot in slots_in((call.args[1:], call.kwargs)) if slot != operand]
-    if any(_root(slot, parents) == operand for slot in others):
+    others = [slot for slot in iter_slots((call.args[1:], call.kwargs)) if slot != operand]
+    if any(_storage_root(slot, parents) == operand for slot in others):
         return None  # another view of the same memory: it would be read after it was written
     return operand
 
 
-def _written(call: Recorded, operand: Slot) -> Recorded:
+def _inplace_call(call: CapturedCall, operand: Slot) -> CapturedCall:
     if call.func in _IN_PLACE:
         return call._replace(func=_IN_PLACE[call.func], results=(operand,))
-    func, place = _INTO[call.func]
+    func, place = _OUT_VARIANTS[call.func]
     return call._replace(func=func, kwargs={**call.kwargs, place: operand}, results=(operand,))

@@ -19,24 +19,24 @@ from millrace._src.runtime.tensor.backend.torch_private import (
     DispatchMode,
     describe_operator,
 )
-from millrace._src.runtime.tensor.source_location import user_line
+from millrace._src.runtime.tensor.source_location import user_source_line
 
-__all__ = ["Leaving", "Recorded", "Recorder", "Slot"]
+__all__ = ["GraphBreak", "CapturedCall", "GraphCapture", "Slot"]
 
 # Calls by which a value of a tensor reaches Python: what Python then does with it is not in the recording.
-_LEAVES = frozenset({"aten::is_nonzero", "aten::item", "aten::equal"}) | PRIVATE_OPERATORS["values"]
+_HOST_READ_OPS = frozenset({"aten::is_nonzero", "aten::item", "aten::equal"}) | PRIVATE_OPERATORS["values"]
 # Results whose shape depends on values: what Python does with such a shape is not in the recording.
-_SHAPED_BY_VALUES = PRIVATE_OPERATORS["shapes"] | {
+_DATA_DEPENDENT_SHAPE_OPS = PRIVATE_OPERATORS["shapes"] | {
     "aten::nonzero", "aten::masked_select", "aten::unique_dim", "aten::unique_consecutive",
 }  # fmt: skip
 # Operators with a number, of which PyTorch makes a tensor in every call: that takes longer than the rest of it.
-_WITH_NUMBERS = {
+_SCALAR_OPERAND_OPS = {
     f"aten::{name}": getattr(torch.ops.aten, name).Tensor
     for name in ("add", "sub", "mul", "div", "add_", "sub_", "mul_", "div_")
 }
-_HELD_TYPES = (torch.float32, torch.float64)
+_SCALAR_TENSOR_DTYPES = (torch.float32, torch.float64)
 # Below autograd these give the tensor itself.
-_SAME = frozenset({"aten::detach", "aten::alias", "aten::lift_fresh"})
+_ALIAS_OPS = frozenset({"aten::detach", "aten::alias", "aten::lift_fresh"})
 
 
 class Slot(NamedTuple):
@@ -46,7 +46,7 @@ class Slot(NamedTuple):
     number: int
 
 
-class Recorded(NamedTuple):
+class CapturedCall(NamedTuple):
     """One call: the operator, its arguments with slots for tensors, the slots of its results, and the user's line."""
 
     func: Any
@@ -60,22 +60,22 @@ class Recorded(NamedTuple):
     lengths: tuple[int, ...] = ()
 
 
-class Leaving(NamedTuple):
+class GraphBreak(NamedTuple):
     """Why a step cannot be replayed: what left for Python, and the user's line."""
 
     what: str
     where: str
 
 
-class Recorder(DispatchMode):
+class GraphCapture(DispatchMode):
     """Runs and writes down what happens inside its ``with`` block."""
 
     def __init__(self, inputs: list[torch.Tensor]) -> None:
         super().__init__()
-        self.calls: list[Recorded] = []
+        self.calls: list[CapturedCall] = []
         self.outside: list[torch.Tensor] = []
-        self.temps = 0
-        self.leaving: Leaving | None = None
+        self.num_temporaries = 0
+        self.leaving: GraphBreak | None = None
         self._slots: dict[int, tuple[weakref.ref[torch.Tensor], Slot]] = {}
         self._numbers: dict[tuple[torch.dtype, str], torch.Tensor] = {}
         # of results: shape, type, strides and device; and in whose storage those are that have none of their own
@@ -84,19 +84,19 @@ class Recorder(DispatchMode):
         for number, tensor in enumerate(inputs):
             self._name(tensor, Slot("in", number))
 
-    def __enter__(self) -> Recorder:
-        storage.leaving.append(self.left)
+    def __enter__(self) -> GraphCapture:
+        storage.host_read_listeners.append(self.left)
         super().__enter__()
         return self
 
     def __exit__(self, *exc: object) -> None:
         super().__exit__(*exc)
-        storage.leaving.remove(self.left)
+        storage.host_read_listeners.remove(self.left)
 
     def left(self, what: str) -> None:
         """A value has gone where the recording cannot follow; the step itself goes on."""
         if self.leaving is None:
-            self.leaving = Leaving(what, user_line())
+            self.leaving = GraphBreak(what, user_source_line())
 
     def is_outside(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor is neither an input nor computed here: an attribute, or a constant."""
@@ -139,21 +139,21 @@ class Recorder(DispatchMode):
 
     def _write(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
         name = describe_operator(func).name
-        if name in _LEAVES:
+        if name in _HOST_READ_OPS:
             self.left("the value of a tensor")
             return
-        if name in _SHAPED_BY_VALUES:
+        if name in _DATA_DEPENDENT_SHAPE_OPS:
             self.left(f"a shape that depends on values ({name.partition('::')[2]})")
             return
-        if name in _SAME and isinstance(made, torch.Tensor) and isinstance(args[0], torch.Tensor):
+        if name in _ALIAS_OPS and isinstance(made, torch.Tensor) and isinstance(args[0], torch.Tensor):
             self._name(made, self.slot_of(args[0]))
             return
-        if name in _WITH_NUMBERS and not kwargs and len(args) == 2:
+        if name in _SCALAR_OPERAND_OPS and not kwargs and len(args) == 2:
             func, args = self._with_tensor(func, *args)
         given = self._template(args), self._template(kwargs)
-        known = self.temps
+        known = self.num_temporaries
         results, form = self._results(made)
-        if self.temps > known:
+        if self.num_temporaries > known:
             self._describe(made, (args, kwargs), known)
         if form == "other" and not any(isinstance(each, torch.Tensor) for each in args):
             return  # a fact about types, say: the same in every replay
@@ -161,7 +161,7 @@ class Recorder(DispatchMode):
             self.left(f"a result that is no tensor ({name})")
             return
         lengths = tuple(len(m) if isinstance(m, list) else -1 for m in made) if form == "nest" else ()
-        self.calls.append(Recorded(func, *given, results, form, user_line(), lengths))
+        self.calls.append(CapturedCall(func, *given, results, form, user_source_line(), lengths))
 
     def _with_tensor(self, func: Any, left: Any, right: Any) -> tuple[Any, tuple[Any, Any]]:
         """The same call with its number as a tensor that is made once.
@@ -169,12 +169,12 @@ class Recorder(DispatchMode):
         The bits stay: in the type of the other operand, to which PyTorch rounds it too, it cannot change the result's.
         """
         number = type(right) is float or (type(right) is int and abs(right) < 2**53)
-        if not number or left.dtype not in _HELD_TYPES or left.device.type != "cpu":
+        if not number or left.dtype not in _SCALAR_TENSOR_DTYPES or left.device.type != "cpu":
             return func, (left, right)
         key = (left.dtype, repr(float(right)))
         if key not in self._numbers:
             self._numbers[key] = torch.tensor(right, dtype=left.dtype)
-        return _WITH_NUMBERS[describe_operator(func).name], (left, self._numbers[key])
+        return _SCALAR_OPERAND_OPS[describe_operator(func).name], (left, self._numbers[key])
 
     def _results(self, made: Any) -> tuple[tuple[Slot | None, ...], str]:
         if made is None:
@@ -204,8 +204,8 @@ class Recorder(DispatchMode):
         known = self._slots.get(id(tensor))
         if known is not None and known[0]() is tensor:
             return known[1]  # written in place
-        slot = Slot("temp", self.temps)
-        self.temps += 1
+        slot = Slot("temp", self.num_temporaries)
+        self.num_temporaries += 1
         self._name(tensor, slot)
         return slot
 

@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import torch
 
-from millrace._src.runtime.tensor.rollback import undone
+from millrace._src.runtime.tensor.rollback import rollback
 
 from .program import Program
 
-__all__ = ["captured"]
+__all__ = ["capture_cuda_graph"]
 
 Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
 
 
-def captured(program: Program, like: list[torch.Tensor]) -> Run:
+def capture_cuda_graph(program: Program, like: list[torch.Tensor]) -> Run:
     """The program as a CUDA Graph, or as it is where its tensors are not all on one device."""
     everything = [*like, *program.outside]
     places = {tensor.device for tensor in everything if tensor.dim() or tensor.is_cuda}
@@ -27,7 +27,7 @@ def captured(program: Program, like: list[torch.Tensor]) -> Run:
         torch.cuda.synchronize()
         # what the recorded step has let go of stays with its stream, and the side stream would take as much again
         torch.cuda.empty_cache()
-        with undone(program.outside):
+        with rollback(program.outside):
             side = torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):

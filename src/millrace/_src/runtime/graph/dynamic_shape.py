@@ -12,7 +12,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.backend.memory import empty_cache
 
-from .replay import all_graphs
+from .replay import all_capture_caches
 
 __all__ = ["enable_dynamic", "ms_memory_recycle"]
 
@@ -91,7 +91,7 @@ def ms_memory_recycle() -> None:
 
     >>> ms_memory_recycle()
     """
-    for graphs in all_graphs():
+    for graphs in all_capture_caches():
         graphs.entries.clear()
     gc.collect()
     empty_cache()

@@ -14,15 +14,15 @@ from typing import Any
 from millrace._src.runtime.tensor.backend.torch_private import (
     PRIVATE_OPERATORS,
     describe_operator,
-    functions,
     kernel_of,
-    methods,
-    nn_functions,
+    torch_functions,
+    torch_methods,
+    torch_nn_functions,
 )
 
-from .capture import Recorded, Slot
+from .capture import CapturedCall, Slot
 
-__all__ = ["AS_FUNCTIONS", "AS_METHODS", "AS_NN", "SPREAD", "quickest"]
+__all__ = ["AS_FUNCTIONS", "AS_METHODS", "AS_NN", "VARARG_SIZE_OPS", "fastest_callable"]
 
 # torch.NAME without the frame of Python.
 AS_FUNCTIONS = frozenset(
@@ -43,31 +43,31 @@ AS_NN = frozenset(
 # tensor.NAME; those that write in place are methods all.
 AS_METHODS = frozenset(["expand", "view"])
 # Methods that take a list of sizes quicker as arguments one by one.
-SPREAD = frozenset({"view"})
+VARARG_SIZE_OPS = frozenset({"view"})
 # Python's own spelling of these takes other arguments than the operator.
 _BY_OVERLOAD = frozenset({"random_", "index_put_", "normal_", "uniform_", "bernoulli_", "resize_", "set_"})
 
 
-def quickest(call: Recorded) -> tuple[Callable[..., Any], bool]:
+def fastest_callable(call: CapturedCall) -> tuple[Callable[..., Any], bool]:
     """What to call, and whether its list of sizes goes as arguments one by one."""
     operator = describe_operator(call.func).name
     space, _, name = operator.partition("::")
     found = None
     if space == "aten":
         if name in AS_FUNCTIONS:
-            found = getattr(functions, name, None)
+            found = getattr(torch_functions, name, None)
         elif name in AS_NN:
-            found = getattr(nn_functions, name, None)
-        elif name in AS_METHODS or _in_place(call, name):
-            found = getattr(methods, name, None)
-            if found is not None and name in SPREAD:
+            found = getattr(torch_nn_functions, name, None)
+        elif name in AS_METHODS or _inplace_method(call, name):
+            found = getattr(torch_methods, name, None)
+            if found is not None and name in VARARG_SIZE_OPS:
                 if isinstance(call.args[1], list):
                     return found, bool(call.args[1])
                 found = None  # another type for the same bits: `view.dtype`
     return (found or kernel_of(call.func)), False
 
 
-def _in_place(call: Recorded, name: str) -> bool:
+def _inplace_method(call: CapturedCall, name: str) -> bool:
     return (
         name.endswith("_")
         and not name.startswith("_")

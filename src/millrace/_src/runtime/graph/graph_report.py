@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .replay import Entry, Graphs, all_graphs
+from .replay import CachedProgram, CaptureCache, all_capture_caches
 
 __all__ = ["GraphReport", "graph_report", "save_graphs"]
 
@@ -13,12 +13,14 @@ __all__ = ["GraphReport", "graph_report", "save_graphs"]
 class GraphReport:
     """A line for each function or cell that ran as a graph; ``to_dict`` for programs."""
 
-    def __init__(self, graphs: list[Graphs]) -> None:
+    def __init__(self, graphs: list[CaptureCache]) -> None:
         self.rows: list[dict[str, Any]] = [
             {
                 "name": each.name,
-                "recordings": sum(isinstance(entry, Entry) for entry in each.entries.values()),
-                "calls": sum(len(e.program.calls) for e in each.entries.values() if isinstance(e, Entry)),
+                "recordings": sum(isinstance(entry, CachedProgram) for entry in each.entries.values()),
+                "calls": sum(
+                    len(e.program.calls) for e in each.entries.values() if isinstance(e, CachedProgram)
+                ),
                 "recorded": each.recorded,
                 "replayed": each.replayed,
                 "fell_back": each.fell_back,
@@ -27,7 +29,7 @@ class GraphReport:
                 "uncaptured": [
                     e.program.uncaptured
                     for e in each.entries.values()
-                    if isinstance(e, Entry) and e.program.uncaptured
+                    if isinstance(e, CachedProgram) and e.program.uncaptured
                 ],
             }
             for each in graphs
@@ -62,7 +64,7 @@ def graph_report() -> GraphReport:
     >>> isinstance(graph_report().to_dict(), list)
     True
     """
-    return GraphReport(all_graphs())
+    return GraphReport(all_capture_caches())
 
 
 def save_graphs(folder: str) -> list[Path]:
@@ -70,8 +72,8 @@ def save_graphs(folder: str) -> list[Path]:
     made = []
     home = Path(folder)
     home.mkdir(parents=True, exist_ok=True)
-    for number, graphs in enumerate(all_graphs()):
-        entries = [entry for entry in graphs.entries.values() if isinstance(entry, Entry)]
+    for number, graphs in enumerate(all_capture_caches()):
+        entries = [entry for entry in graphs.entries.values() if isinstance(entry, CachedProgram)]
         for turn, entry in enumerate(entries):
             name = "".join(letter if letter.isalnum() else "_" for letter in graphs.name)
             path = home / f"{number:02}_{name}_{turn}.py"

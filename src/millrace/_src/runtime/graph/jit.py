@@ -58,10 +58,10 @@ def jit(
         cell = function
         cell.construct = jit(cell.construct, jit_level=jit_level, fullgraph=fullgraph)
         return cell
-    return _Jitted(function, fullgraph, jit_level == "O1")
+    return _JitFunction(function, fullgraph, jit_level == "O1")
 
 
-class _Jitted:
+class _JitFunction:
     """A function that runs as a graph. As an attribute of a class it is a method, with recordings for each object."""
 
     def __init__(self, function: Callable[..., Any], strict: bool, compiled: bool) -> None:
@@ -72,21 +72,21 @@ class _Jitted:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if modes.state.recording or modes.state.watching:
+        if modes.thread_state.recording or modes.thread_state.watching:
             return self._function(*args, **kwargs)  # part of a larger step
         if self._compiled:
-            return _compiled(self._function)(*args, **kwargs)
+            return _torch_compile(self._function)(*args, **kwargs)
         cell = next((a for a in args[:1] if hasattr(a, "graph_key")), None)
         owner = self if cell is None else _owner_of(self, cell)
-        with modes.being_strict(self._strict or modes.strict):
+        with modes.raising_on_graph_break(self._strict or modes.raise_on_graph_break):
             return run_graph(owner, self._function, args, kwargs)
 
     def graph_key(self) -> Any:
         """The cells that the function's code names, and their state."""
-        return modes.key_of_function(self._function)
+        return modes.function_capture_key(self._function)
 
 
-class _Owner:
+class _BoundMethodOwner:
     """A method of one cell: what it depends on is the cell's."""
 
     def __init__(self, cell: Any, name: str) -> None:
@@ -96,19 +96,19 @@ class _Owner:
         return self._cell.graph_key()
 
 
-def _owner_of(jitted: _Jitted, cell: Any) -> _Owner:
-    owners: dict[int, _Owner] = cell.__dict__.setdefault("_graph_owners", {})
+def _owner_of(jitted: _JitFunction, cell: Any) -> _BoundMethodOwner:
+    owners: dict[int, _BoundMethodOwner] = cell.__dict__.setdefault("_graph_owners", {})
     key = id(jitted)
     if key not in owners:
-        owners[key] = _Owner(cell, f"{type(cell).__name__}.{jitted._function.__name__}")
+        owners[key] = _BoundMethodOwner(cell, f"{type(cell).__name__}.{jitted._function.__name__}")
     return owners[key]
 
 
 @functools.cache
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def _torch_compile(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function through torch.compile, on PyTorch's own tensors."""
     from millrace._src.core.values.tensor import Tensor
-    from millrace._src.runtime.tensor.storage import hiding, unwrap_all, wrap_all
+    from millrace._src.runtime.tensor.storage import opaque_call_listeners, unwrap_all, wrap_all
 
     def raw(*args: Any, **kwargs: Any) -> Any:
         made = function(*wrap_all(args), **{name: wrap_all(value) for name, value in kwargs.items()})
@@ -118,7 +118,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     inner = torch.compile(raw)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        for told in hiding:
+        for told in opaque_call_listeners:
             told()
         return wrap_all(
             inner(*unwrap_all(args), **{name: unwrap_all(value) for name, value in kwargs.items()})

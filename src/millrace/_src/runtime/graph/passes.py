@@ -9,9 +9,9 @@ import torch
 
 from millrace._src.runtime.tensor.backend.torch_private import PRIVATE_OPERATORS, describe_operator
 
-from .capture import Recorded, Slot
+from .capture import CapturedCall, Slot
 
-__all__ = ["PASSES", "Calls", "renamed_call", "slots_in"]
+__all__ = ["PASSES", "Calls", "rename_slots", "iter_slots"]
 
 # A view of something that lives outside is one for good: its storage is never exchanged.
 _VIEWS = frozenset(
@@ -22,49 +22,51 @@ _VIEWS = frozenset(
     )
 ) | PRIVATE_OPERATORS["views"]  # fmt: skip
 
-Outside = list[torch.Tensor]
-Calls = tuple[Recorded, ...]
+ExternalTensors = list[torch.Tensor]
+Calls = tuple[CapturedCall, ...]
 
 
-def slots_in(value: Any) -> Iterator[Slot]:
+def iter_slots(value: Any) -> Iterator[Slot]:
     """The slots inside arguments."""
     if isinstance(value, Slot):
         yield value
     elif isinstance(value, (list, tuple)):
         for part in value:
-            yield from slots_in(part)
+            yield from iter_slots(part)
     elif isinstance(value, dict):
         for part in value.values():
-            yield from slots_in(part)
+            yield from iter_slots(part)
 
 
-def _renamed(value: Any, names: dict[Slot, Slot]) -> Any:
+def _rename_slots_in(value: Any, names: dict[Slot, Slot]) -> Any:
     if isinstance(value, Slot):
         return names.get(value, value)
     if isinstance(value, (list, tuple)):
-        return type(value)(_renamed(part, names) for part in value)
+        return type(value)(_rename_slots_in(part, names) for part in value)
     if isinstance(value, dict):
-        return {key: _renamed(part, names) for key, part in value.items()}
+        return {key: _rename_slots_in(part, names) for key, part in value.items()}
     return value
 
 
-def renamed_call(call: Recorded, names: dict[Slot, Slot]) -> Recorded:
+def rename_slots(call: CapturedCall, names: dict[Slot, Slot]) -> CapturedCall:
     """The call with the slots of its arguments under other names."""
     if not names:
         return call
-    return call._replace(args=_renamed(call.args, names), kwargs=_renamed(call.kwargs, names))
+    return call._replace(args=_rename_slots_in(call.args, names), kwargs=_rename_slots_in(call.kwargs, names))
 
 
-def fold_views(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls, dict[Slot, Slot]]:
+def fold_constant_views(
+    calls: Calls, kept: set[Slot], outside: ExternalTensors
+) -> tuple[Calls, dict[Slot, Slot]]:
     """Views of what lives outside are made once, now."""
     names: dict[Slot, Slot] = {}
-    left: list[Recorded] = []
+    left: list[CapturedCall] = []
     for call in calls:
-        call = renamed_call(call, names)
-        slots = list(slots_in((call.args, call.kwargs)))
+        call = rename_slots(call, names)
+        slots = list(iter_slots((call.args, call.kwargs)))
         fixed = all(slot.kind == "out" for slot in slots)
         if describe_operator(call.func).name in _VIEWS and call.form == "one" and slots and fixed:
-            args, kwargs = _filled(call.args, outside), _filled(call.kwargs, outside)
+            args, kwargs = _substitute_slots(call.args, outside), _substitute_slots(call.kwargs, outside)
             with torch.no_grad():
                 made = call.func(*args, **kwargs)
             # `reshape` and the private form of `view` may copy: then it is no view of what others write to
@@ -78,23 +80,25 @@ def fold_views(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls, 
     return tuple(left), names
 
 
-def _filled(value: Any, outside: Outside) -> Any:
+def _substitute_slots(value: Any, outside: ExternalTensors) -> Any:
     if isinstance(value, Slot):
         return outside[value.number].detach()
     if isinstance(value, (list, tuple)):
-        return type(value)(_filled(part, outside) for part in value)
+        return type(value)(_substitute_slots(part, outside) for part in value)
     if isinstance(value, dict):
-        return {key: _filled(part, outside) for key, part in value.items()}
+        return {key: _substitute_slots(part, outside) for key, part in value.items()}
     return value
 
 
-def cancel_transposes(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls, dict[Slot, Slot]]:
+def cancel_transposes(
+    calls: Calls, kept: set[Slot], outside: ExternalTensors
+) -> tuple[Calls, dict[Slot, Slot]]:
     """``t(t(x))`` is x."""
     names: dict[Slot, Slot] = {}
     turned: dict[Slot, Slot] = {}
-    left: list[Recorded] = []
+    left: list[CapturedCall] = []
     for call in calls:
-        call = renamed_call(call, names)
+        call = rename_slots(call, names)
         if describe_operator(call.func).name == "aten::t" and call.form == "one":
             given, result = call.args[0], call.results[0]
             assert result is not None
@@ -106,10 +110,12 @@ def cancel_transposes(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[
     return tuple(left), names
 
 
-def drop_unused(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls, dict[Slot, Slot]]:
+def eliminate_dead_calls(
+    calls: Calls, kept: set[Slot], outside: ExternalTensors
+) -> tuple[Calls, dict[Slot, Slot]]:
     """Calls whose results nobody uses, unless they write somewhere, draw random numbers or talk to other processes."""
     needed = set(kept)
-    left: list[Recorded] = []
+    left: list[CapturedCall] = []
     for call in reversed(calls):
         operator = describe_operator(call.func)
         effect = (
@@ -119,10 +125,10 @@ def drop_unused(calls: Calls, kept: set[Slot], outside: Outside) -> tuple[Calls,
             or operator.name.startswith("millrace::")  # the other processes wait for it
         )
         if effect or any(slot in needed for slot in call.results):
-            needed.update(slots_in((call.args, call.kwargs)))
+            needed.update(iter_slots((call.args, call.kwargs)))
             left.append(call)
     return tuple(reversed(left)), {}
 
 
-Pass = Callable[[Calls, set[Slot], Outside], tuple[Calls, dict[Slot, Slot]]]
-PASSES: tuple[Pass, ...] = (fold_views, cancel_transposes, drop_unused)
+Pass = Callable[[Calls, set[Slot], ExternalTensors], tuple[Calls, dict[Slot, Slot]]]
+PASSES: tuple[Pass, ...] = (fold_constant_views, cancel_transposes, eliminate_dead_calls)

@@ -14,16 +14,16 @@ from typing import Any
 import torch
 
 from millrace._src.runtime.tensor.backend.torch_private import below_autograd, describe_operator
-from millrace._src.runtime.tensor.error_translation import explain
+from millrace._src.runtime.tensor.error_translation import translate_error
 
-from .buffer_reuse import write_over
-from .capture import Recorded, Recorder, Slot
-from .fast_dispatch import quickest
-from .passes import PASSES, slots_in
+from .buffer_reuse import reuse_buffers
+from .capture import CapturedCall, GraphCapture, Slot
+from .fast_dispatch import fastest_callable
+from .passes import PASSES, iter_slots
 
 __all__ = ["Program"]
 
-_LETTER = {"in": "i", "temp": "t", "out": "c"}
+_VARIABLE_PREFIX = {"in": "i", "temp": "t", "out": "c"}
 
 
 class Program:
@@ -32,13 +32,13 @@ class Program:
     # on a GPU: why it is replayed call by call, and not as one CUDA Graph
     uncaptured = ""
 
-    def __init__(self, recorder: Recorder, results: list[Slot]) -> None:
+    def __init__(self, recorder: GraphCapture, results: list[Slot]) -> None:
         self.outside = recorder.outside
         calls, kept = tuple(recorder.calls), results
         for apply in PASSES:
             calls, names = apply(calls, set(kept), self.outside)
             kept = [names.get(slot, slot) for slot in kept]
-        calls, names = write_over(calls, set(kept), recorder.kinds, recorder.shares)
+        calls, names = reuse_buffers(calls, set(kept), recorder.kinds, recorder.shares)
         kept = [names.get(slot, slot) for slot in kept]
         self.calls, self.results = calls, kept
         self._run = self._compile()
@@ -49,16 +49,16 @@ class Program:
                 made: list[torch.Tensor] = self._run(*inputs)
                 return made
         except Exception as error:
-            call = self.call_of(error)
+            call = self.failed_call(error)
             if call is None:
                 raise
-            better = explain(describe_operator(call.func).name.partition("::")[2], error)
+            better = translate_error(describe_operator(call.func).name.partition("::")[2], error)
             better.add_note(f"  in a recorded step, at {call.where or 'a line unknown'}")
             if better is error:
                 raise
             raise better from None
 
-    def call_of(self, error: BaseException) -> Recorded | None:
+    def failed_call(self, error: BaseException) -> CapturedCall | None:
         """The recorded call that failed; it knows the user's line."""
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename == self._name and frame.lineno is not None:
@@ -74,25 +74,25 @@ class Program:
     # writing it -------------------------------------------------------------------------------------
 
     def _compile(self) -> Callable[..., Any]:
-        scope: dict[str, Any] = {f"c{n}": _plain(tensor) for n, tensor in enumerate(self.outside)}
+        scope: dict[str, Any] = {f"c{n}": _detached_alias(tensor) for n, tensor in enumerate(self.outside)}
         last: dict[Slot, int] = {}
         for number, call in enumerate(self.calls):
-            for slot in (*slots_in((call.args, call.kwargs)), *(s for s in call.results if s is not None)):
+            for slot in (*iter_slots((call.args, call.kwargs)), *(s for s in call.results if s is not None)):
                 last[slot] = number
         held = set(self.results)
         count = 1 + max(
-            (s.number for c in self.calls for s in slots_in(c.args) if s.kind == "in"), default=-1
+            (s.number for c in self.calls for s in iter_slots(c.args) if s.kind == "in"), default=-1
         )
         count = max(count, 1 + max((s.number for s in self.results if s.kind == "in"), default=-1))
         lines = [f"def run({', '.join([*(f'i{n}' for n in range(count)), '*_'])}):"]
         self._lines: dict[int, int] = {}
         for number, call in enumerate(self.calls):
-            scope[f"f{number}"], spread = quickest(call)
-            made = _assigned(call)
+            scope[f"f{number}"], spread = fastest_callable(call)
+            made = _assignment_target(call)
             shown = call.where.rpartition("/")[2]
             lines.append(f"    {made}f{number}({_arguments(call, scope, spread)})  # {call.func} {shown}")
             self._lines[len(lines)] = number
-            used = [*slots_in((call.args, call.kwargs)), *(s for s in call.results if s is not None)]
+            used = [*iter_slots((call.args, call.kwargs)), *(s for s in call.results if s is not None)]
             gone = {s for s in used if s.kind == "temp" and last[s] == number and s not in held}
             if gone:
                 lines.append("    del " + ", ".join(sorted(_name(slot) for slot in gone)))
@@ -108,18 +108,18 @@ class Program:
         linecache.cache.pop(self._name, None)
 
 
-def _plain(tensor: torch.Tensor) -> torch.Tensor:
+def _detached_alias(tensor: torch.Tensor) -> torch.Tensor:
     """The same storage without a history: what is written to it is seen."""
     return tensor.detach() if tensor.requires_grad else tensor
 
 
 def _name(slot: Slot) -> str:
-    return f"{_LETTER[slot.kind]}{slot.number}"
+    return f"{_VARIABLE_PREFIX[slot.kind]}{slot.number}"
 
 
-def _assigned(call: Recorded) -> str:
+def _assignment_target(call: CapturedCall) -> str:
     mutable = describe_operator(call.func).is_mutable
-    if call.form == "none" or (call.form == "one" and mutable and _writes_itself(call)):
+    if call.form == "none" or (call.form == "one" and mutable and _returns_mutated_argument(call)):
         return ""
     names = ["_" if slot is None else _name(slot) for slot in call.results]
     if call.form == "one":
@@ -137,12 +137,12 @@ def _nested(names: list[str], lengths: tuple[int, ...]) -> list[str]:
     return made
 
 
-def _writes_itself(call: Recorded) -> bool:
+def _returns_mutated_argument(call: CapturedCall) -> bool:
     """The result is the argument that was written to."""
-    return call.results[0] in set(slots_in((call.args, call.kwargs)))
+    return call.results[0] in set(iter_slots((call.args, call.kwargs)))
 
 
-def _arguments(call: Recorded, scope: dict[str, Any], spread: bool) -> str:
+def _arguments(call: CapturedCall, scope: dict[str, Any], spread: bool) -> str:
     args = (call.args[0], *call.args[1]) if spread else call.args
     parts = [_literal(value, scope) for value in args]
     parts += [f"{key}={_literal(value, scope)}" for key, value in call.kwargs.items()]

@@ -11,7 +11,7 @@ from millrace._src.core.errors import OperationError
 from millrace._src.runtime.tensor.backend.torch_private import describe_operator
 
 from .allowed_operators import denial, emitted
-from .capture import Recorded, Recorder
+from .capture import CapturedCall, GraphCapture
 from .stored_arguments import slots_in, write_value
 
 __all__ = ["UNINITIALISED", "VERSIONS", "for_any_rows", "qualified_name", "store"]
@@ -30,7 +30,7 @@ def store(
     forward: Callable[[], Any], inputs: list[torch.Tensor], names: dict[int, str]
 ) -> tuple[dict[str, Any], list[torch.Tensor]]:
     """The forward pass of a network as plain data, and the tensors that it needs; `names` by the ids of tensors."""
-    recorder = Recorder(inputs)
+    recorder = GraphCapture(inputs)
     with torch.no_grad(), recorder:
         outputs = forward()
     if recorder.leaving is not None:
@@ -102,7 +102,7 @@ def _lists(value: Any) -> Any:
     return [_lists(item) for item in value] if type(value) in (list, tuple) else value
 
 
-def _initialised(call: Recorded) -> Recorded:
+def _initialised(call: CapturedCall) -> CapturedCall:
     """The call, with zeros in the place of uninitialised memory."""
     zeros = UNINITIALISED.get(qualified_name(call.func))
     if zeros is None:

@@ -21,14 +21,14 @@ from .program_export import UNINITIALISED, VERSIONS, for_any_rows, store
 from .stored_arguments import DTYPES, Rows, parse_arguments, parse_slot, slots_in
 from .stored_sizes import Measured, SizeError, measure
 
-__all__ = ["DTYPES", "Rows", "StoredCall", "StoredGraph", "for_any_rows", "store"]
+__all__ = ["DTYPES", "Rows", "StoredCall", "SerializedProgram", "for_any_rows", "store"]
 
 _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 # How many different numbers of rows are remembered as checked.
 _REMEMBERED = 4096
 
 
-class StoredGraph:
+class SerializedProgram:
     """The recorded forward pass of a network: called with tensors, it returns what the network returned.
 
     ``calls`` are the operators in order; ``results`` the slots that are returned; ``names`` the parameters among its

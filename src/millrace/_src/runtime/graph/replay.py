@@ -15,17 +15,17 @@ import torch
 from millrace._src.core.errors import OperationError
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 
-from .capture import Leaving, Recorder
+from .capture import GraphBreak, GraphCapture
 from .program import Program
 from .signature import flatten_arguments, flatten_results
 
-__all__ = ["Graphs", "graphs_of", "run_graph"]
+__all__ = ["CaptureCache", "capture_cache_of", "run_graph"]
 
 # Recordings that one function keeps; with more shapes than that, the others run operation by operation.
-MOST = 64
+MAX_CAPTURES = 64
 
 
-class Entry:
+class CachedProgram:
     """One recording, ready to run."""
 
     def __init__(
@@ -39,18 +39,18 @@ class Entry:
         if not self._settled:
             self._settled = True
             if any(tensor.is_cuda for tensor in (*tensors, *self.program.outside)):
-                from .cuda_graph import captured
+                from .cuda_graph import capture_cuda_graph
 
-                self._run = captured(self.program, tensors)
+                self._run = capture_cuda_graph(self.program, tensors)
         return self._build(self._run(tensors))
 
 
 @dataclasses.dataclass
-class Graphs:
+class CaptureCache:
     """The recordings of one function or cell, and what became of its calls."""
 
     name: str
-    entries: dict[Hashable, Entry | Leaving] = dataclasses.field(default_factory=dict)
+    entries: dict[Hashable, CachedProgram | GraphBreak] = dataclasses.field(default_factory=dict)
     recorded: int = 0
     replayed: int = 0
     fell_back: int = 0
@@ -58,96 +58,97 @@ class Graphs:
     generation: int = -1
     state: Hashable = None
 
-    def why(self) -> list[Leaving]:
+    def why(self) -> list[GraphBreak]:
         """Why some of its calls run operation by operation."""
-        return [entry for entry in self.entries.values() if isinstance(entry, Leaving)]
+        return [entry for entry in self.entries.values() if isinstance(entry, GraphBreak)]
 
 
-_all: weakref.WeakKeyDictionary[Any, Graphs] = weakref.WeakKeyDictionary()
+_caches: weakref.WeakKeyDictionary[Any, CaptureCache] = weakref.WeakKeyDictionary()
 
 
-def graphs_of(owner: Any) -> Graphs:
+def capture_cache_of(owner: Any) -> CaptureCache:
     """The recordings of a function or cell."""
-    found = _all.get(owner)
+    found = _caches.get(owner)
     if found is None:
         name = getattr(owner, "__qualname__", None) or type(owner).__name__
-        found = _all[owner] = Graphs(name.rpartition("<locals>.")[2])
+        found = _caches[owner] = CaptureCache(name.rpartition("<locals>.")[2])
     return found
 
 
-def all_graphs() -> list[Graphs]:
-    return list(_all.values())
+def all_capture_caches() -> list[CaptureCache]:
+    return list(_caches.values())
 
 
 def run_graph(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function as a graph of its owner."""
-    graphs = graphs_of(owner)
-    if graphs.generation != modes.generation:
+    graphs = capture_cache_of(owner)
+    if graphs.generation != modes.capture_version:
         key = getattr(owner, "graph_key", None)
-        graphs.state, graphs.generation = (key() if key is not None else None), modes.generation
+        graphs.state, graphs.generation = (key() if key is not None else None), modes.capture_version
     flat = flatten_arguments(args, kwargs)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in flat.tensors):
         return function(*args, **kwargs)  # part of a larger step that is being differentiated
     signature = (flat.key, graphs.state)
     entry = graphs.entries.get(signature)
-    if isinstance(entry, Entry):
+    if isinstance(entry, CachedProgram):
         graphs.replayed += 1
         return entry(flat.tensors)
-    if isinstance(entry, Leaving):
+    if isinstance(entry, GraphBreak):
         graphs.fell_back += 1
         return function(*args, **kwargs)
-    if len(graphs.entries) >= MOST:
+    if len(graphs.entries) >= MAX_CAPTURES:
         if getattr(owner, "_declared", None) is None:  # set_inputs said that shapes change
-            _warn_of_many(graphs.name)
+            _warn_cache_full(graphs.name)
         graphs.fell_back += 1
         return function(*args, **kwargs)
-    return _record(graphs, signature, flat.tensors, flat.alive, functools.partial(function, *args, **kwargs))
+    return _capture(graphs, signature, flat.tensors, flat.alive, functools.partial(function, *args, **kwargs))
 
 
-def _record(
-    graphs: Graphs,
+def _capture(
+    graphs: CaptureCache,
     signature: Hashable,
     tensors: list[torch.Tensor],
     alive: list[Any],
     call: Callable[[], Any],
 ) -> Any:
     began = time.perf_counter()
-    recorder = Recorder(tensors)
-    modes.state.recording = True
+    recorder = GraphCapture(tensors)
+    modes.thread_state.recording = True
     try:
         with recorder:
             made = call()
     finally:
-        modes.state.recording = False
+        modes.thread_state.recording = False
     graphs.recorded += 1
     if recorder.leaving is None:
         results, build = flatten_results(made)
         program = Program(recorder, [recorder.slot_of(tensor) for tensor in results])
-        graphs.entries[signature] = Entry(program, build, alive)
+        graphs.entries[signature] = CachedProgram(program, build, alive)
     else:
         graphs.entries[signature] = recorder.leaving
-        _tell(graphs.name, recorder.leaving)
+        _report_graph_break(graphs.name, recorder.leaving)
     graphs.seconds += time.perf_counter() - began
     return made
 
 
-def _tell(name: str, leaving: Leaving) -> None:
+def _report_graph_break(name: str, leaving: GraphBreak) -> None:
     text = (
         f"{name} runs operation by operation: {leaving.what} leaves for Python at {leaving.where or 'a line unknown'}, "
         "and what Python does with it cannot be recorded. Use ops.where, ops.select or a masked sum in its place"
     )
-    if modes.strict:
+    if modes.raise_on_graph_break:
         raise OperationError(text + "; or set_context(jit_syntax_level=1 (LAX))")
     warnings.warn(text, UserWarning, stacklevel=4)
 
 
-def _warn_of_many(name: str) -> None:
+def _warn_cache_full(name: str) -> None:
     warnings.warn(
-        f"{name} was called with more than {MOST} kinds of shapes and values; further ones run operation by operation. "
+        f"{name} was called with more than {MAX_CAPTURES} kinds of shapes and values; further ones "
+        "run operation by operation. "
         "Pad batches to a few sizes, and pass numbers that change as tensors",
         UserWarning,
         stacklevel=4,
     )
 
 
-modes.grapher = run_graph
+modes.graph_executor = run_graph

@@ -13,12 +13,12 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.parameter import Parameter
 from millrace._src.runtime.tensor.storage import wrap
 
-__all__ = ["Flat", "flatten_arguments", "flatten_results"]
+__all__ = ["FlattenedArguments", "flatten_arguments", "flatten_results"]
 
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None), DType, type, torch.dtype)
 
 
-class Flat:
+class FlattenedArguments:
     """The tensors among some arguments, and a key of all that is not a tensor's values."""
 
     __slots__ = ("alive", "key", "tensors")
@@ -30,8 +30,8 @@ class Flat:
         self.key: Hashable = ()
 
 
-def flatten_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Flat:
-    flat = Flat()
+def flatten_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> FlattenedArguments:
+    flat = FlattenedArguments()
     seen: dict[int, int] = {}
 
     def key_of(value: Any) -> Hashable:

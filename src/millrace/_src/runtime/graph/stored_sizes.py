@@ -16,7 +16,7 @@ from .shape_rules import RULES
 from .stored_arguments import DTYPES, Rows
 
 if TYPE_CHECKING:
-    from .program_serialization import StoredCall, StoredGraph
+    from .program_serialization import SerializedProgram, StoredCall
 
 __all__ = ["Measured", "SizeError", "measure"]
 
@@ -68,7 +68,7 @@ class Measured(NamedTuple):
     expected: list[list[tuple[int, torch.Size, torch.dtype]]]
 
 
-def measure(graph: StoredGraph, rows: int) -> Measured:
+def measure(graph: SerializedProgram, rows: int) -> Measured:
     """Check every call of a program for so many rows, without running it.
 
     FormatError where a call cannot be computed, or takes more than the limits allow.

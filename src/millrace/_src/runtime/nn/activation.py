@@ -38,14 +38,14 @@ __all__ = [
 ]
 
 
-class Plain(Cell):
+class ParameterlessCell(Cell):
     """A layer that is made without arguments."""
 
     def __init__(self) -> None:
         super().__init__()
 
 
-class ReLU(Plain):
+class ReLU(ParameterlessCell):
     """Each element, or 0 where it is below.
 
     >>> from millrace import Tensor
@@ -57,84 +57,84 @@ class ReLU(Plain):
         return relu(input)
 
 
-class ReLU6(Plain):
+class ReLU6(ParameterlessCell):
     """Each element within 0 and 6."""
 
     def construct(self, x: Any) -> Any:
         return relu6(x)
 
 
-class SiLU(Plain):
+class SiLU(ParameterlessCell):
     """Each element times its logistic function."""
 
     def construct(self, x: Any) -> Any:
         return silu(x)
 
 
-class Tanh(Plain):
+class Tanh(ParameterlessCell):
     """Hyperbolic tangent of each element."""
 
     def construct(self, x: Any) -> Any:
         return tanh(x)
 
 
-class Tanhshrink(Plain):
+class Tanhshrink(ParameterlessCell):
     """Each element less its hyperbolic tangent."""
 
     def construct(self, x: Any) -> Any:
         return tanhshrink(x)
 
 
-class Sigmoid(Plain):
+class Sigmoid(ParameterlessCell):
     """The logistic function of each element."""
 
     def construct(self, input: Any) -> Any:
         return sigmoid(input)
 
 
-class LogSigmoid(Plain):
+class LogSigmoid(ParameterlessCell):
     """The logarithm of the logistic function of each element."""
 
     def construct(self, input_x: Any) -> Any:
         return logsigmoid(input_x)
 
 
-class Softsign(Plain):
+class Softsign(ParameterlessCell):
     """x / (1 + |x|)."""
 
     def construct(self, x: Any) -> Any:
         return softsign(x)
 
 
-class SeLU(Plain):
+class SeLU(ParameterlessCell):
     """An exponential below 0 and a line above, scaled so that variances stay 1."""
 
     def construct(self, input_x: Any) -> Any:
         return selu(input_x)
 
 
-class HSigmoid(Plain):
+class HSigmoid(ParameterlessCell):
     """The logistic function made of straight lines."""
 
     def construct(self, input_x: Any) -> Any:
         return hardsigmoid(input_x)
 
 
-class HSwish(Plain):
+class HSwish(ParameterlessCell):
     """Each element times :class:`HSigmoid` of it."""
 
     def construct(self, x: Any) -> Any:
         return hardswish(x)
 
 
-class Mish(Plain):
+class Mish(ParameterlessCell):
     """x * tanh(log(1 + exp(x)))."""
 
     def construct(self, input: Any) -> Any:
         return mish(input)
 
 
-class FastGelu(Plain):
+class FastGelu(ParameterlessCell):
     """:class:`GELU` by a quicker formula."""
 
     def construct(self, x: Any) -> Any:
@@ -148,7 +148,7 @@ class UnknownActivation(ArgumentValueError, KeyError):
 
 
 # A name for each layer that needs no arguments; the layers with arguments add theirs.
-NAMES: dict[str, type[Cell]] = {
+ACTIVATIONS: dict[str, type[Cell]] = {
     "relu": ReLU,
     "relu6": ReLU6,
     "silu": SiLU,
@@ -172,7 +172,7 @@ def get_activation(name: str | None, prim_name: str | None = None) -> Cell | Non
     """
     if name is None:
         return None
-    if name not in NAMES:
+    if name not in ACTIVATIONS:
         where = f"For '{prim_name}', the" if prim_name else "The"
-        raise UnknownActivation(f"{where} 'name' must be in {sorted(NAMES)}, but got {name}.")
-    return NAMES[name]()
+        raise UnknownActivation(f"{where} 'name' must be in {sorted(ACTIVATIONS)}, but got {name}.")
+    return ACTIVATIONS[name]()

@@ -27,7 +27,7 @@ from millrace._src.runtime.ops.nn.softmax import log_softmax, log_softmax_mint, 
 from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 
-from .activation import NAMES, Plain
+from .activation import ACTIVATIONS, ParameterlessCell
 from .argument_types import check_bool, check_choice, check_number, check_positive_int
 from .cell import Cell
 
@@ -87,7 +87,7 @@ class Softmin(Cell):
         return softmin(x, self.axis)
 
 
-class Softmax2d(Plain):
+class Softmax2d(ParameterlessCell):
     """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
 
     def construct(self, input: Any) -> Any:
@@ -301,7 +301,7 @@ class LRN(Cell):
         return lrn(input_x, *self.arguments)
 
 
-NAMES |= {
+ACTIVATIONS |= {
     "softmax": Softmax,
     "softmin": Softmin,
     "softmax2d": Softmax2d,

@@ -137,7 +137,7 @@ class LPPool2d(Cell):
         return lp_pool2d(x, *self.arguments)
 
 
-class Unpooling(Cell):
+class _MaxUnpoolNd(Cell):
     """What the layers that undo a pool share."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
@@ -145,28 +145,28 @@ class Unpooling(Cell):
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
 
 
-class MaxUnpool1d(Unpooling):
+class MaxUnpool1d(_MaxUnpoolNd):
     """Each maximum of a pool over one axis at its place, 0 elsewhere."""
 
     def construct(self, x: Any, indices: Any, output_size: Any = None) -> Any:
         return max_unpool1d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool2d(Unpooling):
+class MaxUnpool2d(_MaxUnpoolNd):
     """Each maximum of a pool over two axes at its place, 0 elsewhere."""
 
     def construct(self, x: Any, indices: Any, output_size: Any = None) -> Any:
         return max_unpool2d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool3d(Unpooling):
+class MaxUnpool3d(_MaxUnpoolNd):
     """Each maximum of a pool over three axes at its place, 0 elsewhere."""
 
     def construct(self, x: Any, indices: Any, output_size: Any = None) -> Any:
         return max_unpool3d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class Fractional(Cell):
+class _FractionalMaxPoolNd(Cell):
     """What the pools with windows at random places share."""
 
     def __init__(
@@ -183,14 +183,14 @@ class Fractional(Cell):
         self.arguments = (kernel_size, output_size, ratio, return_indices, _random_samples)
 
 
-class FractionalMaxPool2d(Fractional):
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """Maxima of windows over two axes whose places are drawn."""
 
     def construct(self, input: Any) -> Any:
         return fractional_max_pool2d(input, *self.arguments)
 
 
-class FractionalMaxPool3d(Fractional):
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """Maxima of windows over three axes whose places are drawn."""
 
     def construct(self, input: Any) -> Any:

@@ -17,7 +17,7 @@ from millrace._src.runtime.ops.image import quality as layers_more
 from millrace._src.runtime.ops.image.boxes import extract_patches
 from millrace._src.runtime.tensor.storage import to_torch_dtype
 
-from .activation import Plain
+from .activation import ParameterlessCell
 from .argument_types import check_choice, check_kind
 from .cell import Cell
 
@@ -200,35 +200,35 @@ class Unfold(Cell):
         return extract_patches(input_x, *self.arguments)
 
 
-class Tril(Plain):
+class Tril(ParameterlessCell):
     """The elements below the diagonal `k` and on it."""
 
     def construct(self, x: Any, k: int = 0) -> Any:
         return tril(x, k)
 
 
-class Triu(Plain):
+class Triu(ParameterlessCell):
     """The elements above the diagonal `k` and on it."""
 
     def construct(self, x: Any, k: int = 0) -> Any:
         return triu(x, k)
 
 
-class MatrixDiag(Plain):
+class MatrixDiag(ParameterlessCell):
     """Matrices with the last axis as their diagonal."""
 
     def construct(self, input_x: Any) -> Any:
         return diag_embed(input_x)
 
 
-class MatrixDiagPart(Plain):
+class MatrixDiagPart(ParameterlessCell):
     """The diagonals of matrices."""
 
     def construct(self, input_x: Any) -> Any:
         return diagonal_op(input_x, 0, -2, -1)
 
 
-class MatrixSetDiag(Plain):
+class MatrixSetDiag(ParameterlessCell):
     """Matrices with another diagonal."""
 
     def construct(self, input_x: Any, diagonal: Any) -> Any:

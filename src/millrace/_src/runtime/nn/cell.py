@@ -11,18 +11,18 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.autograd.recompute import computed_again
+from millrace._src.runtime.autograd.recompute import call_with_recompute
 from millrace._src.runtime.graph.replay import run_graph
-from millrace._src.runtime.ops.framework.custom_op import with_backward
+from millrace._src.runtime.ops.framework.custom_op import call_with_custom_backward
 from millrace._src.runtime.tensor.backend import execution_mode as modes
-from millrace._src.runtime.tensor.error_translation import in_cell, of_cell
+from millrace._src.runtime.tensor.error_translation import add_cell_path, translate_call_error
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
-from millrace._src.runtime.tensor.rollback import undone
+from millrace._src.runtime.tensor.rollback import rollback
 
-from .cell_hooks import Handle, Hooks
+from .cell_hooks import CellHooks, HookHandle
 from .cell_settings import CellSettings
 from .cell_state_dict import CellState
-from .compute_dtype import cast, computed_in
+from .compute_dtype import cast_floats, parameters_cast_to
 
 __all__ = ["Cell"]
 
@@ -74,31 +74,35 @@ class Cell(CellState, CellSettings):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:  # costs nothing unless an error passes
-            if modes.mode == modes.GRAPH_MODE and not modes.state.recording and not modes.state.watching:
+            if (
+                modes.mode == modes.GRAPH_MODE
+                and not modes.thread_state.recording
+                and not modes.thread_state.watching
+            ):
                 return self.compile_and_run(*args, **kwargs)
             if self._hooks is None and self._to_float is None and self._backward is None:
                 return self.construct(*args, **kwargs)
-            return self._with_hooks(args, kwargs)
+            return self._call_with_hooks(args, kwargs)
         except Exception as error:
-            told = of_cell(error, self, args, kwargs)
-            in_cell(told, self)
+            told = translate_call_error(error, self, args, kwargs)
+            add_cell_path(told, self)
             if told is error:
                 raise
             raise told from error
 
-    def _plainly(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_eager(self, *args: Any, **kwargs: Any) -> Any:
         if self._hooks is None and self._to_float is None and self._backward is None:
             return self.construct(*args, **kwargs)
-        return self._with_hooks(args, kwargs)
+        return self._call_with_hooks(args, kwargs)
 
     def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
         """Call the Cell as a graph, whatever the mode is."""
         if self._declared is not None:
             self._declared.check(args)
         if self._jit_config is not None and self._jit_config.get("jit_syntax_level") == "STRICT":
-            with modes.being_strict(True):
-                return run_graph(self, self._plainly, args, kwargs)
-        return run_graph(self, self._plainly, args, kwargs)
+            with modes.raising_on_graph_break(True):
+                return run_graph(self, self._call_eager, args, kwargs)
+        return run_graph(self, self._call_eager, args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Record the Cell as a graph for arguments like these, so that the first call in Graph mode is quick already.
@@ -106,7 +110,7 @@ class Cell(CellState, CellSettings):
         The step runs once for this. What it wrote to parameters and buffers, and the random numbers it drew, are put
         back; a hook or a print of the user's is not undone.
         """
-        with undone(each._torch for each in (*self.get_parameters(), *self.buffers())):
+        with rollback(each._torch for each in (*self.get_parameters(), *self.buffers())):
             self.compile_and_run(*args, **kwargs)
 
     def run_construct(self, cast_inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -115,7 +119,7 @@ class Cell(CellState, CellSettings):
 
     def cast_inputs(self, inputs: Any, dst_type: DType) -> Any:
         """The same arguments with their floating tensors in another floating type."""
-        return cast(inputs, dst_type)
+        return cast_floats(inputs, dst_type)
 
     def graph_key(self) -> Any:
         """What a recording of this Cell depends on besides its arguments."""
@@ -126,10 +130,12 @@ class Cell(CellState, CellSettings):
         kept = tuple(id(buffer._torch) for buffer in self.buffers())
         return cells, tuple((id(p._torch), p.requires_grad) for p in self.get_parameters()), kept
 
-    def _with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._to_float is not None:
-            with computed_in(self, self._to_float):
-                return self._hooked_call(cast(args, self._to_float), cast(kwargs, self._to_float))
+            with parameters_cast_to(self, self._to_float):
+                return self._hooked_call(
+                    cast_floats(args, self._to_float), cast_floats(kwargs, self._to_float)
+                )
         return self._hooked_call(args, kwargs)
 
     def _hooked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -140,20 +146,20 @@ class Cell(CellState, CellSettings):
     def _compute(self, *args: Any, **kwargs: Any) -> Any:
         """``construct``, with a backward of its own or computed again where that was asked for."""
         if self._backward == "own":
-            return with_backward(
+            return call_with_custom_backward(
                 lambda *given: self.construct(*given, **kwargs),
                 lambda given, out, dout: self.bprop(*given, out, dout),
                 args,
             )
         if self._backward == "again":
-            return computed_again(self.construct, args, kwargs)
+            return call_with_recompute(self.construct, args, kwargs)
         return self.construct(*args, **kwargs)
 
     def recompute(self, **kwargs: Any) -> None:
         """Keep nothing of what is computed inside for the backward, which computes it again: less memory, more time."""
         if self._backward is None and kwargs.get("mode", True):
             self.__dict__["_backward"] = "again"
-            modes.changed()
+            modes.invalidate_captures()
 
     def to_float(self: C, dst_type: DType) -> C:
         """Compute in this floating type: inputs are cast on their way in, here and in all children."""
@@ -169,28 +175,28 @@ class Cell(CellState, CellSettings):
         for cell in self._all_cells():
             cell.__dict__["_to_float"] = dst_type
             cell.add_flags(**flags)
-        modes.changed()
+        modes.invalidate_captures()
         return self
 
-    def _hooked(self) -> Hooks:
+    def _hooked(self) -> CellHooks:
         if self._hooks is None:
-            self.__dict__["_hooks"] = Hooks()
-            modes.changed()
+            self.__dict__["_hooks"] = CellHooks()
+            modes.invalidate_captures()
         return self._hooks
 
-    def register_forward_pre_hook(self, hook_fn: Callable[..., Any]) -> Handle:
+    def register_forward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Have ``hook_fn(cell, inputs)`` called before ``construct``; what it returns takes the inputs' place."""
         return self._hooked().add("pre", hook_fn)
 
-    def register_forward_hook(self, hook_fn: Callable[..., Any]) -> Handle:
+    def register_forward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Have ``hook_fn(cell, inputs, output)`` called after ``construct``; its answer takes the output's place."""
         return self._hooked().add("post", hook_fn)
 
-    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> Handle:
+    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Have ``hook_fn(cell, grad_input, grad_output)`` called when gradients pass."""
         return self._hooked().add("backward", hook_fn)
 
-    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> Handle:
+    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Have ``hook_fn(cell, grad_output)`` called before gradients pass; its answer takes their place."""
         return self._hooked().add("backward_pre", hook_fn)
 
@@ -254,7 +260,7 @@ class Cell(CellState, CellSettings):
         self._cells.pop(name, None)
         if name in self._buffers:
             del self._buffers[name]
-            modes.changed()
+            modes.invalidate_captures()
         self.__dict__.pop(name, None)
 
     def _ready(self, what: str) -> None:
@@ -282,7 +288,7 @@ class Cell(CellState, CellSettings):
         if not param.is_named:
             param.name, param.is_named = param_name, True
         self._params[param_name] = param
-        modes.changed()
+        modes.invalidate_captures()
         object.__setattr__(self, param_name, param)
 
     def insert_child_to_cell(self, child_name: str, child_cell: Cell) -> None:
@@ -311,7 +317,7 @@ class Cell(CellState, CellSettings):
             child.update_parameters_name(f"{name}.")
         self._params.pop(name, None)
         self._cells[name] = child
-        modes.changed()
+        modes.invalidate_captures()
         object.__setattr__(self, name, child)
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
@@ -428,7 +434,7 @@ class Cell(CellState, CellSettings):
         for cell in self._all_cells():
             cell.__dict__["training"] = mode
             cell.__dict__["phase"] = "train" if mode else "predict"
-        modes.changed()
+        modes.invalidate_captures()
         return self
 
     def set_grad(self: C, requires_grad: bool = True) -> C:
@@ -440,7 +446,7 @@ class Cell(CellState, CellSettings):
         """Keep flags, as attributes too; a recording is one of a Cell with these flags."""
         self._flags.update(flags)
         self.__dict__.update(flags)
-        modes.changed()
+        modes.invalidate_captures()
         return self
 
     def add_flags_recursive(self: C, **flags: Any) -> C:

@@ -8,13 +8,13 @@ from typing import Any
 import torch
 
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.tensor.hook_handle import Handle, add_hook
-from millrace._src.runtime.tensor.storage import leaving, wrap
+from millrace._src.runtime.tensor.hook_handle import HookHandle, add_hook
+from millrace._src.runtime.tensor.storage import host_read_listeners, wrap
 
-__all__ = ["Handle", "Hooks"]
+__all__ = ["HookHandle", "CellHooks"]
 
 
-class Hooks:
+class CellHooks:
     """The hooks of one Cell, by when they are called."""
 
     def __init__(self) -> None:
@@ -22,14 +22,14 @@ class Hooks:
             when: {} for when in ("pre", "post", "backward", "backward_pre")
         }
 
-    def add(self, when: str, hook: Callable[..., Any]) -> Handle:
+    def add(self, when: str, hook: Callable[..., Any]) -> HookHandle:
         if not callable(hook):
             raise TypeError(f"a hook must be callable, but got {hook!r}")
         return add_hook(self.tables[when], hook)
 
     def around(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``construct`` with the hooks about it. They are called every time: no recording can hold them."""
-        for told in leaving:
+        for told in host_read_listeners:
             told("what a hook is given")
         for hook in list(self.tables["pre"].values()):
             answer = hook(cell, args)
@@ -45,7 +45,7 @@ class Hooks:
     def _passing(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``construct`` so that gradients on their way back are shown to the hooks."""
         seen: dict[str, tuple[Any, ...]] = {}
-        entered = tuple(_enter(value) for value in args)
+        entered = tuple(_alias_input(value) for value in args)
         out = cell._compute(*entered, **kwargs)
         results = out if isinstance(out, tuple) else (out,)
         watched = [each._torch for each in results if isinstance(each, Tensor) and each._torch.requires_grad]
@@ -79,7 +79,7 @@ class Hooks:
         return out
 
 
-def _enter(value: Any) -> Any:
+def _alias_input(value: Any) -> Any:
     """An input under a name of its own in the history, so that a hook on it is this Cell's alone."""
     if isinstance(value, Tensor) and value._torch.requires_grad:
         return wrap(value._torch.view_as(value._torch))

@@ -11,11 +11,11 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.log import get_logger
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
-from millrace._src.runtime.graph.replay import Entry, graphs_of
+from millrace._src.runtime.graph.replay import CachedProgram, capture_cache_of
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.parameter import Parameter
 
-from .input_signature import Declared
+from .input_signature import InputSignature
 
 if TYPE_CHECKING:
     from .cell import Cell
@@ -44,7 +44,7 @@ _PRECISIONS: dict[MixedPrecisionType, DType | None] = {
 }
 
 
-class Shown:
+class OverridableProperty:
     """A property that an attribute of the same name may hide: nets use such names for things of their own."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -63,7 +63,7 @@ class CellSettings:
     # values are kept for who asks; backward is not checked against the forward here
     bprop_debug: bool = False
     _create_time: int = 0
-    _declared: Declared | None = None
+    _declared: InputSignature | None = None
     _jit_config: dict[str, Any] | None = None
     _scope: str | None = None
     _kept: dict[str, Any] | None = None
@@ -88,7 +88,7 @@ class CellSettings:
         (3, -1)
         """
         construct = getattr(self, "construct", None)
-        self.__dict__["_declared"] = Declared(
+        self.__dict__["_declared"] = InputSignature(
             construct, inputs, kwargs, strict=modes.mode == modes.GRAPH_MODE
         )
 
@@ -107,21 +107,21 @@ class CellSettings:
             )
         self.__dict__["_jit_config"] = dict(jit_config.jit_config_dict)
 
-    @Shown
+    @OverridableProperty
     def jit_config_dict(self) -> dict[str, Any]:
         """What :meth:`set_jit_config` was told."""
         return dict(self._jit_config or {})
 
-    @Shown
+    @OverridableProperty
     def compiled(self) -> bool:
         """Whether a recording of this Cell is ready to run."""
         return bool(self.compile_cache)
 
-    @Shown
+    @OverridableProperty
     def compile_cache(self) -> set[str]:
         """A name for each recording of this Cell."""
-        graphs = graphs_of(self)
-        ready = [entry for entry in graphs.entries.values() if isinstance(entry, Entry)]
+        graphs = capture_cache_of(self)
+        ready = [entry for entry in graphs.entries.values() if isinstance(entry, CachedProgram)]
         return {f"{self.phase}.{self.create_time}.{id(self)}.{number}" for number, _ in enumerate(ready)}
 
     # --- numbers ---------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class CellSettings:
                 f"set_mixed_precision_type takes a MixedPrecisionType, but got {mixed_type!r}."
             )
         self.__dict__["_to_float"] = _PRECISIONS[mixed_type]
-        modes.changed()
+        modes.invalidate_captures()
 
     def get_mixed_precision_type(self) -> MixedPrecisionType:
         """The floating type that this Cell computes in."""
@@ -141,17 +141,17 @@ class CellSettings:
 
     # --- what it is ------------------------------------------------------------------------------------------
 
-    @Shown
+    @OverridableProperty
     def create_time(self) -> int:
         """When the Cell was made, in nanoseconds."""
         return self._create_time
 
-    @Shown
+    @OverridableProperty
     def cell_init_args(self) -> str:
         """The kind of Cell and how it was made, in one line."""
         return f"{type(self).__name__}[{self._cell().extend_repr()}]"
 
-    @Shown
+    @OverridableProperty
     def enable_backward_hook(self) -> bool:
         """Whether a hook waits for gradients that pass this Cell."""
         tables = {} if self._hooks is None else self._hooks.tables

@@ -12,7 +12,7 @@ import torch
 from millrace._src.core.errors import ArgumentTypeError, OperationError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.backend import execution_mode as modes
-from millrace._src.runtime.tensor.hook_handle import Handle, add_hook
+from millrace._src.runtime.tensor.hook_handle import HookHandle, add_hook
 from millrace._src.runtime.tensor.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class CellState:
             )
         self._buffers[name] = tensor
         self.__dict__["_passing"] = self._passing - {name} if persistent else self._passing | {name}
-        modes.changed()
+        modes.invalidate_captures()
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -261,25 +261,25 @@ class CellState:
 
     # --- hooks -----------------------------------------------------------------------------------------------
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Have ``hook(cell, prefix, keep_vars)`` called before ``state_dict`` collects."""
         return self._add_state_hook("before_saving", hook)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Have ``hook(cell, state_dict, prefix, metadata)`` called after ``state_dict``; it may change the dict."""
         return self._add_state_hook("after_saving", hook)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Have a hook called before loading, with the Cell and seven more: the dict, the prefix, its metadata, whether
         loading is strict, and the lists of missing keys, unexpected keys and errors.
         """
         return self._add_state_hook("before_loading", hook)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Have ``hook(cell, incompatible_keys)`` called after loading; it may empty or fill the two lists in place."""
         return self._add_state_hook("after_loading", hook)
 
-    def _add_state_hook(self, when: str, hook: Callable[..., Any]) -> Handle:
+    def _add_state_hook(self, when: str, hook: Callable[..., Any]) -> HookHandle:
         if not callable(hook):
             raise ArgumentTypeError(f"a hook must be callable, but got {hook!r}")
         if self._state_hooks is None:

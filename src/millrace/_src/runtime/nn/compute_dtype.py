@@ -15,44 +15,46 @@ from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
-from millrace._src.runtime.tensor.storage import TO_TORCH
+from millrace._src.runtime.tensor.storage import TORCH_DTYPES
 
 if TYPE_CHECKING:
     from .cell import Cell
 
-__all__ = ["cast", "computed_in"]
+__all__ = ["cast_floats", "parameters_cast_to"]
 
 
-def cast(value: Any, dtype: DType) -> Any:
+def cast_floats(value: Any, dtype: DType) -> Any:
     """Floating tensors in another floating type."""
     if isinstance(value, Tensor):
         return value.astype(dtype) if value.dtype.python is float else value
     if isinstance(value, (tuple, list)):
-        return type(value)(cast(part, dtype) for part in value)
+        return type(value)(cast_floats(part, dtype) for part in value)
     if isinstance(value, dict):
-        return {name: cast(part, dtype) for name, part in value.items()}
+        return {name: cast_floats(part, dtype) for name, part in value.items()}
     return value
 
 
 @contextmanager
-def computed_in(cell: Cell, dtype: DType) -> Iterator[None]:
+def parameters_cast_to(cell: Cell, dtype: DType) -> Iterator[None]:
     """In here the Cell's own parameters are of this floating type."""
     held = cell.__dict__
-    before = {} if cell.parameters_stay else {name: held[name] for name in _trained(held)}
-    outer = modes.state.precision
-    modes.state.precision = TO_TORCH[dtype]
+    before = {} if cell.parameters_stay else {name: held[name] for name in _trainable_attributes(held)}
+    outer = modes.thread_state.precision
+    modes.thread_state.precision = TORCH_DTYPES[dtype]
     try:
         for name, value in before.items():
             held[name] = (
-                cast(tuple(value), dtype) if isinstance(value, ParameterTuple) else cast(value, dtype)
+                cast_floats(tuple(value), dtype)
+                if isinstance(value, ParameterTuple)
+                else cast_floats(value, dtype)
             )
         yield
     finally:
-        modes.state.precision = outer
+        modes.thread_state.precision = outer
         held.update(before)
 
 
-def _trained(held: dict[str, Any]) -> list[str]:
+def _trainable_attributes(held: dict[str, Any]) -> list[str]:
     """Attributes with trained parameters; the others are statistics and counts, which are written to."""
     return [
         name

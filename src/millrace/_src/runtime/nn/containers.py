@@ -21,7 +21,7 @@ def _checked(cell: Any, owner: str) -> Cell:
     return cell
 
 
-class _Row(Cell):
+class _IndexedContainer(Cell):
     """What cells with numbers for names share."""
 
     def _keep(self, name: str, cell: Any) -> None:
@@ -70,7 +70,7 @@ class _Row(Cell):
         return self
 
 
-class SequentialCell(_Row):
+class SequentialCell(_IndexedContainer):
     """Cells one after the other: each takes what the one before gives.
 
     >>> from millrace._src.runtime.nn.linear import Dense
@@ -106,7 +106,7 @@ class SequentialCell(_Row):
         self._renumber(cells)
 
 
-class CellList(_Row):
+class CellList(_IndexedContainer):
     """Cells in a list, whose parameters belong to the net; the net's ``construct`` calls them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

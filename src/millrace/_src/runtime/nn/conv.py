@@ -10,7 +10,7 @@ from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.nn import layers
-from millrace._src.runtime.tensor.initializer import HeUniform, Uniform, fans, initializer
+from millrace._src.runtime.tensor.initializer import HeUniform, Uniform, fan_in_and_fan_out, initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 
 from .argument_types import (
@@ -29,7 +29,7 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d"]
 MODES = ["valid", "same", "pad"]
 
 
-class Convolving(Cell):
+class _ConvNd(Cell):
     """What all convolutions share: the weight, the bias, and where the kernel goes."""
 
     one = False  # over one axis, with the weight of two
@@ -58,7 +58,7 @@ class Convolving(Cell):
         self.kernel_size, self.stride, self.dilation = kernel_size, stride, dilation
         self.group = check_positive_int(group, "group", owner)
         self.pad_mode = check_choice(pad_mode, "pad_mode", owner, MODES)
-        self.padding, self.pads = padding, _around(owner, padding, count)
+        self.padding, self.pads = padding, _parse_padding(owner, padding, count)
         self.has_bias = check_bool(has_bias, "has_bias", owner)
         self.data_format = data_format
         if in_channels % group or out_channels % group:
@@ -73,7 +73,7 @@ class Convolving(Cell):
             )
         first, second = (in_channels, out_channels) if back else (out_channels, in_channels)
         shape = (first, second // group, *kernel_size)
-        inputs, _ = fans(shape)
+        inputs, _ = fan_in_and_fan_out(shape)
         if data_format == "NHWC":
             shape = (first, *kernel_size, second // group)
         self.weight_init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
@@ -112,7 +112,7 @@ def _said(init: Any) -> str:
     return f"Tensor(shape={init.shape})" if isinstance(init, Tensor) else str(init)
 
 
-def _around(owner: str, padding: Any, count: int) -> tuple[tuple[int, int], ...]:
+def _parse_padding(owner: str, padding: Any, count: int) -> tuple[tuple[int, int], ...]:
     """The padding before and after each axis, from one number for all or two per axis."""
     found = padding if isinstance(padding, tuple) else (padding,) * (2 * count)
     for each in found:
@@ -128,7 +128,7 @@ def _around(owner: str, padding: Any, count: int) -> tuple[tuple[int, int], ...]
     return tuple(zip(found[::2], found[1::2], strict=True))
 
 
-def lengthwise(
+def as_2d_arguments(
     owner: str, kernel_size: Any, stride: Any, padding: Any, dilation: Any
 ) -> tuple[tuple[int, int], tuple[int, int], tuple[int, ...], tuple[int, int]]:
     """Kernel, stride, padding and dilation of a layer over one axis, as those of two."""
@@ -138,7 +138,7 @@ def lengthwise(
     return (1, kernel_size), (1, stride), (0, 0, padding, padding), (1, dilation)
 
 
-class Conv1d(Convolving):
+class Conv1d(_ConvNd):
     """A convolution over the last axis of (N, C, L).
 
     >>> Conv1d(2, 4, 3)(Tensor(shape=(1, 2, 8), dtype=mstype.float32, init="ones")).shape
@@ -163,14 +163,14 @@ class Conv1d(Convolving):
         dtype: DType = mstype.float32,
     ) -> None:
         super().__init__()
-        window, steps, around, dilated = lengthwise("Conv1d", kernel_size, stride, padding, dilation)
+        window, steps, around, dilated = as_2d_arguments("Conv1d", kernel_size, stride, padding, dilation)
         self._make(
             2, in_channels, out_channels, window, steps, pad_mode, around, dilated, group, has_bias, weight_init,
             bias_init, "NCHW", dtype,
         )  # fmt: skip
 
 
-class Conv2d(Convolving):
+class Conv2d(_ConvNd):
     """A convolution over the last two axes of (N, C, H, W); "NHWC" works on every device.
 
     >>> Conv2d(3, 8, 3, stride=2)(Tensor(shape=(1, 3, 7, 7), dtype=mstype.float32, init="ones")).shape
@@ -202,7 +202,7 @@ class Conv2d(Convolving):
         )  # fmt: skip
 
 
-class Conv3d(Convolving):
+class Conv3d(_ConvNd):
     """A convolution over the last three axes of (N, C, D, H, W)."""
 
     def __init__(

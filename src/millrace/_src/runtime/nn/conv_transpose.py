@@ -10,12 +10,12 @@ from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.ops.nn import layers
 
 from .argument_types import check_choice, numbers
-from .conv import Convolving, lengthwise
+from .conv import _ConvNd, as_2d_arguments
 
 __all__ = ["Conv1dTranspose", "Conv2dTranspose", "Conv3dTranspose"]
 
 
-class Returning(Convolving):
+class _ConvTransposeNd(_ConvNd):
     """What transposed convolutions share."""
 
     output_padding: tuple[int, ...] = (0, 0)
@@ -34,7 +34,7 @@ class Returning(Convolving):
             self.one,
         )
 
-    def _longer(self, output_padding: Any, count: int) -> None:
+    def _output_padding(self, output_padding: Any, count: int) -> None:
         owner = type(self).__name__
         self.output_padding = numbers(output_padding, count, "output_padding", owner, 0)
         if any(self.output_padding) and self.pad_mode != "pad":
@@ -51,7 +51,7 @@ class Returning(Convolving):
             )
 
 
-class Conv1dTranspose(Returning):
+class Conv1dTranspose(_ConvTransposeNd):
     """The transpose of a convolution over the last axis of (N, C, L)."""
 
     one = True
@@ -72,14 +72,16 @@ class Conv1dTranspose(Returning):
         dtype: DType = mstype.float32,
     ) -> None:
         super().__init__()
-        window, steps, around, dilated = lengthwise("Conv1dTranspose", kernel_size, stride, padding, dilation)
+        window, steps, around, dilated = as_2d_arguments(
+            "Conv1dTranspose", kernel_size, stride, padding, dilation
+        )
         self._make(
             2, in_channels, out_channels, window, steps, pad_mode, around, dilated, group, has_bias, weight_init,
             bias_init, "NCHW", dtype, back=True,
         )  # fmt: skip
 
 
-class Conv2dTranspose(Returning):
+class Conv2dTranspose(_ConvTransposeNd):
     """The transpose of a convolution over the last two axes of (N, C, H, W).
 
     >>> from millrace import Tensor
@@ -112,10 +114,10 @@ class Conv2dTranspose(Returning):
             numbers(stride, 2, "stride", owner), pad_mode, padding, numbers(dilation, 2, "dilation", owner),
             group, has_bias, weight_init, bias_init, "NCHW", dtype, back=True,
         )  # fmt: skip
-        self._longer(output_padding, 2)
+        self._output_padding(output_padding, 2)
 
 
-class Conv3dTranspose(Returning):
+class Conv3dTranspose(_ConvTransposeNd):
     """The transpose of a convolution over the last three axes of (N, C, D, H, W)."""
 
     def __init__(
@@ -143,4 +145,4 @@ class Conv3dTranspose(Returning):
             numbers(stride, 3, "stride", owner), pad_mode, padding, numbers(dilation, 3, "dilation", owner),
             group, has_bias, weight_init, bias_init, data_format, dtype, back=True,
         )  # fmt: skip
-        self._longer(output_padding, 3)
+        self._output_padding(output_padding, 3)

@@ -24,8 +24,8 @@ def no_init_parameters() -> Iterator[None]:
     >>> net(nn.Dense(2, 2).weight).shape, net.weight.has_init
     ((2, 3), False)
     """
-    outer, modes.state.later = modes.state.later, True
+    outer, modes.thread_state.later = modes.thread_state.later, True
     try:
         yield
     finally:
-        modes.state.later = outer
+        modes.thread_state.later = outer

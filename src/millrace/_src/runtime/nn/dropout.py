@@ -49,7 +49,7 @@ class Dropout(Cell):
         return f"keep_prob={self.keep_prob}" if self.p is None else f"p={self.p}"
 
 
-class Channels(Cell):
+class _ChannelDropout(Cell):
     """What the layers share that drop whole channels."""
 
     def __init__(self, p: float = 0.5) -> None:
@@ -64,21 +64,21 @@ class Channels(Cell):
         return "" if isinstance(self, Dropout1d) else f"p={self.p}"
 
 
-class Dropout1d(Channels):
+class Dropout1d(_ChannelDropout):
     """Whole channels of (N, C, L) or (C, L) set to 0 with probability `p` while training."""
 
     def construct(self, x: Any) -> Any:
         return dropout1d(x, self.p, self.training) if self.training and self.p else x
 
 
-class Dropout2d(Channels):
+class Dropout2d(_ChannelDropout):
     """Whole channels of (N, C, H, W) set to 0 with probability `p` while training."""
 
     def construct(self, x: Any) -> Any:
         return dropout2d(x, self.p, self.training) if self.training and self.p else x
 
 
-class Dropout3d(Channels):
+class Dropout3d(_ChannelDropout):
     """Whole channels of (N, C, D, H, W) set to 0 with probability `p` while training."""
 
     def construct(self, x: Any) -> Any:

@@ -161,7 +161,7 @@ class EmbeddingLookup(Cell):
         self.vocab_cache_size = check_int(vocab_cache_size, "vocab_cache_size", owner, 0)
         self.target = check_choice(target, "target", owner, ["CPU", "DEVICE"])
         self.slice_mode, self.manual_shapes, self.sparse = slice_mode, manual_shapes, sparse
-        together = groups.world()
+        together = groups.world_group()
         self._rows: ShardedEmbedding | None = None
         if slice_mode == self.TABLE_ROW_SLICE and together is not None and together.size > 1:
             rows = ShardedEmbedding(vocab_size, embedding_size, param_init, max_norm, dtype)

@@ -10,9 +10,9 @@ import torch
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.distributed import parallel_context
-from millrace._src.runtime.distributed.gradient_buckets import Buckets
-from millrace._src.runtime.distributed.group_registry import WORLD
-from millrace._src.runtime.tensor.device_placement import on_device
+from millrace._src.runtime.distributed.gradient_buckets import GradientReducer
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
+from millrace._src.runtime.tensor.device_placement import ensure_on_device
 from millrace._src.runtime.tensor.storage import wrap
 
 from .cell import Cell
@@ -43,7 +43,7 @@ class DistributedGradReducer(Cell):
         mean: bool | None = None,
         degree: int | None = None,
         fusion_type: int = 1,
-        group: str = WORLD,
+        group: str = WORLD_GROUP,
     ) -> None:
         super().__init__(auto_prefix=False)
         if degree is not None and (not isinstance(degree, int) or isinstance(degree, bool)):
@@ -59,15 +59,15 @@ class DistributedGradReducer(Cell):
         self.degree, self.group = degree, group
         self._taken = tuple(not parameter.layerwise_parallel for parameter in parameters)
         self._weights = tuple(parameters)
-        self._dealt: Buckets | None = None
+        self._dealt: GradientReducer | None = None
 
-    def _buckets(self) -> Buckets:
+    def _buckets(self) -> GradientReducer:
         """Dealt when they are first wanted: the processes may meet after the cell was made."""
         if self._dealt is None:
-            among = groups.members_only(self.group, "DistributedGradReducer")
+            among = groups.require_membership(self.group, "DistributedGradReducer")
             factor = 1.0 / (self.degree or among.size) if self.mean else 1.0
             weights = [weight._torch for weight in self._weights]
-            self.__dict__["_dealt"] = Buckets(weights, self._taken, among.name, factor)
+            self.__dict__["_dealt"] = GradientReducer(weights, self._taken, among.name, factor)
         assert self._dealt is not None
         return self._dealt
 
@@ -87,7 +87,7 @@ class DistributedGradReducer(Cell):
         if not buckets.under_way:
             buckets.begin()
         with torch.no_grad():
-            made = buckets.finish([on_device(grad) for grad in grads])
+            made = buckets.finish([ensure_on_device(grad) for grad in grads])
         return tuple(wrap(each) for each in made)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.graph.program_serialization import StoredGraph
+from millrace._src.runtime.graph.program_serialization import SerializedProgram
 from millrace._src.runtime.tensor.parameter import Parameter
 from millrace._src.runtime.tensor.storage import wrap
 
@@ -31,7 +31,7 @@ class GraphCell(Cell):
         self, graph: Any, params_init: dict[str, Any] | None = None, obf_random_seed: int | None = None
     ) -> None:
         super().__init__(auto_prefix=True)
-        if not isinstance(graph, StoredGraph):
+        if not isinstance(graph, SerializedProgram):
             raise ArgumentTypeError(
                 "For 'GraphCell', the argument 'graph' must be a graph loaded by millrace.load, but got type "
                 f"{type(graph)}."

@@ -11,7 +11,7 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.image import quality as layers_more
 from millrace._src.runtime.ops.nn.pixel_shuffle import channel_shuffle, pixel_shuffle, pixel_unshuffle
 
-from .activation import Plain, ReLU
+from .activation import ParameterlessCell, ReLU
 from .argument_types import check_int, check_kind, check_number
 from .cell import Cell
 from .containers import CellList
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-class ImageGradients(Plain):
+class ImageGradients(ParameterlessCell):
     """How much each pixel of (N, C, H, W) differs from the one below and from the one to the right."""
 
     def construct(self, images: Any) -> Any:
@@ -52,7 +52,7 @@ def _window(size: int, sigma: float) -> Tensor:
     return Tensor((bell / bell.sum()).astype(np.float32)[None, None])
 
 
-class Similar(Cell):
+class _SSIMBase(Cell):
     """What SSIM and MSSSIM share."""
 
     def _keep(self, max_val: float, filter_size: int, filter_sigma: float, k1: float, k2: float) -> None:
@@ -69,7 +69,7 @@ class Similar(Cell):
         return blur
 
 
-class SSIM(Similar):
+class SSIM(_SSIMBase):
     """The structural similarity of two batches of images: one number for each pair."""
 
     def __init__(
@@ -88,7 +88,7 @@ class SSIM(Similar):
         return layers_more.similarity(img1, img2, self.conv.weight, self.max_val, self.k1, self.k2)
 
 
-class MSSSIM(Similar):
+class MSSSIM(_SSIMBase):
     """The structural similarity over several scales, each of which has a power."""
 
     def __init__(

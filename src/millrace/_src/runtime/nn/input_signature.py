@@ -9,10 +9,10 @@ from typing import Any
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 
-__all__ = ["Declared"]
+__all__ = ["InputSignature"]
 
 
-class Declared:
+class InputSignature:
     """The arguments of a Cell, some of whose lengths may change from call to call (they are -1)."""
 
     def __init__(
@@ -105,6 +105,6 @@ def _kind(value: Any) -> str:
     return f"Tensor[{value.dtype}]" if isinstance(value, Tensor) else type(value).__name__
 
 
-def dynamic(construct: Callable[..., Any], named: dict[str, Any]) -> Declared:
+def check_dynamic_inputs(construct: Callable[..., Any], named: dict[str, Any]) -> InputSignature:
     """The same for a function that is no Cell's."""
-    return Declared(construct, (), named)
+    return InputSignature(construct, (), named)

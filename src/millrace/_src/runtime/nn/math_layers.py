@@ -13,7 +13,7 @@ from millrace._src.runtime.ops.linalg.decomposition import det, inverse
 from millrace._src.runtime.ops.linalg.matmul import matmul
 from millrace._src.runtime.ops.math.reduction import logsumexp
 
-from .activation import Plain
+from .activation import ParameterlessCell
 from .argument_types import check_kind, check_number
 from .cell import Cell
 
@@ -64,21 +64,21 @@ class Range(Cell):
         return arange(*self.arguments, dtype=self.dtype)
 
 
-class LGamma(Plain):
+class LGamma(ParameterlessCell):
     """The logarithm of the absolute value of the gamma function."""
 
     def construct(self, x: Any) -> Any:
         return layers_more.gamma_of(x)
 
 
-class DiGamma(Plain):
+class DiGamma(ParameterlessCell):
     """The derivative of the logarithm of the gamma function."""
 
     def construct(self, x: Any) -> Any:
         return layers_more.gamma_digamma(x)
 
 
-class IGamma(Plain):
+class IGamma(ParameterlessCell):
     """The lower incomplete gamma function, as a part of the whole."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class IGamma(Plain):
         return layers_more.gamma_lower(a, x)
 
 
-class LBeta(Plain):
+class LBeta(ParameterlessCell):
     """The logarithm of the beta function."""
 
     def __init__(self) -> None:
@@ -126,14 +126,14 @@ class Moments(Cell):
         return layers_more.moments_of(x, self.axis, self.keep_dims)
 
 
-class MatInverse(Plain):
+class MatInverse(ParameterlessCell):
     """The inverse of matrices."""
 
     def construct(self, x: Any) -> Any:
         return inverse(x)
 
 
-class MatDet(Plain):
+class MatDet(ParameterlessCell):
     """The determinant of matrices."""
 
     def construct(self, x: Any) -> Any:

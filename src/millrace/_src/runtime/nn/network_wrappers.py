@@ -202,7 +202,7 @@ class TrainOneStepCell(Cell):
         self._alike = not parallel_context.get_auto_parallel_context("parameter_broadcast")
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
-        if not self._alike and not modes.state.recording:
+        if not self._alike and not modes.thread_state.recording:
             self.__dict__["_alike"] = True
             broadcast_parameters(self.get_parameters())
         return super().__call__(*inputs, **kwargs)
@@ -222,10 +222,16 @@ class TrainOneStepCell(Cell):
         """The loss, and gradients of it times `sens`; where there are others, they go out as they come."""
         arrived = self._begin()
         if sens is None:
-            made = differentiate(self.network, (), list(self.weights), inputs, {}, arrived=arrived)
+            made = differentiate(self.network, (), list(self.weights), inputs, {}, on_gradient=arrived)
             return made.value, tuple(made.weights)
         made = differentiate(
-            _scaled(self.network, sens), (), list(self.weights), inputs, {}, has_aux=True, arrived=arrived
+            _with_scaled_loss(self.network, sens),
+            (),
+            list(self.weights),
+            inputs,
+            {},
+            has_aux=True,
+            on_gradient=arrived,
         )
         return made.value[1], tuple(made.weights)
 
@@ -234,7 +240,7 @@ class TrainOneStepCell(Cell):
         return self.grad_reducer.begin() if isinstance(self.grad_reducer, DistributedGradReducer) else None
 
 
-def _scaled(network: Callable[..., Any], sens: Any) -> Callable[..., Any]:
+def _with_scaled_loss(network: Callable[..., Any], sens: Any) -> Callable[..., Any]:
     """A net's loss times a factor, and the loss itself. Several losses are added, each with a factor of its own."""
 
     def forward(*inputs: Any) -> Any:
@@ -294,7 +300,7 @@ class ParameterUpdate(Cell):
         return x
 
 
-class _Parts(Cell):
+class _MicroBatchCell(Cell):
     """A net run on equal parts of a batch, one after the other; the results are added."""
 
     def __init__(self, network: Any, parts: Any, name: str) -> None:
@@ -309,12 +315,14 @@ class _Parts(Cell):
     def construct(self, *inputs: Any) -> Any:
         total: Any = None
         for number in range(self._count):
-            made = self.network(*(_part(each, number, self._count, type(self).__name__) for each in inputs))
+            made = self.network(
+                *(_micro_batch(each, number, self._count, type(self).__name__) for each in inputs)
+            )
             total = made if total is None else total + made
         return total
 
 
-def _part(value: Any, number: int, count: int, owner: str) -> Any:
+def _micro_batch(value: Any, number: int, count: int, owner: str) -> Any:
     if not isinstance(value, Tensor):
         return value
     if value.shape[0] % count:
@@ -325,7 +333,7 @@ def _part(value: Any, number: int, count: int, owner: str) -> Any:
     return value[number * size : (number + 1) * size]
 
 
-class MicroBatchInterleaved(_Parts):
+class MicroBatchInterleaved(_MicroBatchCell):
     """A net run on parts of a batch; the results are added."""
 
     def __init__(self, network: Any, interleave_num: int = 2) -> None:
@@ -333,7 +341,7 @@ class MicroBatchInterleaved(_Parts):
         self.interleave_num = interleave_num
 
 
-class GradAccumulationCell(_Parts):
+class GradAccumulationCell(_MicroBatchCell):
     """A net run on parts of a batch; the results are added."""
 
     def __init__(self, network: Any, micro_size: int) -> None:
@@ -341,7 +349,7 @@ class GradAccumulationCell(_Parts):
         self.micro_size = micro_size
 
 
-class PipelineCell(_Parts):
+class PipelineCell(_MicroBatchCell):
     """A net run on parts of a batch; the results are added. On one device there are no stages."""
 
     def __init__(

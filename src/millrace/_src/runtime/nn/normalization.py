@@ -8,10 +8,10 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.distributed import group_registry as groups
-from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 from millrace._src.runtime.distributed.process_groups import create_group
 from millrace._src.runtime.ops.array.reshape import reshape
-from millrace._src.runtime.ops.collective.sync_batch_norm import normalised_over
+from millrace._src.runtime.ops.collective.sync_batch_norm import sync_batch_norm
 from millrace._src.runtime.ops.nn import layers
 from millrace._src.runtime.ops.nn.normalise import group_norm, layer_norm
 from millrace._src.runtime.tensor.initializer import initializer
@@ -42,7 +42,7 @@ def _channels(value: Any, owner: str) -> int:
     return int(value)
 
 
-def _share(value: Any, owner: str) -> float:
+def _check_momentum(value: Any, owner: str) -> float:
     check_number(value, "momentum", owner)
     if not 0 <= value <= 1:
         raise ArgumentValueError(
@@ -58,7 +58,7 @@ def _epsilon(value: Any, owner: str) -> float:
     return float(value)
 
 
-class Batch(Cell):
+class _BatchNorm(Cell):
     """What the layers that normalise by batch share. Statistics are written in place, also in a recorded graph."""
 
     ndims: tuple[int, ...] = ()
@@ -82,7 +82,7 @@ class Batch(Cell):
         owner = type(self).__name__
         shape = (_channels(num_features, owner),)
         self.num_features, self.eps, self.momentum = num_features, _epsilon(eps, owner), momentum
-        self.share = 1 - _share(momentum, owner)
+        self.share = 1 - _check_momentum(momentum, owner)
         self.data_format = check_choice(data_format, "format", owner, ["NCHW", "NHWC"])
         if use_batch_statistics is not None:
             check_bool(use_batch_statistics, "use_batch_statistics", owner)
@@ -120,13 +120,13 @@ class Batch(Cell):
         )
 
 
-class BatchNorm1d(Batch):
+class BatchNorm1d(_BatchNorm):
     """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch, scaled and shifted."""
 
     ndims = (2, 3)
 
 
-class BatchNorm2d(Batch):
+class BatchNorm2d(_BatchNorm):
     """Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, scaled and shifted.
 
     In training the batch's own statistics are used, and they go into the moving ones with 1 - `momentum`.
@@ -138,7 +138,7 @@ class BatchNorm2d(Batch):
     ndims = (4,)
 
 
-class SyncBatchNorm(Batch):
+class SyncBatchNorm(_BatchNorm):
     """BatchNorm2d over the batches of all processes; with one process, over its own.
 
     `process_groups` are lists of ranks, each of which normalises for itself: ``[[0, 1], [2, 3]]``. All processes make
@@ -170,15 +170,15 @@ class SyncBatchNorm(Batch):
             use_batch_statistics, "NCHW", dtype,
         )  # fmt: skip
         self.process_groups = process_groups
-        self._group = WORLD if process_groups is None else _group_of(process_groups)
+        self._group = WORLD_GROUP if process_groups is None else _group_of(process_groups)
 
     def construct(self, x: Any) -> Any:
         by_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
-        alone = groups.world() is None or groups.find(self._group).size == 1
+        alone = groups.world_group() is None or groups.get_group(self._group).size == 1
         if alone or not by_batch or x.ndim not in self.ndims:
             return super().construct(x)
         return wrap(
-            normalised_over(
+            sync_batch_norm(
                 x._torch,
                 self.gamma._torch,
                 self.beta._torch,
@@ -203,11 +203,11 @@ def _group_of(process_groups: Any) -> str:
         raise ArgumentValueError(
             f"For 'SyncBatchNorm', a rank may be in one of 'process_groups' only, but got {rows!r}."
         )
-    world = groups.find(WORLD, "SyncBatchNorm")
+    world = groups.get_group(WORLD_GROUP, "SyncBatchNorm")
     mine = ""
     for each in rows:
         name = "sync_bn_" + "_".join(map(str, each))
-        if name not in groups.known():
+        if name not in groups.group_names():
             create_group(name, list(each))
         if world.rank in each:
             mine = name
@@ -253,7 +253,7 @@ class BatchNorm3d(Cell):
         return reshape(self.bn2d(flat), input_x.shape)
 
 
-class Instance(Cell):
+class _InstanceNorm(Cell):
     """What the layers that normalise by instance share."""
 
     count = 0
@@ -273,7 +273,7 @@ class Instance(Cell):
         shape = (_channels(num_features, owner),)
         self.num_features, self.eps = num_features, _epsilon(eps, owner)
         self.momentum = momentum
-        _share(momentum, owner)
+        _check_momentum(momentum, owner)
         check_bool(affine, "affine", owner)
         self.gamma = Parameter(initializer(gamma_init, shape, dtype), "gamma", requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, shape, dtype), "beta", requires_grad=affine)
@@ -288,19 +288,19 @@ class Instance(Cell):
         )
 
 
-class InstanceNorm1d(Instance):
+class InstanceNorm1d(_InstanceNorm):
     """Each channel of each sample of (N, C, L) with mean 0 and variance 1, scaled and shifted."""
 
     count = 1
 
 
-class InstanceNorm2d(Instance):
+class InstanceNorm2d(_InstanceNorm):
     """Each channel of each sample of (N, C, H, W) with mean 0 and variance 1, scaled and shifted."""
 
     count = 2
 
 
-class InstanceNorm3d(Instance):
+class InstanceNorm3d(_InstanceNorm):
     """Each channel of each sample of (N, C, D, H, W) with mean 0 and variance 1, scaled and shifted."""
 
     count = 3

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class Constant(Cell):
+class _ConstantPadNd(Cell):
     """A margin of one value around the last axes; negative widths cut."""
 
     count = 1
@@ -53,23 +53,23 @@ class Constant(Cell):
         return pad(x, self.padding, "constant", self.value)
 
 
-class ConstantPad1d(Constant):
+class ConstantPad1d(_ConstantPadNd):
     """A margin of one value around the last axis."""
 
 
-class ConstantPad2d(Constant):
+class ConstantPad2d(_ConstantPadNd):
     """A margin of one value around the last two axes."""
 
     count = 2
 
 
-class ConstantPad3d(Constant):
+class ConstantPad3d(_ConstantPadNd):
     """A margin of one value around the last three axes."""
 
     count = 3
 
 
-class ZeroPad2d(Constant):
+class ZeroPad2d(_ConstantPadNd):
     """A margin of zeros around the last two axes."""
 
     count = 2
@@ -78,7 +78,7 @@ class ZeroPad2d(Constant):
         super().__init__(padding, 0)
 
 
-class Repeating(Cell):
+class _EdgePadNd(Cell):
     """A margin made of the tensor's own elements."""
 
     count, mode = 1, "reflect"
@@ -110,35 +110,35 @@ class Repeating(Cell):
         return pad(x, self.padding, self.mode)
 
 
-class ReflectionPad1d(Repeating):
+class ReflectionPad1d(_EdgePadNd):
     """A margin around the last axis that mirrors the elements next to the edge."""
 
 
-class ReflectionPad2d(Repeating):
+class ReflectionPad2d(_EdgePadNd):
     """A margin around the last two axes that mirrors the elements next to the edge."""
 
     count = 2
 
 
-class ReflectionPad3d(Repeating):
+class ReflectionPad3d(_EdgePadNd):
     """A margin around the last three axes that mirrors the elements next to the edge."""
 
     count = 3
 
 
-class ReplicationPad1d(Repeating):
+class ReplicationPad1d(_EdgePadNd):
     """A margin around the last axis that repeats the edge."""
 
     mode = "replicate"
 
 
-class ReplicationPad2d(Repeating):
+class ReplicationPad2d(_EdgePadNd):
     """A margin around the last two axes that repeats the edge."""
 
     count, mode = 2, "replicate"
 
 
-class ReplicationPad3d(Repeating):
+class ReplicationPad3d(_EdgePadNd):
     """A margin around the last three axes that repeats the edge."""
 
     count, mode = 3, "replicate"

@@ -40,7 +40,7 @@ def _sizes(value: Any, count: int, name: str, owner: str, least: int = 1) -> tup
     return found
 
 
-class Pooling(Cell):
+class _PoolNd(Cell):
     """What the pools share: kernel, stride and padding."""
 
     count = 2
@@ -74,7 +74,7 @@ class Pooling(Cell):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
 
 
-class Largest(Pooling):
+class _MaxPoolNd(_PoolNd):
     """The pools that take the maximum."""
 
     def _keep_most(
@@ -122,7 +122,7 @@ class Largest(Pooling):
         )
 
 
-class MaxPool1d(Largest):
+class MaxPool1d(_MaxPoolNd):
     """The maximum in each window of (N, C, L) or (C, L)."""
 
     count = 1
@@ -141,7 +141,7 @@ class MaxPool1d(Largest):
         self._keep_most(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
 
 
-class MaxPool2d(Largest):
+class MaxPool2d(_MaxPoolNd):
     """The maximum in each window of (N, C, H, W) or (C, H, W); padding never wins.
 
     >>> MaxPool2d(3, 2, pad_mode="same")
@@ -167,7 +167,7 @@ class MaxPool2d(Largest):
         )
 
 
-class MaxPool3d(Largest):
+class MaxPool3d(_MaxPoolNd):
     """The maximum in each window of (N, C, D, H, W) or (C, D, H, W)."""
 
     count = 3
@@ -186,7 +186,7 @@ class MaxPool3d(Largest):
         self._keep_most(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
 
 
-class Mean(Pooling):
+class _AvgPoolNd(_PoolNd):
     """The pools that take the mean. Padding counts with "pad" unless told otherwise; with "same"
     it does over three axes only."""
 
@@ -221,7 +221,7 @@ class Mean(Pooling):
         )  # fmt: skip
 
 
-class AvgPool1d(Mean):
+class AvgPool1d(_AvgPoolNd):
     """The mean of each window of (N, C, L) or (C, L)."""
 
     count = 1
@@ -239,7 +239,7 @@ class AvgPool1d(Mean):
         self._keep_mean(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad)
 
 
-class AvgPool2d(Mean):
+class AvgPool2d(_AvgPoolNd):
     """The mean of each window of (N, C, H, W) or (C, H, W).
 
     >>> from millrace import Tensor
@@ -273,7 +273,7 @@ class AvgPool2d(Mean):
         )
 
 
-class AvgPool3d(Mean):
+class AvgPool3d(_AvgPoolNd):
     """The mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
 
     count = 3

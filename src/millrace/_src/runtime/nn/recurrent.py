@@ -38,7 +38,7 @@ def _check_nonlinearity(value: Any, owner: str) -> str:
     return str(value)
 
 
-class _Recurrent(Cell):
+class _RNNBase(Cell):
     """What the three have in common: weights for each layer and direction."""
 
     gates = 1
@@ -107,7 +107,7 @@ class _Recurrent(Cell):
         }
 
 
-class LSTM(_Recurrent):
+class LSTM(_RNNBase):
     """Layers of long short-term memory: the outputs, and the last hidden and cell states.
 
     >>> from millrace import Tensor
@@ -124,7 +124,7 @@ class LSTM(_Recurrent):
         return output, (h, c)
 
 
-class GRU(_Recurrent):
+class GRU(_RNNBase):
     """Gated recurrent layers: the outputs, and the last state."""
 
     gates = 3
@@ -134,7 +134,7 @@ class GRU(_Recurrent):
         return gru_layers(x, h, self._weights(), **self._options(seq_length))
 
 
-class RNN(_Recurrent):
+class RNN(_RNNBase):
     """Simple recurrent layers: the outputs, and the last state."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -150,7 +150,7 @@ class RNN(_Recurrent):
         return rnn_layers(x, h, self._weights(), nonlinearity=self.nonlinearity, **self._options(seq_length))
 
 
-class _Step(Cell):
+class _RNNCellBase(Cell):
     """What the three cells have in common."""
 
     gates = 1
@@ -175,7 +175,7 @@ class _Step(Cell):
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
 
-class LSTMCell(_Step):
+class LSTMCell(_RNNCellBase):
     """One step of an LSTM: ``hx`` is (hidden, cell), and so is the result."""
 
     gates = 4
@@ -184,7 +184,7 @@ class LSTMCell(_Step):
         return lstm_cell(x, hx[0], hx[1], *self._weights())
 
 
-class GRUCell(_Step):
+class GRUCell(_RNNCellBase):
     """One step of a GRU."""
 
     gates = 3
@@ -193,7 +193,7 @@ class GRUCell(_Step):
         return gru_cell(x, hx, *self._weights())
 
 
-class RNNCell(_Step):
+class RNNCell(_RNNCellBase):
     """One step of a simple recurrent layer."""
 
     def __init__(

@@ -11,12 +11,12 @@ from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed import group_registry as groups
-from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 from millrace._src.runtime.distributed.parallel_context import get_auto_parallel_context, reduces_gradients
 from millrace._src.runtime.ops.collective import functional as collective
-from millrace._src.runtime.ops.collective.sharded_lookup import rows_of_all
+from millrace._src.runtime.ops.collective.sharded_lookup import sharded_lookup
 from millrace._src.runtime.ops.image import quality as layers_more
-from millrace._src.runtime.tensor.device_placement import place
+from millrace._src.runtime.tensor.device_placement import to_context_device
 from millrace._src.runtime.tensor.initializer import (
     Constant,
     Initializer,
@@ -25,11 +25,11 @@ from millrace._src.runtime.tensor.initializer import (
     TruncatedNormal,
     Uniform,
     Zero,
-    find,
+    resolve_initializer,
 )
 from millrace._src.runtime.tensor.parameter import Parameter
-from millrace._src.runtime.tensor.rng_state import drawing_from, generator
-from millrace._src.runtime.tensor.storage import make, to_torch_dtype, wrap
+from millrace._src.runtime.tensor.rng_state import initializer_generator, use_initializer_generator
+from millrace._src.runtime.tensor.storage import as_torch_tensor, to_torch_dtype, wrap
 
 from .argument_types import check_positive_int
 from .cell import Cell
@@ -62,7 +62,7 @@ class ShardedEmbedding(Cell):
         param_init: Any = "normal",
         max_norm: float | None = None,
         dtype: DType = mstype.float32,
-        group: str = WORLD,
+        group: str = WORLD_GROUP,
     ) -> None:
         super().__init__()
         self.vocab_size = check_positive_int(vocab_size, "vocab_size", "ShardedEmbedding")
@@ -72,7 +72,7 @@ class ShardedEmbedding(Cell):
                 f"For 'ShardedEmbedding', the 'max_norm' must be above 0, but got {max_norm}."
             )
         self.max_norm, self.group = max_norm, group
-        among = groups.find(group, "ShardedEmbedding") if groups.world() is not None else None
+        among = groups.get_group(group, "ShardedEmbedding") if groups.world_group() is not None else None
         self.parts, self.part = (among.size, among.rank) if among is not None else (1, 0)
         self.rows = -(-vocab_size // self.parts)
         self.first = self.part * self.rows
@@ -82,11 +82,11 @@ class ShardedEmbedding(Cell):
 
     def _drawn(self, start: Any, dtype: DType) -> torch.Tensor:
         """The rows of this process; those beyond the last of the table are zeros."""
-        made = place(torch.zeros(self.rows, self.embedding_size, dtype=to_torch_dtype(dtype)))
+        made = to_context_device(torch.zeros(self.rows, self.embedding_size, dtype=to_torch_dtype(dtype)))
         mine = min(self.rows, max(0, self.vocab_size - self.first))
         if isinstance(start, Tensor):
             return made.copy_(self._cut(start)) if mine else made
-        filler = find(start)
+        filler = resolve_initializer(start)
         if not isinstance(filler, _BY_ROW):
             raise ArgumentTypeError(
                 f"For 'ShardedEmbedding', '{type(filler).__name__}' needs the shape of the whole table. Use one of "
@@ -96,10 +96,10 @@ class ShardedEmbedding(Cell):
         return made
 
     def _fill(self, made: torch.Tensor, filler: Initializer) -> None:
-        seed = int(torch.randint(2**62, (1,), generator=generator()))
+        seed = int(torch.randint(2**62, (1,), generator=initializer_generator()))
         for block in range(self.first // BLOCK, -(-(self.first + len(made)) // BLOCK)):
             whole = torch.empty(BLOCK, self.embedding_size, dtype=torch.float32)
-            with drawing_from(torch.Generator().manual_seed(seed + block)):
+            with use_initializer_generator(torch.Generator().manual_seed(seed + block)):
                 filler.fill(whole)
             begin, end = max(self.first, block * BLOCK), min(self.first + len(made), (block + 1) * BLOCK)
             if begin < end:
@@ -108,7 +108,7 @@ class ShardedEmbedding(Cell):
                 ]
 
     def _cut(self, whole: Tensor) -> torch.Tensor:
-        data = make(whole)
+        data = as_torch_tensor(whole)
         if tuple(data.shape) != (self.vocab_size, self.embedding_size):
             raise ArgumentValueError(
                 f"For 'ShardedEmbedding', all rows together are {(self.vocab_size, self.embedding_size)}, but got "
@@ -124,7 +124,9 @@ class ShardedEmbedding(Cell):
         mean = reduces_gradients() and get_auto_parallel_context("gradients_mean")
         factor = 1.0 / self.parts if mean else 1.0
         table = self.embedding_table._torch
-        return wrap(rows_of_all(table, make(ids), self.first, self.group, factor, self.max_norm))
+        return wrap(
+            sharded_lookup(table, as_torch_tensor(ids), self.first, self.group, factor, self.max_norm)
+        )
 
     def gather_rows(self) -> Tensor:
         """The whole table, in every process: to save it, or to go on with another number of processes."""

@@ -11,7 +11,7 @@ from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.linalg.matmul import matmul
 from millrace._src.runtime.ops.sparse.sparse_tensor import COOTensor
-from millrace._src.runtime.tensor.storage import leaving, make, to_torch_dtype, wrap
+from millrace._src.runtime.tensor.storage import as_torch_tensor, host_read_listeners, to_torch_dtype, wrap
 
 from .cell import Cell
 
@@ -56,7 +56,7 @@ class TensorArray(Cell):
         return torch.zeros(self.element_shape, dtype=to_torch_dtype(self.dtype))
 
     def _open(self) -> list[torch.Tensor]:
-        for told in leaving:
+        for told in host_read_listeners:
             told("what a TensorArray holds")
         if self._held is None:
             raise OperationError(f"TensorArray {self.name!r} was closed")
@@ -76,7 +76,7 @@ class TensorArray(Cell):
     def write(self, index: Any, value: Any) -> bool:
         """Put a value in a place."""
         held, place = self._open(), self._place(index)
-        given = make(value)
+        given = as_torch_tensor(value)
         if tuple(given.shape) != self.element_shape:
             raise ArgumentValueError(
                 f"For 'TensorArray', elements have shape {self.element_shape}, but got {tuple(given.shape)}."

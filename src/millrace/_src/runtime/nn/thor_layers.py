@@ -29,7 +29,7 @@ from .linear import Dense
 __all__ = ["Conv2dThor", "DenseThor", "EmbeddingLookupThor", "EmbeddingThor"]
 
 
-class _Kept(Cell):
+class _KroneckerFactorLayer(Cell):
     """A layer with matrices of its inputs (`matrix_a`) and of the gradients of its outputs (`matrix_g`).
 
     While ``thor`` is True each call writes the one, and each gradient the other.
@@ -67,7 +67,7 @@ def _squared(rows: Any) -> Any:
     return matmul(rows, rows.T)
 
 
-class DenseThor(Dense, _Kept):
+class DenseThor(Dense, _KroneckerFactorLayer):
     """Dense for the optimizer ``thor``; like Dense, and unlike MindSpore's, it takes inputs of any number of axes.
 
     >>> layer = DenseThor(3, 2)
@@ -107,7 +107,7 @@ class DenseThor(Dense, _Kept):
         return f"{said}, has_bias={self.has_bias}" if self.has_bias else said
 
 
-class Conv2dThor(Conv2d, _Kept):
+class Conv2dThor(Conv2d, _KroneckerFactorLayer):
     """Conv2d for the optimizer ``thor``; on a CPU too, where MindSpore has no kernel for it.
 
     >>> layer = Conv2dThor(2, 3, 3)
@@ -175,7 +175,7 @@ class Conv2dThor(Conv2d, _Kept):
         )
 
 
-class _KeptRows(_Kept):
+class _KroneckerFactorEmbedding(_KroneckerFactorLayer):
     """A table: of its inputs only how often each row is asked for is kept, since the rest of the matrix is zero."""
 
     def keep_matrices(self, prefix: str = "") -> None:
@@ -184,7 +184,7 @@ class _KeptRows(_Kept):
         self.matrix_g = self._keep(f"{prefix}matrix_g", "zeros", columns, columns)
 
 
-class EmbeddingThor(Embedding, _KeptRows):
+class EmbeddingThor(Embedding, _KroneckerFactorEmbedding):
     """Embedding for the optimizer ``thor``.
 
     >>> layer = EmbeddingThor(5, 3)
@@ -212,7 +212,7 @@ class EmbeddingThor(Embedding, _KeptRows):
         return self._watch(super().construct(ids))
 
 
-class EmbeddingLookupThor(EmbeddingLookup, _KeptRows):
+class EmbeddingLookupThor(EmbeddingLookup, _KroneckerFactorEmbedding):
     """EmbeddingLookup for the optimizer ``thor``, with a table of float16.
 
     >>> EmbeddingLookupThor(5, 3).embedding_table.dtype
@@ -250,7 +250,7 @@ class EmbeddingLookupThor(EmbeddingLookup, _KeptRows):
 
 
 # What a layer becomes for the optimizer: the same object with matrices.
-_SECOND_ORDER: dict[type[Cell], type[_Kept]] = {
+_SECOND_ORDER: dict[type[Cell], type[_KroneckerFactorLayer]] = {
     Dense: DenseThor,
     Conv2d: Conv2dThor,
     Embedding: EmbeddingThor,
@@ -258,23 +258,23 @@ _SECOND_ORDER: dict[type[Cell], type[_Kept]] = {
 }
 
 
-def second_order(net: Cell) -> list[_Kept]:
+def add_second_order_factors(net: Cell) -> list[_KroneckerFactorLayer]:
     """Give the layers of a net that train the matrices of ``thor``, in place: all layers that have some, in order.
 
     Layers of other classes, also of classes over these, and convolutions in groups, with other layouts or with holes
     in them stay as they are.
     """
-    found: list[_Kept] = []
+    found: list[_KroneckerFactorLayer] = []
     for _, cell in net.cells_and_names():
         wanted = _SECOND_ORDER.get(type(cell))
         if wanted is not None and _fits(cell):
             weight = next(iter(cell._params.values()))
             cell.__class__ = wanted
-            assert isinstance(cell, _Kept)
+            assert isinstance(cell, _KroneckerFactorLayer)
             cell.keep_matrices("".join(weight.name.rpartition(".")[:2]))
-        if isinstance(cell, _Kept):
+        if isinstance(cell, _KroneckerFactorLayer):
             found.append(cell)
-    modes.changed()
+    modes.invalidate_captures()
     return found
 
 

@@ -114,7 +114,7 @@ class MultiheadAttention(Cell):
         )
 
 
-class _Layer(Cell):
+class _TransformerLayer(Cell):
     """What layers of encoder and decoder share: attention to itself and two dense layers."""
 
     def __init__(
@@ -170,7 +170,7 @@ def _gelu(x: Any) -> Any:
     return gelu(x, approximate="none")
 
 
-class TransformerEncoderLayer(_Layer):
+class TransformerEncoderLayer(_TransformerLayer):
     """Attention to itself, then two dense layers, each with a norm and a way around it."""
 
     def __init__(
@@ -206,7 +206,7 @@ class TransformerEncoderLayer(_Layer):
         return self._around(x, self.norm2, lambda x: self._feed(x, self.dropout2))
 
 
-class TransformerDecoderLayer(_Layer):
+class TransformerDecoderLayer(_TransformerLayer):
     """Attention to itself, attention to what the encoder gave, then two dense layers."""
 
     def __init__(

@@ -14,7 +14,7 @@ from millrace._src.runtime.nn.argument_types import check_bool, check_float, che
 from millrace._src.runtime.ops.array.creation import zeros
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 
-from .foreach_optimizer import ListOptimizer
+from .foreach_optimizer import ForeachOptimizer
 from .update_rules import Tensors
 
 __all__ = ["AdaFactor"]
@@ -22,7 +22,7 @@ __all__ = ["AdaFactor"]
 _log = logging.getLogger(__name__)
 
 
-class AdaFactor(ListOptimizer):
+class AdaFactor(ForeachOptimizer):
     """Adam with little memory: ``p -= lr * g / sqrt(row * column / mean(row))``, no longer than `clip_threshold`.
 
     Without `learning_rate` it is ``min(0.01, 1 / sqrt(step))``, and `scale_parameter` multiplies it with the size of
@@ -153,7 +153,7 @@ class AdaFactor(ListOptimizer):
         column: torch.Tensor,
         square: torch.Tensor,
     ) -> None:
-        rate = lr * torch.clamp_min(_size(param), self.eps[1]) if self.scale_parameter else lr
+        rate = lr * torch.clamp_min(_root_mean_square(param), self.eps[1]) if self.scale_parameter else lr
         squares = grad.square() + self.eps[0]
         if grad.ndim > 1:
             row.mul_(fading).add_(squares.mean(-1) * (1 - fading))
@@ -163,7 +163,7 @@ class AdaFactor(ListOptimizer):
             square.copy_(square * fading + squares * (1 - fading))
             below = square.to(grad.dtype).rsqrt()
         step = below * grad
-        step = step / torch.clamp_min(_size(step) / self.clip_threshold, 1.0) * rate
+        step = step / torch.clamp_min(_root_mean_square(step) / self.clip_threshold, 1.0) * rate
         if self.use_first_moment:
             mean.mul_(self.beta1).add_(step, alpha=1 - self.beta1)
             step = mean
@@ -182,6 +182,6 @@ class AdaFactor(ListOptimizer):
         return False
 
 
-def _size(values: torch.Tensor) -> torch.Tensor:
+def _root_mean_square(values: torch.Tensor) -> torch.Tensor:
     """The root of the mean square."""
     return values.square().mean().sqrt()

@@ -12,14 +12,14 @@ from millrace._src.runtime.nn.argument_types import check_float, check_kind
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.parameter import Parameter
 
-from .adam import Moments
-from .foreach_optimizer import ListOptimizer
-from .update_rules import Tensors, adadelta
+from .adam import _MomentOptimizer
+from .foreach_optimizer import ForeachOptimizer
+from .update_rules import Tensors, adadelta_step
 
 __all__ = ["FTRL", "AdaMax", "Adadelta", "Adagrad", "ProximalAdagrad", "RMSProp"]
 
 
-class _Numbers(ListOptimizer):
+class _FloatOptionsOptimizer(ForeachOptimizer):
     """Takes options that are floats of 0 or more."""
 
     def _take(self, zero: bool = True, **numbers: Any) -> None:
@@ -34,7 +34,7 @@ class _Numbers(ListOptimizer):
         return self._parameters.clone(prefix=prefix, init=value)
 
 
-class Adagrad(_Numbers):
+class Adagrad(_FloatOptionsOptimizer):
     """``sum += g * g``, then ``p -= lr * g / sqrt(sum)``; the sum begins at `accum`.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -70,7 +70,7 @@ class Adagrad(_Numbers):
         foreach.addcdiv_(params, grads, below)
 
 
-class RMSProp(_Numbers):
+class RMSProp(_FloatOptionsOptimizer):
     """``m = momentum * m + lr * g / sqrt(mean(g * g) + epsilon)``, then ``p -= m``; the mean begins at 1.
 
     With `centered` the square of the mean gradient is taken from the mean square.
@@ -134,7 +134,7 @@ class RMSProp(_Numbers):
         foreach.sub_(params, moment)
 
 
-class Adadelta(_Numbers):
+class Adadelta(_FloatOptionsOptimizer):
     """A step has the size of earlier steps in the ratio of the gradient to earlier gradients.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -165,10 +165,10 @@ class Adadelta(_Numbers):
         self.accum_update = self._parameters.clone(prefix="accum_update", init="zeros")
 
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        adadelta(params, grads, slots[0], slots[1], lr, self._rho, self._epsilon)
+        adadelta_step(params, grads, slots[0], slots[1], lr, self._rho, self._epsilon)
 
 
-class AdaMax(Moments):
+class AdaMax(_MomentOptimizer):
     """Adam with the largest gradient, which fades, in the place of the root of the second moment.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -209,7 +209,7 @@ class AdaMax(Moments):
         foreach.addcdiv_(params, first, below)
 
 
-class ProximalAdagrad(_Numbers):
+class ProximalAdagrad(_FloatOptionsOptimizer):
     """Adagrad, then towards 0 by `l1` and `l2`. A gradient of some rows changes those only.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -259,7 +259,7 @@ class ProximalAdagrad(_Numbers):
             foreach.div_(params, rates)
 
 
-class FTRL(_Numbers):
+class FTRL(_FloatOptionsOptimizer):
     """Follow the regularised leader. A gradient of some rows changes those only. The learning rate is one number.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")

@@ -13,14 +13,14 @@ from millrace._src.runtime.nn.argument_types import check_float, check_fraction,
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.parameter import Parameter
 
-from .foreach_optimizer import ListOptimizer
-from .parameter_groups import WrongKey
-from .update_rules import Tensors, average
+from .foreach_optimizer import ForeachOptimizer
+from .parameter_groups import GroupKeyError
+from .update_rules import Tensors, update_moments
 
 __all__ = ["Adam", "AdamOffload", "AdamWeightDecay", "LazyAdam"]
 
 
-class Moments(ListOptimizer):
+class _MomentOptimizer(ForeachOptimizer):
     """A running mean of the gradients and of their squares."""
 
     def _take(self, beta1: Any, beta2: Any, eps: Any) -> None:
@@ -45,7 +45,7 @@ class Moments(ListOptimizer):
         foreach.addcdiv_(params, steps, below)
 
 
-class _Corrected(Moments):
+class _BiasCorrectedAdam(_MomentOptimizer):
     """Adam: the moments are corrected for their beginning at 0."""
 
     slots: tuple[str, ...] = ("moment1", "moment2")
@@ -73,7 +73,7 @@ class _Corrected(Moments):
 
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         first, second = slots[:2]
-        average(grads, first, second, self._beta1, self._beta2)
+        update_moments(grads, first, second, self._beta1, self._beta2)
         steps = first
         if self.use_nesterov:
             steps = foreach.mul(first, self._beta1)
@@ -84,7 +84,7 @@ class _Corrected(Moments):
         self._walk(params, steps, second, self._rate(lr))
 
 
-class Adam(_Corrected):
+class Adam(_BiasCorrectedAdam):
     """Adam: ``p -= lr * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + eps)``.
 
     `use_amsgrad` divides by the largest `v` so far. `use_lazy` leaves rows alone of which a sparse gradient says
@@ -114,7 +114,7 @@ class Adam(_Corrected):
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if set(kwargs) - {"use_lazy", "use_offload"}:
-            raise WrongKey(
+            raise GroupKeyError(
                 "For 'Adam', invalid keys are passed as kwargs, supported keys are 'use_lazy' and'use_offload', "
                 f"but got {kwargs.keys()}. The others are learning_rate, beta1, beta2, eps, use_locking, use_nesterov, "
                 "weight_decay, loss_scale and use_amsgrad."
@@ -145,7 +145,7 @@ class Adam(_Corrected):
             self.slots = ("moment1", "moment2", "vhat")
 
 
-class AdamOffload(_Corrected):
+class AdamOffload(_BiasCorrectedAdam):
     """:class:`Adam` under an older name; MindSpore keeps its moments on the host.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -172,7 +172,7 @@ class AdamOffload(_Corrected):
         self._start(use_locking, use_nesterov)
 
 
-class LazyAdam(_Corrected):
+class LazyAdam(_BiasCorrectedAdam):
     """Adam that leaves rows alone, and their moments, of which a sparse gradient says nothing.
 
     >>> from millrace import RowTensor
@@ -203,7 +203,7 @@ class LazyAdam(_Corrected):
         self._start(use_locking, use_nesterov)
 
 
-class AdamWeightDecay(Moments):
+class AdamWeightDecay(_MomentOptimizer):
     """Adam without correction of the moments, and with weight decay apart from the gradient.
 
     ``p -= lr * (m / (sqrt(v) + eps) + weight_decay * p)``
@@ -235,7 +235,7 @@ class AdamWeightDecay(Moments):
 
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         first, second = slots
-        average(grads, first, second, self._beta1, self._beta2)
+        update_moments(grads, first, second, self._beta1, self._beta2)
         if self._shrink is not None:
             foreach.mul_(params, 1 - lr * self._shrink)
         self._walk(params, first, second, lr)

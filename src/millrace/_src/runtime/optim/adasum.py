@@ -9,7 +9,7 @@ import torch
 from millrace._src.core.errors import ArgumentTypeError, OperationError
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.distributed import parallel_context
-from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.collective import functional as collective
 from millrace._src.runtime.tensor.storage import unwrap, wrap
@@ -19,7 +19,7 @@ from .optimizer import Optimizer
 __all__ = ["AdaSumByDeltaWeightWrapCell", "AdaSumByGradWrapCell"]
 
 
-class _Wrapped(Cell):
+class _AdaSumOptimizer(Cell):
     """An optimizer with AdaSum; a training step leaves the gradients of other processes to it."""
 
     # asked by the cells of training steps, which put gradients together otherwise
@@ -45,14 +45,14 @@ def _check() -> None:
         )
     if asked("enable_parallel_optimizer"):
         raise OperationError("Currently, the optimizer shard is not supported with applying adasum.")
-    size = groups.find(WORLD, "AdaSum").size
+    size = groups.get_group(WORLD_GROUP, "AdaSum").size
     if size & (size - 1):
         raise OperationError(
             f"The device_num must be the power of 2 when applying adasum, but there are {size} processes."
         )
 
 
-class AdaSumByGradWrapCell(_Wrapped):
+class AdaSumByGradWrapCell(_AdaSumOptimizer):
     """An optimizer that is given the adaptive sum of the gradients of all processes.
 
     Of two gradients a and b of a parameter that is ``(1 - ab / 2aa) a + (1 - ab / 2bb) b``: their sum where they are
@@ -76,11 +76,11 @@ class AdaSumByGradWrapCell(_Wrapped):
 
     def construct(self, grads: Any) -> Any:
         with torch.no_grad():
-            summed = _summed([unwrap(each).detach() for each in grads])
+            summed = _adaptive_sum([unwrap(each).detach() for each in grads])
         return self.optimizer(tuple(wrap(each) for each in summed))
 
 
-class AdaSumByDeltaWeightWrapCell(_Wrapped):
+class AdaSumByDeltaWeightWrapCell(_AdaSumOptimizer):
     """An optimizer whose changes of the parameters are put together by AdaSum, where
     :class:`AdaSumByGradWrapCell` does so with gradients.
 
@@ -107,17 +107,17 @@ class AdaSumByDeltaWeightWrapCell(_Wrapped):
         made = self.optimizer(grads)
         with torch.no_grad():
             changes = [old - weight for old, weight in zip(before, weights, strict=True)]
-            for weight, old, change in zip(weights, before, _summed(changes), strict=True):
+            for weight, old, change in zip(weights, before, _adaptive_sum(changes), strict=True):
                 weight.copy_(old - change)
         return made
 
 
-def _summed(mine: list[torch.Tensor]) -> list[torch.Tensor]:
+def _adaptive_sum(mine: list[torch.Tensor]) -> list[torch.Tensor]:
     """The adaptive sum over all processes, parameter by parameter; every process gets the same bits."""
-    among = groups.members_only(WORLD, "AdaSum")
+    among = groups.require_membership(WORLD_GROUP, "AdaSum")
     distance = 1
     while distance < among.size:
-        other = _swapped(mine, among, among.rank ^ distance)
+        other = _exchange_with_partner(mine, among, among.rank ^ distance)
         pairs = zip(mine, other, strict=True)
         # both compute with the lower rank's values first, so that they round alike
         mine = [_added(a, b) if among.rank & distance == 0 else _added(b, a) for a, b in pairs]
@@ -125,7 +125,9 @@ def _summed(mine: list[torch.Tensor]) -> list[torch.Tensor]:
     return mine
 
 
-def _swapped(mine: list[torch.Tensor], among: groups.Group, partner: int) -> list[torch.Tensor]:
+def _exchange_with_partner(
+    mine: list[torch.Tensor], among: groups.ProcessGroup, partner: int
+) -> list[torch.Tensor]:
     """The same values of another process, which gets ours: one message for all of one element type."""
     found: list[torch.Tensor] = list(mine)
     for kind in dict.fromkeys(each.dtype for each in mine):

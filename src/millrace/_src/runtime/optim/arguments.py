@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["remembering"]
+__all__ = ["record_init_arguments"]
 
 
-def remembering(make: Callable[..., None]) -> Callable[..., None]:
+def record_init_arguments(make: Callable[..., None]) -> Callable[..., None]:
     """An ``__init__`` that keeps its arguments as ``init_params``, ``init_learning_rate`` and ``init_args``.
 
     Of a class and its bases the outermost counts.

@@ -9,21 +9,21 @@ import numpy as np
 import torch
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.distributed.sharded_optimizer import DividedParameters
+from millrace._src.runtime.distributed.sharded_optimizer import ShardedParameters
 from millrace._src.runtime.ops.sparse.sparse_tensor import RowTensor
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.storage import unwrap
 
 from .optimizer import Optimizer
-from .sparse_gradient import Gradient, Rows, as_rows, raw
+from .sparse_gradient import Gradient, RowGradient, to_row_gradient, to_torch_gradient
 from .update_rules import Tensors
 
-__all__ = ["ListOptimizer"]
+__all__ = ["ForeachOptimizer"]
 
 _SMALL = (torch.float16, torch.bfloat16)
 
 
-class ListOptimizer(Optimizer):
+class ForeachOptimizer(Optimizer):
     """Changes parameters list by list: all that have one learning rate, and one weight decay, go together.
 
     A class says which attributes hold what it keeps for each parameter (`slots`) and writes ``update``. Gradients of
@@ -61,13 +61,13 @@ class ListOptimizer(Optimizer):
                     )
                 for place in places:
                     if isinstance(grads[place], RowTensor):
-                        self.update_rows(
+                        self.update_sparse(
                             rate,
                             self._parameters[place]._torch,
-                            as_rows(grads[place]),
+                            to_row_gradient(grads[place]),
                             *(slot[place]._torch for slot in kept),
                         )
-            if isinstance(self._parameters, DividedParameters):
+            if isinstance(self._parameters, ShardedParameters):
                 self._parameters.share()
         return (True,) * self.param_length
 
@@ -77,8 +77,8 @@ class ListOptimizer(Optimizer):
             self.update(lr, params, grads, *slots)
             return
         lists = (params, *slots)
-        wide = [_widened(tensors) for tensors in lists]
-        self.update(lr, wide[0], _widened(grads), *wide[1:])
+        wide = [_to_float32(tensors) for tensors in lists]
+        self.update(lr, wide[0], _to_float32(grads), *wide[1:])
         for narrow, tensors in zip(lists, wide, strict=True):
             foreach.copy_(narrow, tensors)
 
@@ -89,7 +89,7 @@ class ListOptimizer(Optimizer):
         """Change parameters of one learning rate, and what is kept for them, in place."""
         raise NotImplementedError
 
-    def update_rows(self, lr: torch.Tensor, param: torch.Tensor, rows: Rows, *slots: Any) -> None:
+    def update_sparse(self, lr: torch.Tensor, param: torch.Tensor, rows: RowGradient, *slots: Any) -> None:
         """Change the rows of a parameter of which its gradient has some; the others, and what is kept, stay."""
         fresh = [each.clone() for each in (param, *slots)]
         self._update(lr, fresh[:1], [rows.dense()], *([each] for each in fresh[1:]))
@@ -108,7 +108,9 @@ class ListOptimizer(Optimizer):
                 f"For '{type(self).__name__}', there must be a gradient for each of its {self.param_length} "
                 f"parameters, but got {len(gradients)}; take them by weights=optimizer.parameters."
             )
-        grads = [raw(each, param) for each, param in zip(gradients, self._parameters, strict=True)]
+        grads = [
+            to_torch_gradient(each, param) for each, param in zip(gradients, self._parameters, strict=True)
+        ]
         for param, grad in zip(self._parameters, grads, strict=True):
             shape = tuple(grad.dense_shape if isinstance(grad, RowTensor) else grad.shape)
             if shape != param._torch.shape:
@@ -117,7 +119,7 @@ class ListOptimizer(Optimizer):
                     f"but got {shape}."
                 )
         if not self.takes_rows:
-            grads = [as_rows(each).dense() if isinstance(each, RowTensor) else each for each in grads]
+            grads = [to_row_gradient(each).dense() if isinstance(each, RowTensor) else each for each in grads]
         grads = [
             each.to(param._torch.dtype) if isinstance(each, torch.Tensor) else each
             for param, each in zip(self._parameters, grads, strict=True)
@@ -144,7 +146,7 @@ class ListOptimizer(Optimizer):
             yield lr, decay, self._parameters[place]._torch.dtype
 
 
-def _widened(tensors: Tensors) -> Tensors:
+def _to_float32(tensors: Tensors) -> Tensors:
     """The same values in float32, in one call for all."""
     wide = [torch.empty_like(each, dtype=torch.float32) for each in tensors]
     foreach.copy_(wide, tensors)

@@ -18,10 +18,18 @@ from millrace._src.runtime.optim.learning_rate_schedule import LearningRateSched
 from millrace._src.runtime.tensor.parameter import Parameter
 from millrace._src.runtime.tensor.storage import unwrap, wrap
 
-__all__ = ["FixedRate", "ListedRate", "ScaledDecay", "build_rate", "is_listed", "read_decay", "read_rate"]
+__all__ = [
+    "ConstantSchedule",
+    "TableSchedule",
+    "ScaledWeightDecay",
+    "make_learning_rate",
+    "is_per_step",
+    "parse_weight_decay",
+    "parse_learning_rate",
+]
 
 
-class FixedRate(LearningRateSchedule):
+class ConstantSchedule(LearningRateSchedule):
     """One rate for all steps, among others that change."""
 
     def __init__(self, learning_rate: Parameter) -> None:
@@ -33,7 +41,7 @@ class FixedRate(LearningRateSchedule):
         return self.learning_rate.value()
 
 
-class ListedRate(LearningRateSchedule):
+class TableSchedule(LearningRateSchedule):
     """A rate for each step; after the last step of the list its last rate stays."""
 
     def __init__(self, learning_rate: Tensor, name: str) -> None:
@@ -46,7 +54,7 @@ class ListedRate(LearningRateSchedule):
         return wrap(rates[step.clamp(max=rates.shape[0] - 1).long()])
 
 
-class ScaledDecay(Cell):
+class ScaledWeightDecay(Cell):
     """A weight decay that changes from step to step, in the scale of the gradients."""
 
     def __init__(self, weight_decay: Cell, loss_scale: float) -> None:
@@ -57,7 +65,7 @@ class ScaledDecay(Cell):
         return self.weight_decay(global_step) * self.loss_scale
 
 
-def read_rate(rate: Any, owner: str) -> Any:
+def parse_learning_rate(rate: Any, owner: str) -> Any:
     """A rate as a float, a float32 tensor of 0 or 1 axes, or a schedule."""
     if isinstance(rate, (float, int)):
         return check_float(float(rate), "learning rate", owner, zero=True)
@@ -83,7 +91,7 @@ def read_rate(rate: Any, owner: str) -> Any:
             "For 'Optimizer', the argument 'learning_rate' must be int, float, Tensor, Iterable or "
             f"LearningRateSchedule, but got {type(rate)}."
         )
-    if is_listed(made) and made.size < 2:
+    if is_per_step(made) and made.size < 2:
         warnings.warn(
             "For 'Optimizer', a learning rate for each step should have more than one element, "
             f"but got {made.size}; give a number where the rate stays",
@@ -93,27 +101,27 @@ def read_rate(rate: Any, owner: str) -> Any:
     return made
 
 
-def is_listed(rate: Any) -> bool:
+def is_per_step(rate: Any) -> bool:
     """Whether a rate that was read has a value for each step."""
     return isinstance(rate, Tensor) and rate.ndim == 1
 
 
-def build_rate(rate: Any, name: str, among_cells: bool) -> Any:
+def make_learning_rate(rate: Any, name: str, among_cells: bool) -> Any:
     """A rate that was read as the Parameter or the cell that an optimizer holds."""
-    if is_listed(rate):
-        return ListedRate(rate, name)
+    if is_per_step(rate):
+        return TableSchedule(rate, name)
     if isinstance(rate, (float, Tensor)):
         made = Parameter(Tensor(rate, float32) if isinstance(rate, float) else rate, name)
-        return FixedRate(made) if among_cells else made
+        return ConstantSchedule(made) if among_cells else made
     return rate
 
 
-def read_decay(decay: Any, loss_scale: float, owner: str) -> float | ScaledDecay:
+def parse_weight_decay(decay: Any, loss_scale: float, owner: str) -> float | ScaledWeightDecay:
     """A weight decay in the scale of the gradients."""
     if isinstance(decay, (float, int)):
         return check_float(float(decay), "weight_decay", owner, zero=True) * loss_scale
     if isinstance(decay, Cell):
-        return ScaledDecay(decay, loss_scale)
+        return ScaledWeightDecay(decay, loss_scale)
     raise ArgumentTypeError(
         f"For 'Optimizer', the argument 'Weight_decay' must be int, float or Cell.but got {type(decay)}"
     )

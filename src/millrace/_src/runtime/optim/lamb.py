@@ -15,15 +15,15 @@ from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.parameter import Parameter
 from millrace._src.runtime.tensor.storage import unwrap, wrap
 
-from .adam import Moments
+from .adam import _MomentOptimizer
 from .optimizer import Optimizer
-from .sparse_gradient import as_rows, raw
-from .update_rules import Tensors, average
+from .sparse_gradient import to_row_gradient, to_torch_gradient
+from .update_rules import Tensors, update_moments
 
 __all__ = ["LARS", "Lamb"]
 
 
-class Lamb(Moments):
+class Lamb(_MomentOptimizer):
     """Adam with corrected moments, whose step is as long as the parameter's norm says.
 
     ``r = m_hat / (sqrt(v_hat) + eps) + weight_decay * p``, then ``p -= lr * |p| / |r| * r``; where a norm is 0 the
@@ -58,7 +58,7 @@ class Lamb(Moments):
 
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         first, second = slots
-        average(grads, first, second, self._beta1, self._beta2)
+        update_moments(grads, first, second, self._beta1, self._beta2)
         step = self.global_step._torch.reshape(()).to(torch.float32)
         below = foreach.div(second, 1 - self._beta2**step)
         foreach.sqrt_(below)
@@ -134,8 +134,8 @@ class LARS(Optimizer):
     def construct(self, gradients: Any) -> Any:
         with torch.no_grad():
             grads = [
-                each if isinstance(each, torch.Tensor) else as_rows(each).dense()
-                for each in map(raw, gradients, self.parameters)
+                each if isinstance(each, torch.Tensor) else to_row_gradient(each).dense()
+                for each in map(to_torch_gradient, gradients, self.parameters)
             ]
             grads = list(self._unscaled(list(grads)))  # type: ignore[arg-type]
             rates = self.opt.get_lr() if self.use_clip else None

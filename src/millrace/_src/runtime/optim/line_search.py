@@ -9,10 +9,10 @@ from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.autograd.grad import grad
 
-__all__ = ["Found", "line_search"]
+__all__ = ["LineSearchResult", "line_search"]
 
 
-class Found(NamedTuple):
+class LineSearchResult(NamedTuple):
     """What a line search found: whether it failed, iterations, calls of the function and of its gradient, the step, the
     value and the gradient there."""
 
@@ -27,7 +27,7 @@ class Found(NamedTuple):
     status: int
 
 
-class _Along:
+class _LineFunction:
     """A function along a line, its calls counted."""
 
     def __init__(self, f: Callable[..., Any], slope: Callable[..., Any], start: Any, direction: Any) -> None:
@@ -44,7 +44,7 @@ class _Along:
         return float(self.f(at).asnumpy()), float((self.gradient * self.direction).sum().asnumpy())
 
 
-def _between(low: Any, high: Any) -> float:
+def _cubic_minimizer(low: Any, high: Any) -> float:
     """Where the cubic through two points with their slopes is least; the middle where that is near an end."""
     (a, fa, da), (b, fb, db) = low, high
     width = b - a
@@ -73,7 +73,7 @@ def line_search(
     c1: float = 1e-4,
     c2: float = 0.9,
     maxiter: int = 20,
-) -> Found:
+) -> LineSearchResult:
     """A step from `xk` along `pk` after which the value is lower by `c1` of what the slope promises, and the slope has
     fallen to `c2` of what it was.
 
@@ -85,7 +85,7 @@ def line_search(
         if not isinstance(given, Tensor):
             raise ArgumentTypeError(f"For 'line_search', '{name}' must be a Tensor, but got {given!r}.")
     slope = grad(f) if jac is None else jac
-    along = _Along(f, slope, xk, pk)
+    along = _LineFunction(f, slope, xk, pk)
     along.calls, along.slopes = int(old_fval is None), int(gfk is None)
     value = _number(f(xk) if old_fval is None else old_fval)
     gradient: Any = slope(xk) if gfk is None else gfk
@@ -97,35 +97,39 @@ def line_search(
     for turn in range(1, maxiter + 1):
         at, height, now = here
         if height > value + c1 * at * fall or (turn > 1 and height >= before[1]):
-            return _zoomed(along, start, before, here, c1, c2, turn, maxiter)
+            return _zoom(along, start, before, here, c1, c2, turn, maxiter)
         if abs(now) <= -c2 * fall:
-            return Found(False, turn, along.calls, along.slopes, turn + 1, at, height, along.gradient, 0)
+            return LineSearchResult(
+                False, turn, along.calls, along.slopes, turn + 1, at, height, along.gradient, 0
+            )
         if now >= 0:
-            return _zoomed(along, start, here, before, c1, c2, turn, maxiter)
+            return _zoom(along, start, here, before, c1, c2, turn, maxiter)
         before = here
         step *= 2
         here = (step, *along(step))
-    return Found(True, maxiter, along.calls, along.slopes, maxiter, here[0], here[1], along.gradient, status)
+    return LineSearchResult(
+        True, maxiter, along.calls, along.slopes, maxiter, here[0], here[1], along.gradient, status
+    )
 
 
 def _number(value: Any) -> float:
     return float(value.asnumpy()) if isinstance(value, Tensor) else float(value)
 
 
-def _zoomed(
-    along: _Along, start: Any, low: Any, high: Any, c1: float, c2: float, turn: int, maxiter: int
-) -> Found:
+def _zoom(
+    along: _LineFunction, start: Any, low: Any, high: Any, c1: float, c2: float, turn: int, maxiter: int
+) -> LineSearchResult:
     """The search between a low point and another, one of whose sides holds a step that will do."""
     _, value, fall = start
     for more in range(maxiter):
-        step = _between(low, high)
+        step = _cubic_minimizer(low, high)
         height, now = along(step)
         here = (step, height, now)
         if height > value + c1 * step * fall or height >= low[1]:
             high = here
         else:
             if abs(now) <= -c2 * fall:
-                return Found(
+                return LineSearchResult(
                     False,
                     turn + more,
                     along.calls,
@@ -143,7 +147,7 @@ def _zoomed(
             break
     height, _ = along(low[0])
     enough = height <= value + c1 * low[0] * fall and low[0] > 0
-    return Found(
+    return LineSearchResult(
         not enough,
         turn + maxiter,
         along.calls,

@@ -32,7 +32,7 @@ class OptimizeResults(NamedTuple):
     nit: int
 
 
-class _Dense:
+class _BFGSInverseHessian:
     """The inverse of the curvature as a matrix (BFGS)."""
 
     def __init__(self, like: Tensor) -> None:
@@ -48,7 +48,7 @@ class _Dense:
         self.matrix = matmul(matmul(left, self.matrix), left.T) + outer(step, step) * weight
 
 
-class _Limited:
+class _LBFGSInverseHessian:
     """The inverse of the curvature as the last steps and changes (L-BFGS)."""
 
     matrix = None
@@ -122,7 +122,7 @@ def minimize(
     least = wishes.get("gtol", 1e-5 if tol is None else tol)
     norm = wishes.get("norm", float("inf"))
     searches = wishes.get("maxls", 20) if limited else wishes.get("line_search_maxiter", 10)
-    curve: Any = _Limited(wishes.get("maxcor", 10)) if limited else _Dense(x0)
+    curve: Any = _LBFGSInverseHessian(wishes.get("maxcor", 10)) if limited else _BFGSInverseHessian(x0)
     x: Any = x0
     height, gradient = float(value(x0).asnumpy()), slope(x0)
     calls, turns, status = 1, 0, 0

@@ -13,13 +13,13 @@ from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.parameter import Parameter
 
-from .foreach_optimizer import ListOptimizer
-from .update_rules import Tensors, descend, momentum_descent
+from .foreach_optimizer import ForeachOptimizer
+from .update_rules import Tensors, gradient_descent_step, momentum_step
 
 __all__ = ["SGD", "Momentum"]
 
 
-class Momentum(ListOptimizer):
+class Momentum(ForeachOptimizer):
     """``v = momentum * v + g``, then ``p -= lr * v``; with Nesterov's change ``p -= lr * (g + momentum * v)``.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -54,10 +54,10 @@ class Momentum(ListOptimizer):
         self.moments = self._parameters.clone(prefix="moments", init="zeros")
 
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        momentum_descent(params, grads, slots[0], lr, self.momentum._torch, self.use_nesterov)
+        momentum_step(params, grads, slots[0], lr, self.momentum._torch, self.use_nesterov)
 
 
-class SGD(ListOptimizer):
+class SGD(ForeachOptimizer):
     """Descent. With `momentum` as :class:`Momentum`, whose first step is the gradient and later ones
     ``momentum * v + (1 - dampening) * g``.
 
@@ -105,7 +105,7 @@ class SGD(ListOptimizer):
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         accum, stat = slots
         if not self._moves:
-            descend(params, grads, lr)
+            gradient_descent_step(params, grads, lr)
             return
         parts: Tensors | float = 1.0
         if (
@@ -114,4 +114,4 @@ class SGD(ListOptimizer):
             parts = foreach.mul(stat, self.dampening)
             foreach.add_(parts, 1.0 - self.dampening)
         foreach.zero_(stat)
-        momentum_descent(params, grads, accum, lr, self.momentum._torch, self.nesterov, parts)
+        momentum_step(params, grads, accum, lr, self.momentum._torch, self.nesterov, parts)

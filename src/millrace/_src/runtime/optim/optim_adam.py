@@ -9,19 +9,19 @@ import torch
 from millrace._src.core.values.dtype import int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.optim.param_group_optimizer import (
-    GroupOptimizer,
-    check_above,
+    ParamGroupForeachOptimizer,
     check_adam,
     check_beta,
+    check_greater,
 )
-from millrace._src.runtime.optim.update_rules import Tensors, average, descend
+from millrace._src.runtime.optim.update_rules import Tensors, gradient_descent_step, update_moments
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.parameter import Parameter
 
-__all__ = ["Adam", "AdamW", "Adamax", "NAdam", "RAdam"]
+__all__ = ["ExperimentalAdam", "ExperimentalAdamW", "Adamax", "NAdam", "RAdam"]
 
 
-class AdamLike(GroupOptimizer):
+class _ParamGroupAdam(ParamGroupForeachOptimizer):
     """Moments of the gradients, and the largest second one for AMSGrad."""
 
     slots: tuple[str, ...] = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
@@ -33,7 +33,9 @@ class AdamLike(GroupOptimizer):
         """Check the numbers, divide the parameters into groups, and make what is kept of them."""
         check_adam(lr, betas, eps, weight_decay)
         options = {"betas": betas, "eps": eps, "weight_decay": weight_decay}
-        GroupOptimizer.__init__(self, params, {"lr": lr, **options, "amsgrad": amsgrad, "maximize": maximize})
+        ParamGroupForeachOptimizer.__init__(
+            self, params, {"lr": lr, **options, "amsgrad": amsgrad, "maximize": maximize}
+        )
         self._keep()
 
     def _keep(self) -> None:
@@ -45,7 +47,7 @@ class AdamLike(GroupOptimizer):
     def _second(self, group: dict[str, Any], grads: Tensors, *slots: Any) -> Tensors:
         """The moments with these gradients; gives the second that a step is divided by."""
         first, second = slots[:2]
-        average(grads, first, second, *group["betas"])
+        update_moments(grads, first, second, *group["betas"])
         if not group["amsgrad"]:
             return second
         foreach.maximum_(slots[2], second)
@@ -58,10 +60,10 @@ class AdamLike(GroupOptimizer):
         if not self.decays_gradients:
             foreach.mul_(params, 1 - lr * group["weight_decay"])
         second = self._second(group, grads, *slots)
-        corrected(group, self.step_number(), lr, params, slots[0], second)
+        bias_corrected_adam_step(group, self.step_number(), lr, params, slots[0], second)
 
 
-def corrected(
+def bias_corrected_adam_step(
     group: dict[str, Any],
     step: torch.Tensor,
     lr: torch.Tensor,
@@ -78,7 +80,7 @@ def corrected(
     foreach.addcdiv_(params, first, below)
 
 
-class Adam(AdamLike):
+class ExperimentalAdam(_ParamGroupAdam):
     """Adam with PyTorch's arguments and MindSpore's formula: `eps` stands outside of the correction of the moments.
 
     (MindSpore's leaves `amsgrad` out; this one does not.)
@@ -113,7 +115,7 @@ class Adam(AdamLike):
         foreach.addcdiv_(params, slots[0], below)
 
 
-class AdamW(AdamLike):
+class ExperimentalAdamW(_ParamGroupAdam):
     """Adam with weight decay apart from the gradient.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -139,7 +141,7 @@ class AdamW(AdamLike):
         self._begin(params, lr, betas, eps, weight_decay, amsgrad, maximize)
 
 
-class Adamax(GroupOptimizer):
+class Adamax(ParamGroupForeachOptimizer):
     """Adam with the largest gradient, which fades, in the place of the root of the second moment.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -181,7 +183,7 @@ class Adamax(GroupOptimizer):
         foreach.addcdiv_(params, first, below)
 
 
-class NAdam(GroupOptimizer):
+class NAdam(ParamGroupForeachOptimizer):
     """Adam with Nesterov's change, whose momentum grows from step to step.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -201,7 +203,7 @@ class NAdam(GroupOptimizer):
         momentum_decay: float = 4e-3,
     ) -> None:
         _check(self, lr, betas, eps, weight_decay)
-        check_above(momentum_decay, "momentum_decay", "NAdam", equal=True)
+        check_greater(momentum_decay, "momentum_decay", "NAdam", equal=True)
         options = {"betas": betas, "eps": eps, "weight_decay": weight_decay}
         super().__init__(params, {"lr": lr, **options, "momentum_decay": momentum_decay})
         self._count()
@@ -217,17 +219,17 @@ class NAdam(GroupOptimizer):
         now = beta1 * (1.0 - 0.5 * 0.96 ** (step * fading))
         ahead = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * fading))
         foreach.mul_(products, now)
-        average(grads, first, second, beta1, beta2)
+        update_moments(grads, first, second, beta1, beta2)
         below = foreach.div(second, 1 - beta2**step)
         foreach.sqrt_(below)
         foreach.add_(below, group["eps"])
         # by the gradient, then by the mean; the products are the same for all parameters of a group
         product = products[0]
-        descend(params, foreach.div(grads, below), lr * (1.0 - now) / (1.0 - product))
-        descend(params, foreach.div(first, below), lr * ahead / (1.0 - product * ahead))
+        gradient_descent_step(params, foreach.div(grads, below), lr * (1.0 - now) / (1.0 - product))
+        gradient_descent_step(params, foreach.div(first, below), lr * ahead / (1.0 - product * ahead))
 
 
-class RAdam(GroupOptimizer):
+class RAdam(ParamGroupForeachOptimizer):
     """Adam that takes plain steps with momentum until its second moment can be trusted.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -256,7 +258,7 @@ class RAdam(GroupOptimizer):
     ) -> None:
         first, second = slots
         (beta1, beta2), step = group["betas"], self.step_number()
-        average(grads, first, second, beta1, beta2)
+        update_moments(grads, first, second, beta1, beta2)
         left = beta2**step
         most = 2 / (1 - beta2) - 1
         length = most - 2 * step * left / (1 - left)
@@ -267,13 +269,13 @@ class RAdam(GroupOptimizer):
         foreach.add_(below, group["eps"])
         foreach.div_(below, torch.sqrt(1 - left) * rect)
         below = [torch.where(trusted, each, 1.0) for each in below]
-        descend(params, foreach.div(first, below), lr / (1 - beta1**step))
+        gradient_descent_step(params, foreach.div(first, below), lr / (1 - beta1**step))
 
 
-def _check(owner: GroupOptimizer, lr: Any, betas: Any, eps: Any, weight_decay: Any) -> None:
+def _check(owner: ParamGroupForeachOptimizer, lr: Any, betas: Any, eps: Any, weight_decay: Any) -> None:
     name = type(owner).__name__
-    check_above(lr, "lr", name)
-    check_above(eps, "eps", name)
-    check_above(weight_decay, "weight_decay", name, equal=True)
+    check_greater(lr, "lr", name)
+    check_greater(eps, "eps", name)
+    check_greater(weight_decay, "weight_decay", name, equal=True)
     check_beta(betas[0], "betas[0]", name)
     check_beta(betas[1], "betas[1]", name)

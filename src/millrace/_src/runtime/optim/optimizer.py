@@ -10,7 +10,7 @@ import torch
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.dtype import float32, int32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.distributed.sharded_optimizer import DividedParameters, divided
+from millrace._src.runtime.distributed.sharded_optimizer import ShardedParameters, shard_parameters
 from millrace._src.runtime.nn.argument_types import check_float, check_kind
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.containers import CellList
@@ -22,10 +22,17 @@ from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 from millrace._src.runtime.tensor.storage import unwrap, wrap
 
-from .arguments import remembering
-from .hyperparameters import FixedRate, ListedRate, build_rate, is_listed, read_decay, read_rate
-from .parameter_groups import check_unique, listed, read_groups
-from .sparse_gradient import Gradient, as_rows, raw
+from .arguments import record_init_arguments
+from .hyperparameters import (
+    ConstantSchedule,
+    TableSchedule,
+    is_per_step,
+    make_learning_rate,
+    parse_learning_rate,
+    parse_weight_decay,
+)
+from .parameter_groups import as_parameter_list, check_unique, parse_groups
+from .sparse_gradient import Gradient, to_row_gradient, to_torch_gradient
 
 __all__ = ["Optimizer"]
 
@@ -63,7 +70,7 @@ class Optimizer(Cell):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "__init__" in cls.__dict__:
-            cls.__init__ = remembering(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = record_init_arguments(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(
         self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0
@@ -75,7 +82,7 @@ class Optimizer(Cell):
                 f"For '{owner}', the parameters must be a list of Parameters, but got the net itself: give it "
                 "net.trainable_params()."
             )
-        given = listed(parameters, "parameters")
+        given = as_parameter_list(parameters, "parameters")
         grouped = all(isinstance(each, dict) for each in given)
         if not grouped and not all(isinstance(each, Parameter) for each in given):
             raise ArgumentTypeError(
@@ -93,7 +100,7 @@ class Optimizer(Cell):
         self.assignadd, self.map_, self.hyper_map = AssignAdd(), Map(), HyperMap()
         self.map_reverse, self.hyper_map_reverse = Map(None, True), HyperMap(None, True)
         self._unique, self._target = True, get_context("device_target")
-        self._read(read_rate(learning_rate, owner), given, weight_decay, grouped)
+        self._read(parse_learning_rate(learning_rate, owner), given, weight_decay, grouped)
         self._unique = not any(param.unique for param in self._parameters)
         self.param_length = len(self._parameters)
         self.cache_enable = tuple(param.cache_enable for param in self._parameters)
@@ -109,7 +116,7 @@ class Optimizer(Cell):
         owner = type(self).__name__
         self.is_group, self.grad_centralization = grouped, False
         if grouped:
-            members = read_groups(given, rate, weight_decay, self.loss_scale, owner)
+            members = parse_groups(given, rate, weight_decay, self.loss_scale, owner)
             self.is_group_lr = any("lr" in group for group in given)
             self.is_group_params_ordered = any("order_params" in group for group in given)
             self.group_params = [member.param for member in members]
@@ -121,7 +128,7 @@ class Optimizer(Cell):
         else:
             check_unique(given)
             self.is_group_lr = self.is_group_params_ordered = False
-            decays = [read_decay(weight_decay, self.loss_scale, owner)]
+            decays = [parse_weight_decay(weight_decay, self.loss_scale, owner)]
         self.learning_rate: Any
         if self.is_group_lr:
             self.dynamic_lr = isinstance(self.group_lr[0], Cell)
@@ -131,8 +138,8 @@ class Optimizer(Cell):
                 else ParameterTuple(self.group_lr)
             )
         else:
-            self.dynamic_lr = is_listed(rate) or isinstance(rate, Cell)
-            self.learning_rate = build_rate(rate, "learning_rate", False)
+            self.dynamic_lr = is_per_step(rate) or isinstance(rate, Cell)
+            self.learning_rate = make_learning_rate(rate, "learning_rate", False)
         self.parameters = ParameterTuple(given)
         self._parameters = self.parameters
         changing = tuple(isinstance(decay, Cell) for decay in decays)
@@ -150,8 +157,8 @@ class Optimizer(Cell):
 
     def _divide(self) -> None:
         """Where the context asks for it, this process keeps the state of some parameters and changes those."""
-        mine = divided(self._parameters)
-        if isinstance(mine, DividedParameters):
+        mine = shard_parameters(self._parameters)
+        if isinstance(mine, ShardedParameters):
             self._parameters = mine
             self.use_parallel, self.param_rank, self.optim_filter = True, mine.owners, mine.mine
 
@@ -207,7 +214,7 @@ class Optimizer(Cell):
                     "the argument 'param' is correct."
                 )
             rate = self.learning_rate[places[id(each)]] if self.is_group_lr else self.learning_rate
-            found.append(rate.learning_rate if isinstance(rate, (FixedRate, ListedRate)) else rate)
+            found.append(rate.learning_rate if isinstance(rate, (ConstantSchedule, TableSchedule)) else rate)
         return found if isinstance(param, list) else found[0]
 
     def _is_dynamic_lr_or_weight_decay(self) -> bool:
@@ -221,22 +228,27 @@ class Optimizer(Cell):
 
     def decay_weight(self, gradients: Any) -> Any:
         """The gradients and, where weights decay, a part of the weights."""
-        return self._on_raw(self._decayed, gradients) if self.exec_weight_decay else gradients
+        return self._on_torch_gradients(self._decayed, gradients) if self.exec_weight_decay else gradients
 
     def gradients_centralization(self, gradients: Any) -> Any:
         """The gradients, less their mean for each output, in the groups that say so.
 
         As in MindSpore, it takes weights of two axes or more whose second is a multiple of 16.
         """
-        return self._on_raw(self._centred, gradients) if self.is_group else gradients
+        return self._on_torch_gradients(self._centred, gradients) if self.is_group else gradients
 
     def scale_grad(self, gradients: Any) -> Any:
         """The gradients in the scale of a loss that was not multiplied."""
-        return self._on_raw(self._unscaled, gradients) if self.need_scale else gradients
+        return self._on_torch_gradients(self._unscaled, gradients) if self.need_scale else gradients
 
-    def _on_raw(self, change: Callable[[list[Gradient]], list[Gradient]], gradients: Any) -> Any:
+    def _on_torch_gradients(self, change: Callable[[list[Gradient]], list[Gradient]], gradients: Any) -> Any:
         with torch.no_grad():
-            made = change([raw(each, param) for each, param in zip(gradients, self._parameters, strict=True)])
+            made = change(
+                [
+                    to_torch_gradient(each, param)
+                    for each, param in zip(gradients, self._parameters, strict=True)
+                ]
+            )
         return tuple(each if isinstance(each, RowTensor) else wrap(each) for each in made)
 
     def _decayed(self, grads: list[Gradient]) -> list[Gradient]:
@@ -250,13 +262,13 @@ class Optimizer(Cell):
                 own = decay[place] if self.is_group else decay
                 weight = self._parameters[place]._torch
                 if isinstance(grads[place], RowTensor):
-                    rows = as_rows(grads[place])
-                    made[place] = rows.plus(weight[rows.numbers] * _amount(own, weight)).packed()
+                    rows = to_row_gradient(grads[place])
+                    made[place] = rows.plus(weight[rows.numbers] * _decay_factor(own, weight)).packed()
                 else:
                     together.setdefault((id(own), weight.dtype), (own, []))[1].append(place)
         for own, several in together.values():
             weights = [self._parameters[place]._torch for place in several]
-            added = foreach.mul(weights, _amount(own, weights[0]))
+            added = foreach.mul(weights, _decay_factor(own, weights[0]))
             foreach.add_(added, [grads[place] for place in several])
             for place, each in zip(several, added, strict=True):
                 made[place] = each
@@ -268,7 +280,7 @@ class Optimizer(Cell):
         made = list(grads)
         for place, flag in enumerate(self.grad_centralization_flags):
             values = grads[place]
-            rows = as_rows(values) if isinstance(values, RowTensor) else None
+            rows = to_row_gradient(values) if isinstance(values, RowTensor) else None
             dense = values if rows is None else rows.values
             assert isinstance(dense, torch.Tensor)
             if flag and dense.ndim > 1 and dense.shape[1] % 16 == 0:
@@ -286,7 +298,7 @@ class Optimizer(Cell):
             made[place] = each
         for place, found in enumerate(grads):
             if isinstance(found, RowTensor):
-                rows = as_rows(found)
+                rows = to_row_gradient(found)
                 made[place] = rows.replaced(rows.values * scale).packed()
         return made
 
@@ -333,7 +345,7 @@ class Optimizer(Cell):
         self._target, self._is_device = value, value != "CPU"
 
 
-def _amount(decay: Any, weight: torch.Tensor) -> torch.Tensor:
+def _decay_factor(decay: Any, weight: torch.Tensor) -> torch.Tensor:
     """A weight decay as a number in the type of a weight."""
     made: torch.Tensor = unwrap(decay).reshape(()).to(weight.device, weight.dtype)
     return made

@@ -9,16 +9,16 @@ import torch
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
-from millrace._src.runtime.optim.optim_adam import AdamLike
-from millrace._src.runtime.optim.param_group_optimizer import GroupOptimizer
+from millrace._src.runtime.optim.optim_adam import _ParamGroupAdam
+from millrace._src.runtime.optim.param_group_optimizer import ParamGroupForeachOptimizer
 from millrace._src.runtime.optim.sgd import check_nesterov
-from millrace._src.runtime.optim.update_rules import Tensors, descend, momentum_descent
+from millrace._src.runtime.optim.update_rules import Tensors, gradient_descent_step, momentum_step
 from millrace._src.runtime.tensor.parameter import Parameter
 
-__all__ = ["SGD", "Adam", "AdamW"]
+__all__ = ["MintSGD", "MintAdam", "MintAdamW"]
 
 
-class _Adam(AdamLike):
+class _MintAdamBase(_ParamGroupAdam):
     """The moments; the largest one is kept beside the groups, as MindSpore has it."""
 
     # the number that the count of steps begins with, and what is added to it for the formula
@@ -64,7 +64,7 @@ class _Adam(AdamLike):
         return super().step_number() - self.begins
 
 
-class Adam(_Adam):
+class MintAdam(_MintAdamBase):
     """Adam as PyTorch has it: `eps` stands inside of the correction of the moments.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -86,7 +86,7 @@ class Adam(_Adam):
         self._start(params, lr, betas, eps, weight_decay, amsgrad, maximize)
 
 
-class AdamW(_Adam):
+class MintAdamW(_MintAdamBase):
     """Adam with weight decay apart from the gradient, as PyTorch has it.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -111,7 +111,7 @@ class AdamW(_Adam):
         self._start(params, lr, betas, eps, weight_decay, amsgrad, maximize)
 
 
-class SGD(GroupOptimizer):
+class MintSGD(ParamGroupForeachOptimizer):
     """Descent as PyTorch has it, with momentum or without. The rate that schedulers write is used.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -162,10 +162,10 @@ class SGD(GroupOptimizer):
         self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
     ) -> None:
         if not group["momentum"]:
-            descend(params, grads, lr)
+            gradient_descent_step(params, grads, lr)
             return
         parts: Tensors | float = 1.0
         if group["dampening"]:  # the first gradient is not damped
             part = torch.where(self.step_number() == 0, 1.0, 1.0 - group["dampening"])
             parts = [part] * len(params)
-        momentum_descent(params, grads, slots[0], lr, float(group["momentum"]), group["nesterov"], parts)
+        momentum_step(params, grads, slots[0], lr, float(group["momentum"]), group["nesterov"], parts)

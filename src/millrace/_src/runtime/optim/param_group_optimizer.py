@@ -15,18 +15,18 @@ from millrace._src.runtime.nn.argument_types import check_float
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.framework.composite import HyperMap, Map
 from millrace._src.runtime.ops.sparse.sparse_tensor import RowTensor
-from millrace._src.runtime.optim.parameter_groups import listed
-from millrace._src.runtime.optim.sparse_gradient import as_rows, raw
+from millrace._src.runtime.optim.parameter_groups import as_parameter_list
+from millrace._src.runtime.optim.sparse_gradient import to_row_gradient, to_torch_gradient
 from millrace._src.runtime.optim.update_rules import Tensors
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 
 # `Optimizer` is listed where its face is made from: nn has one of its own
-__all__ = ["GroupOptimizer"]
+__all__ = ["ParamGroupForeachOptimizer"]
 
 
-class Optimizer(Cell):
+class ParamGroupOptimizer(Cell):
     """The base of optimizers whose groups of parameters are dicts: `params` is a list of Parameters or of such dicts.
 
     A group has the key ``params`` and any of `defaults`, which hold where it has none. Its ``lr`` is a Parameter;
@@ -40,7 +40,7 @@ class Optimizer(Cell):
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         super().__init__(auto_prefix=False)
-        groups = listed(params, "params")
+        groups = as_parameter_list(params, "params")
         self.defaults = defaults
         self.state: dict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
@@ -108,7 +108,7 @@ class Optimizer(Cell):
         return Parameter(Tensor(rate, float32), name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not modes.state.recording:
+        if not modes.thread_state.recording:
             self._settle()
         return super().__call__(*args, **kwargs)
 
@@ -120,7 +120,7 @@ class Optimizer(Cell):
         settings = self._settings()
         if settings != self.__dict__.get("_settled"):
             self.__dict__["_settled"] = settings
-            modes.changed()
+            modes.invalidate_captures()
 
     def _settings(self) -> Any:
         return tuple(
@@ -149,7 +149,7 @@ class Optimizer(Cell):
         return "\n".join([*lines, ")"])
 
 
-class GroupOptimizer(Optimizer):
+class ParamGroupForeachOptimizer(ParamGroupOptimizer):
     """Changes parameters group by group; a class says what it keeps (`slots`) and writes ``update``."""
 
     slots: tuple[str, ...] = ()
@@ -165,8 +165,10 @@ class GroupOptimizer(Optimizer):
                 f"parameters, but got {len(gradients)}; take them by weights=optimizer.parameters."
             )
         with torch.no_grad():
-            grads = [raw(each, param) for each, param in zip(gradients, self.parameters, strict=True)]
-            dense = [as_rows(each).dense() if isinstance(each, RowTensor) else each for each in grads]
+            grads = [
+                to_torch_gradient(each, param) for each, param in zip(gradients, self.parameters, strict=True)
+            ]
+            dense = [to_row_gradient(each).dense() if isinstance(each, RowTensor) else each for each in grads]
             self.advance()
             for number, group in enumerate(self.param_groups):
                 part = slice(self.group_start_id[number], self.group_start_id[number + 1])
@@ -207,7 +209,7 @@ class GroupOptimizer(Optimizer):
         return [Parameter(Tensor(value, float32), prefix + param.name) for param in self.parameters]
 
 
-def check_above(value: Any, name: str, owner: str, least: float = 0.0, equal: bool = False) -> None:
+def check_greater(value: Any, name: str, owner: str, least: float = 0.0, equal: bool = False) -> None:
     """A number above another, or also equal to it."""
     if value < least or (value == least and not equal):
         words = "greater than or equal to" if equal else "greater than"

@@ -9,21 +9,21 @@ from typing import Any
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.tensor.parameter import Parameter
 
-from .hyperparameters import build_rate, is_listed, read_decay, read_rate
+from .hyperparameters import is_per_step, make_learning_rate, parse_learning_rate, parse_weight_decay
 
-__all__ = ["Member", "WrongKey", "check_unique", "listed", "read_groups"]
+__all__ = ["ParameterSettings", "GroupKeyError", "check_unique", "as_parameter_list", "parse_groups"]
 
 KEYS = ["params", "lr", "weight_decay", "order_params", "grad_centralization"]
 
 
-class WrongKey(ArgumentValueError, KeyError):
+class GroupKeyError(ArgumentValueError, KeyError):
     """A group without parameters, or with a key that means nothing. MindSpore raises KeyError."""
 
     __str__ = Exception.__str__  # KeyError prints its text in quotes
 
 
 @dataclasses.dataclass
-class Member:
+class ParameterSettings:
     """A parameter with what its group says of it."""
 
     param: Parameter
@@ -33,7 +33,7 @@ class Member:
     centred: bool
 
 
-def listed(parameters: Any, what: str) -> list[Any]:
+def as_parameter_list(parameters: Any, what: str) -> list[Any]:
     """What was given as parameters, as a list."""
     if parameters is None:
         raise ArgumentValueError(f"For 'Optimizer', the argument {what} can not be None.")
@@ -63,7 +63,7 @@ def _check(groups: list[dict[str, Any]]) -> None:
     for group in groups:
         wrong = [key for key in group if key not in KEYS]
         if wrong:
-            raise WrongKey(
+            raise GroupKeyError(
                 f"For 'Optimizer', the key in group params must be one of in {KEYS}, but got {wrong}."
             )
         if "order_params" in group:
@@ -79,8 +79,10 @@ def _check(groups: list[dict[str, Any]]) -> None:
                 )
             continue
         if "params" not in group:
-            raise WrongKey(f"For 'Optimizer', a group must have the key 'params', but got {list(group)}.")
-        for index, param in enumerate(listed(group["params"], "group `params`")):
+            raise GroupKeyError(
+                f"For 'Optimizer', a group must have the key 'params', but got {list(group)}."
+            )
+        for index, param in enumerate(as_parameter_list(group["params"], "group `params`")):
             if not isinstance(param, Parameter):
                 raise ArgumentTypeError(
                     "For 'Optimizer', the element in group parameters must be Parameter type, "
@@ -88,46 +90,46 @@ def _check(groups: list[dict[str, Any]]) -> None:
                 )
 
 
-def read_groups(
+def parse_groups(
     groups: list[dict[str, Any]], default_rate: Any, default_decay: Any, loss_scale: float, owner: str
-) -> list[Member]:
+) -> list[ParameterSettings]:
     """The parameters of all groups, in the order in which the optimizer holds them."""
     groups = [
         {**group, "params": list(group["params"])} if isinstance(group.get("params"), Iterable) else group
         for group in groups
     ]
     _check(groups)
-    own = [read_rate(group["lr"], owner) if "lr" in group else None for group in groups]
+    own = [parse_learning_rate(group["lr"], owner) if "lr" in group else None for group in groups]
     rates = [rate for rate in (default_rate, *own) if rate is not None]
-    if len({rate.size for rate in rates if is_listed(rate)}) > 1:
+    if len({rate.size for rate in rates if is_per_step(rate)}) > 1:
         raise ArgumentValueError(
             "For 'Optimizer', the Tensor type dynamic learning rate in group must be the same size as the "
             "argument 'learning_rate'."
         )
     # rates that change are cells, and where one does, all are
     changing = any(rate is not None for rate in own) and any(
-        not isinstance(rate, float) and (is_listed(rate) or hasattr(rate, "construct")) for rate in rates
+        not isinstance(rate, float) and (is_per_step(rate) or hasattr(rate, "construct")) for rate in rates
     )
-    default = build_rate(default_rate, "learning_rate", changing)
-    members: list[Member] = []
+    default = make_learning_rate(default_rate, "learning_rate", changing)
+    members: list[ParameterSettings] = []
     order: list[Parameter] | None = None
     for number, (group, rate) in enumerate(zip(groups, own, strict=True)):
         if "order_params" in group:
             order = list(group["order_params"])
             continue
-        lr = default if rate is None else build_rate(rate, f"learning_rate_group_{number}", changing)
-        decay = read_decay(group.get("weight_decay", default_decay), loss_scale, owner)
+        lr = default if rate is None else make_learning_rate(rate, f"learning_rate_group_{number}", changing)
+        decay = parse_weight_decay(group.get("weight_decay", default_decay), loss_scale, owner)
         centred = group.get("grad_centralization", False)
         if not isinstance(centred, bool):
             raise ArgumentTypeError(
                 f"For 'Optimizer', the 'gradients_centralization' must be bool type, but got {type(centred)}."
             )
-        members += [Member(param, lr, decay, centred) for param in group["params"]]
+        members += [ParameterSettings(param, lr, decay, centred) for param in group["params"]]
     check_unique(member.param for member in members)
     return members if order is None else _ordered(members, order)
 
 
-def _ordered(members: list[Member], order: list[Parameter]) -> list[Member]:
+def _ordered(members: list[ParameterSettings], order: list[Parameter]) -> list[ParameterSettings]:
     if len(order) != len(members):
         raise ArgumentValueError(
             "For 'Optimizer',the length of order parameters must be the same as the length of group parameters, but "

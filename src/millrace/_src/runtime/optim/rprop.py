@@ -12,8 +12,8 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_fraction, check_kind
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 
-from .foreach_optimizer import ListOptimizer
-from .update_rules import Tensors, averaged_descent, sign_descent
+from .foreach_optimizer import ForeachOptimizer
+from .update_rules import Tensors, asgd_step, rprop_step
 
 __all__ = ["ASGD", "Rprop"]
 
@@ -27,7 +27,7 @@ def _pair(value: Any, name: str) -> None:
         )
 
 
-class Rprop(ListOptimizer):
+class Rprop(ForeachOptimizer):
     """Each element has a step size: `etas` says how it shrinks when the gradient's sign changes, and grows when not.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -71,10 +71,10 @@ class Rprop(ListOptimizer):
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         first = self.global_step._torch.reshape(()) == 1
         etas, limits = (self.etaminus, self.etaplus), (self.step_size_min, self.step_size_max)
-        sign_descent(params, grads, slots[0], slots[1], lr, first, etas, limits)
+        rprop_step(params, grads, slots[0], slots[1], lr, first, etas, limits)
 
 
-class ASGD(ListOptimizer):
+class ASGD(ForeachOptimizer):
     """Descent whose steps shrink, with a mean of where it has been in `ax`, from step `t0` on.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
@@ -111,6 +111,4 @@ class ASGD(ListOptimizer):
 
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         step = self.global_step._torch.reshape(()).to(torch.float32)
-        averaged_descent(
-            params, grads, slots[0], slots[1], slots[2], lr, step, self.lambd, self.alpha, self.t0
-        )
+        asgd_step(params, grads, slots[0], slots[1], slots[2], lr, step, self.lambd, self.alpha, self.t0)

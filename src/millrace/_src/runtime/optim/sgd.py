@@ -9,18 +9,30 @@ import torch
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_fraction, check_kind
-from millrace._src.runtime.optim.param_group_optimizer import GroupOptimizer, Optimizer, check_above
+from millrace._src.runtime.optim.param_group_optimizer import (
+    ParamGroupForeachOptimizer,
+    ParamGroupOptimizer,
+    check_greater,
+)
 from millrace._src.runtime.optim.update_rules import (
     Tensors,
-    adadelta,
-    averaged_descent,
-    descend,
-    momentum_descent,
-    sign_descent,
+    adadelta_step,
+    asgd_step,
+    gradient_descent_step,
+    momentum_step,
+    rprop_step,
 )
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 
-__all__ = ["ASGD", "SGD", "Adadelta", "Adagrad", "Optimizer", "RMSprop", "Rprop"]
+__all__ = [
+    "ExperimentalASGD",
+    "ExperimentalSGD",
+    "ExperimentalAdadelta",
+    "ExperimentalAdagrad",
+    "ParamGroupOptimizer",
+    "RMSprop",
+    "ExperimentalRprop",
+]
 
 
 def check_nesterov(nesterov: bool, momentum: float, dampening: float) -> None:
@@ -32,7 +44,7 @@ def check_nesterov(nesterov: bool, momentum: float, dampening: float) -> None:
         )
 
 
-class SGD(GroupOptimizer):
+class ExperimentalSGD(ParamGroupForeachOptimizer):
     """Descent, with momentum or without.
 
     >>> from millrace import Parameter
@@ -80,17 +92,17 @@ class SGD(GroupOptimizer):
     ) -> None:
         accum, stat = slots
         if not group["momentum"]:
-            descend(params, grads, lr)
+            gradient_descent_step(params, grads, lr)
             return
         parts: Tensors | float = 1.0
         if group["dampening"]:
             parts = foreach.mul(stat, group["dampening"])
             foreach.add_(parts, 1.0 - group["dampening"])
         foreach.zero_(stat)
-        momentum_descent(params, grads, accum, lr, group["momentum"], group["nesterov"], parts)
+        momentum_step(params, grads, accum, lr, group["momentum"], group["nesterov"], parts)
 
 
-class Adadelta(GroupOptimizer):
+class ExperimentalAdadelta(ParamGroupForeachOptimizer):
     """A step has the size of earlier steps in the ratio of the gradient to earlier gradients.
 
     >>> from millrace import Parameter
@@ -111,9 +123,9 @@ class Adadelta(GroupOptimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        check_above(lr, "lr", "Adadelta")
-        check_above(eps, "eps", "Adadelta")
-        check_above(weight_decay, "weight_decay", "Adadelta", equal=True)
+        check_greater(lr, "lr", "Adadelta")
+        check_greater(eps, "eps", "Adadelta")
+        check_greater(weight_decay, "weight_decay", "Adadelta", equal=True)
         check_kind(rho, "rho", "Adadelta", float)
         if not 0.0 <= rho <= 1.0:
             raise ArgumentValueError(
@@ -131,10 +143,10 @@ class Adadelta(GroupOptimizer):
     def update(
         self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
     ) -> None:
-        adadelta(params, grads, slots[0], slots[1], lr, group["rho"], group["eps"])
+        adadelta_step(params, grads, slots[0], slots[1], lr, group["rho"], group["eps"])
 
 
-class Adagrad(GroupOptimizer):
+class ExperimentalAdagrad(ParamGroupForeachOptimizer):
     """The gradient divided by the root of the sum of its squares; the rate shrinks by `lr_decay`.
 
     >>> from millrace import Parameter
@@ -156,11 +168,11 @@ class Adagrad(GroupOptimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        check_above(lr, "lr", "Adagrad")
-        check_above(lr_decay, "lr_decay", "Adagrad", equal=True)
-        check_above(weight_decay, "weight_decay", "Adagrad", equal=True)
-        check_above(initial_accumulator_value, "initial_accumulator_value", "Adagrad", equal=True)
-        check_above(eps, "eps", "Adagrad")
+        check_greater(lr, "lr", "Adagrad")
+        check_greater(lr_decay, "lr_decay", "Adagrad", equal=True)
+        check_greater(weight_decay, "weight_decay", "Adagrad", equal=True)
+        check_greater(initial_accumulator_value, "initial_accumulator_value", "Adagrad", equal=True)
+        check_greater(eps, "eps", "Adagrad")
         options = {"lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
         start = {"initial_accumulator_value": initial_accumulator_value}
         super().__init__(params, {"lr": lr, **options, **start, "maximize": maximize})
@@ -184,7 +196,7 @@ class Adagrad(GroupOptimizer):
         foreach.addcdiv_(params, grads, below)
 
 
-class ASGD(GroupOptimizer):
+class ExperimentalASGD(ParamGroupForeachOptimizer):
     """Descent whose steps shrink, with a mean of where it has been, from step `t0` on.
 
     >>> from millrace import Parameter
@@ -205,8 +217,8 @@ class ASGD(GroupOptimizer):
         weight_decay: float = 0.0,
         maximize: bool = False,
     ) -> None:
-        check_above(lr, "lr", "ASGD")
-        check_above(weight_decay, "weight_decay", "ASGD", equal=True)
+        check_greater(lr, "lr", "ASGD")
+        check_greater(weight_decay, "weight_decay", "ASGD", equal=True)
         for name, value in (("lambd", lambd), ("t0", t0)):
             if not isinstance(value, float):
                 raise ArgumentTypeError(
@@ -222,12 +234,12 @@ class ASGD(GroupOptimizer):
         self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
     ) -> None:
         step = self.step_number()
-        averaged_descent(
+        asgd_step(
             params, grads, slots[0], slots[1], slots[2], lr, step, group["lambd"], group["alpha"], group["t0"]
         )
 
 
-class RMSprop(GroupOptimizer):
+class RMSprop(ParamGroupForeachOptimizer):
     """The gradient divided by the root of its running mean square, which begins at 0.
 
     >>> from millrace import Parameter
@@ -251,10 +263,10 @@ class RMSprop(GroupOptimizer):
         centered: bool = False,
         maximize: bool = False,
     ) -> None:
-        check_above(lr, "lr", "RMSprop")
-        check_above(eps, "eps", "RMSprop")
+        check_greater(lr, "lr", "RMSprop")
+        check_greater(eps, "eps", "RMSprop")
         for name, value in (("alpha", alpha), ("momentum", momentum), ("weight_decay", weight_decay)):
-            check_above(value, name, "RMSprop", equal=True)
+            check_greater(value, name, "RMSprop", equal=True)
         options = {"momentum": momentum, "alpha": alpha, "eps": eps, "weight_decay": weight_decay}
         super().__init__(params, {"lr": lr, **options, "centered": centered, "maximize": maximize})
         self.mean_grad = self.parameters.clone(prefix="mean_grad", init="zeros")
@@ -280,13 +292,13 @@ class RMSprop(GroupOptimizer):
         if group["momentum"] > 0:
             foreach.mul_(moments, group["momentum"])
             foreach.addcdiv_(moments, grads, below)
-            descend(params, moments, lr)
+            gradient_descent_step(params, moments, lr)
         else:
             foreach.div_(below, -lr)
             foreach.addcdiv_(params, grads, below)
 
 
-class Rprop(GroupOptimizer):
+class ExperimentalRprop(ParamGroupForeachOptimizer):
     """Steps by the sign of a gradient, whose size grows while the sign stays and shrinks when it turns.
 
     >>> from millrace import Parameter
@@ -309,8 +321,8 @@ class Rprop(GroupOptimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        check_above(lr, "lr", "Rprop")
-        check_above(etas[1], "etas[1]", "Rprop", 1.0)
+        check_greater(lr, "lr", "Rprop")
+        check_greater(etas[1], "etas[1]", "Rprop", 1.0)
         check_fraction(etas[0], "etas[0]", "Rprop")
         super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize})
         self.prev = self.parameters.clone(prefix="prev", init="zeros")
@@ -321,4 +333,4 @@ class Rprop(GroupOptimizer):
         self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
     ) -> None:
         first = self.step_number() == 1
-        sign_descent(params, grads, slots[0], slots[1], lr, first, group["etas"], group["step_sizes"])
+        rprop_step(params, grads, slots[0], slots[1], lr, first, group["etas"], group["step_sizes"])

@@ -12,24 +12,24 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.sparse.sparse_tensor import RowTensor
 from millrace._src.runtime.tensor.storage import wrap
 
-__all__ = ["Gradient", "Rows", "as_rows", "raw"]
+__all__ = ["Gradient", "RowGradient", "to_row_gradient", "to_torch_gradient"]
 
 # What an optimizer computes with: a tensor of PyTorch, or some of its rows.
 Gradient = torch.Tensor | RowTensor
 
 
 @dataclasses.dataclass(frozen=True)
-class Rows:
+class RowGradient:
     """Some rows of a gradient: their numbers and their values."""
 
     numbers: torch.Tensor
     values: torch.Tensor
     shape: tuple[int, ...]
 
-    def plus(self, more: torch.Tensor) -> Rows:
+    def plus(self, more: torch.Tensor) -> RowGradient:
         return self.replaced(self.values + more)
 
-    def replaced(self, values: torch.Tensor) -> Rows:
+    def replaced(self, values: torch.Tensor) -> RowGradient:
         return dataclasses.replace(self, values=values)
 
     def packed(self) -> RowTensor:
@@ -46,12 +46,12 @@ class Rows:
         return flags.reshape((-1,) + (1,) * (len(self.shape) - 1))
 
 
-def as_rows(gradient: Any) -> Rows:
+def to_row_gradient(gradient: Any) -> RowGradient:
     """The rows of a sparse gradient."""
-    return Rows(gradient.indices._torch.long(), gradient.values._torch, tuple(gradient.dense_shape))
+    return RowGradient(gradient.indices._torch.long(), gradient.values._torch, tuple(gradient.dense_shape))
 
 
-def raw(gradient: Any, param: Any = None) -> Gradient:
+def to_torch_gradient(gradient: Any, param: Any = None) -> Gradient:
     """A gradient as an optimizer computes with it, there where its parameter is."""
     if isinstance(gradient, Tensor):
         made: torch.Tensor = gradient._torch

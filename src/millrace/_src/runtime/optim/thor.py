@@ -15,12 +15,17 @@ from millrace._src.runtime.nn.argument_types import check_float, check_kind, che
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.gradient_reducer import DistributedGradReducer
 from millrace._src.runtime.nn.normalization import LayerNorm
-from millrace._src.runtime.nn.thor_layers import Conv2dThor, EmbeddingLookupThor, EmbeddingThor, second_order
+from millrace._src.runtime.nn.thor_layers import (
+    Conv2dThor,
+    EmbeddingLookupThor,
+    EmbeddingThor,
+    add_second_order_factors,
+)
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 from millrace._src.runtime.tensor.storage import unwrap, wrap
 
-from .foreach_optimizer import ListOptimizer
-from .update_rules import Tensors, momentum_descent
+from .foreach_optimizer import ForeachOptimizer
+from .update_rules import Tensors, momentum_step
 
 __all__ = ["thor"]
 
@@ -28,7 +33,7 @@ __all__ = ["thor"]
 BLOCK = 128
 
 
-def _all(parameter: Any) -> bool:
+def _accept_all(parameter: Any) -> bool:
     return True
 
 
@@ -41,7 +46,7 @@ def thor(
     loss_scale: float = 1.0,
     batch_size: int = 32,
     use_nesterov: bool = False,
-    decay_filter: Callable[[Any], bool] = _all,
+    decay_filter: Callable[[Any], bool] = _accept_all,
     split_indices: Any = None,
     enable_clip_grad: bool = False,
     frequency: int = 100,
@@ -77,7 +82,7 @@ def thor(
     )  # fmt: skip
 
 
-class _Layer(NamedTuple):
+class _PreconditionedLayer(NamedTuple):
     """A layer whose weight is divided by curvature: the weight's place, and the two inverses."""
 
     place: int
@@ -86,7 +91,7 @@ class _Layer(NamedTuple):
     g: Parameter
 
 
-class Thor(ListOptimizer):
+class Thor(ForeachOptimizer):
     """What :func:`thor` makes."""
 
     _support_parallel_optimizer = False
@@ -124,7 +129,7 @@ class Thor(ListOptimizer):
         decay = check_float(
             float(check_kind(weight_decay, "weight_decay", owner, float, int)), "weight_decay", owner, True
         )
-        layers = second_order(net)
+        layers = add_second_order_factors(net)
         super().__init__(learning_rate, net.trainable_params(), 0.0, loss_scale)
         self.momentum = Parameter(Tensor(momentum, float32), name="momentum")
         self.moments = self._parameters.clone(prefix="moments", init="zeros")
@@ -147,9 +152,9 @@ class Thor(ListOptimizer):
         """In how many steps one looks at the curvature."""
         return self.frequency
 
-    def _matched(self, layers: list[Any]) -> list[_Layer]:
+    def _matched(self, layers: list[Any]) -> list[_PreconditionedLayer]:
         places = {id(parameter): place for place, parameter in enumerate(self._parameters)}
-        found: list[_Layer] = []
+        found: list[_PreconditionedLayer] = []
         for cell in layers:
             rows = isinstance(cell, (EmbeddingThor, EmbeddingLookupThor))
             place = places.pop(id(cell.embedding_table if rows else cell.weight), None)
@@ -164,7 +169,7 @@ class Thor(ListOptimizer):
                 Parameter(wrap(value), name=f"matrix_{which}_inv_{number}", requires_grad=False)
                 for which, value in zip("ag", kept, strict=True)
             )
-            found.append(_Layer(place, cell, a, g))
+            found.append(_PreconditionedLayer(place, cell, a, g))
         return found
 
     def _norms_of(self, net: Cell) -> list[int]:
@@ -180,7 +185,7 @@ class Thor(ListOptimizer):
         if self.thor:
             self._look(damping)
         for layer in self._layers:
-            grads[layer.place] = self._divided(layer, grads[layer.place])
+            grads[layer.place] = self._precondition(layer, grads[layer.place])
         for place in self._norms:
             grad = grads[place]
             grads[place] = grad / (grad.square() / self.batch_size + damping.sqrt()).to(grad.dtype)
@@ -227,7 +232,7 @@ class Thor(ListOptimizer):
         a = _inverse(_blocks(cell.matrix_a._torch), damping.sqrt())
         return a, _inverse(_blocks(cell.matrix_g._torch * factor), damping.sqrt())
 
-    def _divided(self, layer: _Layer, grad: torch.Tensor) -> torch.Tensor:
+    def _precondition(self, layer: _PreconditionedLayer, grad: torch.Tensor) -> torch.Tensor:
         wide = grad.to(torch.float32)
         a, g = layer.a._torch, layer.g._torch
         if a.ndim == 1:
@@ -237,7 +242,7 @@ class Thor(ListOptimizer):
         return made.to(grad.dtype)
 
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        momentum_descent(params, grads, slots[0], lr, self.momentum._torch, self.use_nesterov)
+        momentum_step(params, grads, slots[0], lr, self.momentum._torch, self.use_nesterov)
 
 
 def _blocks_in(size: int) -> tuple[int, int, int]:

@@ -8,18 +8,18 @@ from millrace._src.runtime.tensor.backend.torch_private import foreach
 
 __all__ = [
     "Tensors",
-    "adadelta",
-    "average",
-    "averaged_descent",
-    "descend",
-    "momentum_descent",
-    "sign_descent",
+    "adadelta_step",
+    "update_moments",
+    "asgd_step",
+    "gradient_descent_step",
+    "momentum_step",
+    "rprop_step",
 ]
 
 Tensors = list[torch.Tensor]
 
 
-def descend(params: Tensors, steps: Tensors, lr: torch.Tensor) -> None:
+def gradient_descent_step(params: Tensors, steps: Tensors, lr: torch.Tensor) -> None:
     """``p -= lr * step``, in one pass over each."""
     if params[
         0
@@ -29,14 +29,14 @@ def descend(params: Tensors, steps: Tensors, lr: torch.Tensor) -> None:
     foreach.addcmul_(params, steps, [lr] * len(params), value=-1)
 
 
-def average(grads: Tensors, first: Tensors, second: Tensors, beta1: float, beta2: float) -> None:
+def update_moments(grads: Tensors, first: Tensors, second: Tensors, beta1: float, beta2: float) -> None:
     """Running means of gradients and of their squares."""
     foreach.lerp_(first, grads, 1 - beta1)
     foreach.mul_(second, beta2)
     foreach.addcmul_(second, grads, grads, value=1 - beta2)
 
 
-def momentum_descent(
+def momentum_step(
     params: Tensors,
     grads: Tensors,
     moments: Tensors,
@@ -55,10 +55,10 @@ def momentum_descent(
     if nesterov:
         steps = foreach.mul(moments, momentum)
         foreach.add_(steps, grads)
-    descend(params, steps, lr)
+    gradient_descent_step(params, steps, lr)
 
 
-def adadelta(
+def adadelta_step(
     params: Tensors,
     grads: Tensors,
     accum: Tensors,
@@ -76,10 +76,10 @@ def adadelta(
     foreach.mul_(steps, grads)
     foreach.mul_(changes, rho)
     foreach.addcmul_(changes, steps, steps, value=1 - rho)
-    descend(params, steps, lr)
+    gradient_descent_step(params, steps, lr)
 
 
-def sign_descent(
+def rprop_step(
     params: Tensors,
     grads: Tensors,
     before: Tensors,
@@ -99,7 +99,7 @@ def sign_descent(
         param.addcmul_(kept.sign(), size, value=-1)
 
 
-def averaged_descent(
+def asgd_step(
     params: Tensors,
     grads: Tensors,
     parts: Tensors,

@@ -13,13 +13,19 @@ from millrace._src.core.values.tensor import Tensor
 
 from .backend import cuda_fork_guard as forked  # noqa: F401  the guard stands as soon as anything can be computed
 from .backend import execution_mode as modes
-from .backend.context import get_context, get_device, listeners
+from .backend.context import get_context, get_device, setting_listeners
 from .storage import wrap
 
-__all__ = ["bring_together", "here", "lowered", "on_device", "place"]
+__all__ = [
+    "align_devices",
+    "creation_device",
+    "cast_to_compute_dtype",
+    "ensure_on_device",
+    "to_context_device",
+]
 
 
-def here() -> str | None:
+def creation_device() -> str | None:
     """Where an operation makes a tensor of nothing: on the context's device; None, PyTorch's own way, on a CPU.
 
     One that is made on the host would have to be moved in every step, and keeps a step from being one CUDA Graph.
@@ -28,12 +34,12 @@ def here() -> str | None:
     return None if device == "cpu" else device
 
 
-def place(data: torch.Tensor) -> torch.Tensor:
+def to_context_device(data: torch.Tensor) -> torch.Tensor:
     """A tensor on the context's device."""
     return data if get_device() == "cpu" else data.to(get_device())
 
 
-def on_device(tensor: Tensor) -> torch.Tensor:
+def ensure_on_device(tensor: Tensor) -> torch.Tensor:
     """The tensor of PyTorch inside one of ours, which is moved to the context's device where it waits on the host."""
     data = tensor._torch
     if get_device() != "cpu" and data.device.type == "cpu":
@@ -41,7 +47,7 @@ def on_device(tensor: Tensor) -> torch.Tensor:
     return data
 
 
-def bring_together(error: BaseException, values: Iterable[Any]) -> bool:
+def align_devices(error: BaseException, values: Iterable[Any]) -> bool:
     """Move tensors to the context's device where an operation failed because they were on several; whether one moved.
 
     A batch of the pipeline comes on the host, and MindSpore moves it when it is used; so it is moved here, once.
@@ -49,31 +55,31 @@ def bring_together(error: BaseException, values: Iterable[Any]) -> bool:
     if not isinstance(error, RuntimeError) or len(_devices(values)) < 2:
         return False  # its words differ from kernel to kernel: what counts is where the tensors are
     device = torch.device(get_device())
-    return _moved(values, device)
+    return _move_to_device(values, device)
 
 
-def lowered(values: Any) -> Any:
+def cast_to_compute_dtype(values: Any) -> Any:
     """The same with all floating tensors in the type that the running Cell computes in; None where they are already."""
-    wanted = modes.state.precision
-    if wanted is None or not _others(values, wanted):
+    wanted = modes.thread_state.precision
+    if wanted is None or not _has_other_float_dtype(values, wanted):
         return None
-    return _lower(values, wanted)
+    return _cast_floats(values, wanted)
 
 
-def _others(value: Any, wanted: torch.dtype) -> bool:
+def _has_other_float_dtype(value: Any, wanted: torch.dtype) -> bool:
     if isinstance(value, Tensor):
         return bool(value._torch.is_floating_point() and value._torch.dtype != wanted)
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
-    return any(_others(part, wanted) for part in parts)
+    return any(_has_other_float_dtype(part, wanted) for part in parts)
 
 
-def _lower(value: Any, wanted: torch.dtype) -> Any:
+def _cast_floats(value: Any, wanted: torch.dtype) -> Any:
     if isinstance(value, Tensor):
         return wrap(value._torch.to(wanted)) if value._torch.is_floating_point() else value
     if isinstance(value, (tuple, list)):
-        return type(value)(_lower(part, wanted) for part in value)
+        return type(value)(_cast_floats(part, wanted) for part in value)
     if isinstance(value, dict):
-        return {name: _lower(part, wanted) for name, part in value.items()}
+        return {name: _cast_floats(part, wanted) for name, part in value.items()}
     return value
 
 
@@ -88,32 +94,32 @@ def _devices(values: Iterable[Any]) -> set[torch.device]:
     return found
 
 
-def _moved(values: Iterable[Any], device: torch.device) -> bool:
+def _move_to_device(values: Iterable[Any], device: torch.device) -> bool:
     moved = False
     for value in values:
         if isinstance(value, Tensor) and value._torch.device != device:
             value._torch = value._torch.to(device)
             moved = True
         elif isinstance(value, (tuple, list)):
-            moved = _moved(value, device) or moved
+            moved = _move_to_device(value, device) or moved
     return moved
 
 
-def _changed(name: str, value: Any) -> None:
+def _on_setting_changed(name: str, value: Any) -> None:
     if name == "deterministic":
         torch.use_deterministic_algorithms(value == "ON", warn_only=True)
     elif name == "runtime_num_threads" and value:
         torch.set_num_threads(int(value))
 
 
-def _own_cores(environment: Mapping[str, str] = os.environ) -> None:
+def _limit_torch_threads(environment: Mapping[str, str] = os.environ) -> None:
     """No more threads than a container's share of the cores; PyTorch counts those of the machine."""
     if "OMP_NUM_THREADS" not in environment and available_cores() < torch.get_num_threads():
         torch.set_num_threads(available_cores())
 
 
-_own_cores()
-listeners.append(_changed)
+_limit_torch_threads()
+setting_listeners.append(_on_setting_changed)
 for _name in ("deterministic", "runtime_num_threads"):
     if get_context(_name) not in ("OFF", 0):
-        _changed(_name, get_context(_name))
+        _on_setting_changed(_name, get_context(_name))

@@ -10,14 +10,14 @@ from typing import Any
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, MillraceError, OperationError
 from millrace._src.core.values.tensor import Tensor
 
-from .backend.memory import cap
-from .out_of_memory import describe_memory, ran_out
-from .source_location import is_ours, line_of, user_line
+from .backend.memory import memory_limit
+from .out_of_memory import is_out_of_memory, out_of_memory_report
+from .source_location import is_internal_file, source_line_of_error, user_source_line
 
-__all__ = ["describe", "explain", "in_cell", "of_cell", "user_line"]
+__all__ = ["describe_value", "translate_error", "add_cell_path", "translate_call_error", "user_source_line"]
 
 # (words of PyTorch's text, the class that MindSpore has for it, what helps). The first that fits counts.
-_KINDS: list[tuple[str, type[MillraceError], str]] = [
+_ERROR_PATTERNS: list[tuple[str, type[MillraceError], str]] = [
     (
         r"^Target -?\d+ is out of bounds",
         ArgumentValueError,
@@ -62,7 +62,7 @@ _KINDS: list[tuple[str, type[MillraceError], str]] = [
 ]
 
 
-def describe(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A value in a few words.
 
     >>> describe(Tensor([1.0, 2.0])), describe([1, "a"])
@@ -71,12 +71,12 @@ def describe(value: Any) -> str:
     if isinstance(value, Tensor):
         return f"Tensor(shape={list(value.shape)}, dtype={value.dtype})"
     if isinstance(value, (list, tuple)) and any(isinstance(part, Tensor) for part in value):
-        return "(" + ", ".join(describe(part) for part in value) + ")"
+        return "(" + ", ".join(describe_value(part) for part in value) + ")"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def explain(
+def translate_error(
     name: str, error: BaseException, args: Iterable[Any] = (), kwargs: dict[str, Any] | None = None
 ) -> BaseException:
     """The error to raise in place of one of PyTorch's. Errors of ours, and a user's own, are left alone."""
@@ -94,24 +94,26 @@ def explain(
         ),
     ):
         return error
-    got = [describe(value) for value in args] + [f"{key}={describe(v)}" for key, v in (kwargs or {}).items()]
+    got = [describe_value(value) for value in args] + [
+        f"{key}={describe_value(v)}" for key, v in (kwargs or {}).items()
+    ]
     text = str(error).split("\nException raised from")[0].strip()
-    if ran_out(error):
+    if is_out_of_memory(error):
         return _out_of_memory(name, error, got)
-    kind, helps = _kind(error, text)
+    kind, helps = _match_error_class(error, text)
     lines = [f"For '{name}', {text[:1].lower()}{text[1:]}", f"  got: {', '.join(got)}"]
-    if where := user_line():
+    if where := user_source_line():
         lines.append(f"  called at: {where}")
     if helps:
         lines.append(f"  what helps: {helps}")
     return kind("\n".join(lines))
 
 
-def _kind(error: BaseException, text: str) -> tuple[type[MillraceError], str]:
+def _match_error_class(error: BaseException, text: str) -> tuple[type[MillraceError], str]:
     rank = isinstance(error, NotImplementedError) and re.search(r"\dD input", text)
     if isinstance(error, (TypeError, AttributeError, NotImplementedError)) and not rank:
         return ArgumentTypeError, "see the types that the operation takes in its documentation"
-    for words, kind, helps in _KINDS:
+    for words, kind, helps in _ERROR_PATTERNS:
         if re.search(words, text):
             return kind, helps
     if isinstance(error, (ValueError, IndexError, AssertionError)):
@@ -121,12 +123,14 @@ def _kind(error: BaseException, text: str) -> tuple[type[MillraceError], str]:
 
 def _out_of_memory(name: str, error: BaseException, got: list[str]) -> OperationError:
     lines = [f"For '{name}', out of memory.", f"  got: {', '.join(got)}"]
-    if where := user_line():
+    if where := user_source_line():
         lines.append(f"  called at: {where}")
-    return OperationError("\n".join(lines + describe_memory(error, cap())))
+    return OperationError("\n".join(lines + out_of_memory_report(error, memory_limit())))
 
 
-def of_cell(error: Exception, cell: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> Exception:
+def translate_call_error(
+    error: Exception, cell: Any, args: Iterable[Any], kwargs: dict[str, Any]
+) -> Exception:
     """The error to raise in place of one of Python's that arguments of a Cell brought about: too many or too few of
     them, or no tensors where a layer of ours wants some. All others, and those of a user's own lines, are left alone.
 
@@ -137,31 +141,33 @@ def of_cell(error: Exception, cell: Any, args: Iterable[Any], kwargs: dict[str, 
         return error
     step, construct = error.__traceback__, getattr(type(cell), "construct", None)
     while step is not None:
-        if not is_ours(step.tb_frame.f_code.co_filename):
+        if not is_internal_file(step.tb_frame.f_code.co_filename):
             return error  # it came through the user's lines
         step = step.tb_next
     if construct is None or str(error).startswith("For '"):  # which is told already
         return error
     name, text = type(cell).__name__, str(error)
     unbound = isinstance(error, TypeError) and f"{construct.__qualname__}()" in text
-    if not unbound and not is_ours(construct.__code__.co_filename):
+    if not unbound and not is_internal_file(construct.__code__.co_filename):
         return error
     takes = ", ".join(
         str(each.replace(annotation=each.empty))
         for each in list(inspect.signature(construct).parameters.values())[1:]
     )
-    got = [describe(value) for value in args] + [f"{key}={describe(v)}" for key, v in kwargs.items()]
+    got = [describe_value(value) for value in args] + [
+        f"{key}={describe_value(v)}" for key, v in kwargs.items()
+    ]
     kind = ArgumentValueError if isinstance(error, AssertionError) else ArgumentTypeError
     words = text.replace(f"{construct.__qualname__}()", "construct") if unbound else f"wrong inputs: {text}"
     lines = [f"For '{name}', {words}", f"  got: {', '.join(got[:8]) or 'no arguments'}"]
-    if where := line_of(error):
+    if where := source_line_of_error(error):
         lines.append(f"  called at: {where}")
     more = getattr(construct, "what_helps", "") if unbound else ", with tensors"
     lines.append(f"  what helps: call it as {name}({takes}){more}")
     return kind("\n".join(lines))
 
 
-def in_cell(error: BaseException, cell: Any) -> None:
+def add_cell_path(error: BaseException, cell: Any) -> None:
     """Write into an error that passes through a cell which of the cells it came from: the innermost is asked first.
 
     >>> error = OperationError("too large")
@@ -175,10 +181,10 @@ def in_cell(error: BaseException, cell: Any) -> None:
     if trail and trail[-1] is cell:
         return
     trail.append(cell)
-    line = f"  in cell: {_path(trail)}"
+    line = f"  in cell: {_format_cell_path(trail)}"
     if isinstance(error, MillraceError) and len(error.args) == 1 and isinstance(error.args[0], str):
         text = error.args[0].split("\n  in cell: ")[0]
-        if "  called at: " not in text and (where := line_of(error)):
+        if "  called at: " not in text and (where := source_line_of_error(error)):
             text += f"\n  called at: {where}"
         error.args = (f"{text}\n{line}",)
         return
@@ -186,7 +192,7 @@ def in_cell(error: BaseException, cell: Any) -> None:
     error.__notes__ = [*notes, line]
 
 
-def _path(trail: list[Any]) -> str:
+def _format_cell_path(trail: list[Any]) -> str:
     """``Net.block.fc1 (Dense)``: from the outermost, by the names under which each holds the next."""
     names = [type(trail[-1]).__name__]
     for outer, inner in zip(reversed(trail), reversed(trail[:-1]), strict=False):

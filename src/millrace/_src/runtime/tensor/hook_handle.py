@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Handle", "add_hook"]
+__all__ = ["HookHandle", "add_hook"]
 
 _keys = itertools.count()
 
 
-class Handle:
+class HookHandle:
     """What registering a hook gives; ``remove`` takes the hook away."""
 
     def __init__(self, table: dict[int, Callable[..., Any]], key: int) -> None:
@@ -22,8 +22,8 @@ class Handle:
         self._table.pop(self._key, None)
 
 
-def add_hook(table: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> Handle:
+def add_hook(table: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> HookHandle:
     """Keep a hook in a table."""
     key = next(_keys)
     table[key] = hook
-    return Handle(table, key)
+    return HookHandle(table, key)

@@ -10,12 +10,12 @@ import torch
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.values.tensor import Tensor
 
-from .error_translation import explain, user_line
-from .storage import make, wrap
+from .error_translation import translate_error, user_source_line
+from .storage import as_torch_tensor, wrap
 
 __all__ = ["getitem", "setitem"]
 
-_TAKES = "integers, slices, ellipsis, None, bool, tensors, lists and tuples"
+_SUPPORTED_INDEX_TYPES = "integers, slices, ellipsis, None, bool, tensors, lists and tuples"
 
 
 class _BadIndex(IndexError):
@@ -31,13 +31,13 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     try:
         if index.__class__ is int:
             return wrap(data[index])
-        plain, flips = _plain(index, data)
+        plain, flips = _normalize_index(index, data)
         made = data[plain]
         return wrap(made.flip(flips) if flips else made)
     except _BadIndex:
         raise
     except (IndexError, RuntimeError, TypeError, ValueError) as error:
-        raise _explained(error, self, index) from None
+        raise _translate_index_error(error, self, index) from None
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -48,13 +48,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             f"only support numbers, Tensor, tuple, list as value, but got {value!r} with type {type(value)}"
         )
     try:
-        plain, flips = _plain(index, data)
+        plain, flips = _normalize_index(index, data)
         if isinstance(value, (bool, int, float, complex)):
             new: Any = value
             if not data.is_floating_point() and not data.is_complex() and isinstance(value, float):
                 new = int(value)  # as MindSpore: towards zero
         else:
-            new = make(value).to(data.dtype).to(data.device)
+            new = as_torch_tensor(value).to(data.dtype).to(data.device)
             if flips:
                 new = new.expand(data[plain].shape).flip(flips)
         if data.requires_grad and data.is_leaf:
@@ -65,21 +65,21 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     except _BadIndex:
         raise
     except (IndexError, RuntimeError, TypeError, ValueError) as error:
-        raise _explained(error, self, index) from None
+        raise _translate_index_error(error, self, index) from None
 
 
-def _explained(error: Exception, tensor: Tensor, index: Any) -> BaseException:
+def _translate_index_error(error: Exception, tensor: Tensor, index: Any) -> BaseException:
     if isinstance(error, IndexError):
         if tensor.ndim == 0:
             return ArgumentTypeError("Cannot iterate over a scalar tensor.")
-        where = user_line()
+        where = user_source_line()
         return _BadIndex(
             f"{error}\n  got: a tensor of shape {list(tensor.shape)}, index {index!r}\n  at: {where}"
         )
-    return explain("Tensor.__getitem__", error, (tensor, index))
+    return translate_error("Tensor.__getitem__", error, (tensor, index))
 
 
-def _plain(index: Any, data: torch.Tensor) -> tuple[Any, list[int]]:
+def _normalize_index(index: Any, data: torch.Tensor) -> tuple[Any, list[int]]:
     """An index as PyTorch takes it, and the axes of the result that are to be reversed after."""
     if isinstance(index, list) and any(isinstance(part, (list, tuple, slice)) for part in index):
         index = tuple(index)  # a list of lists is a tuple of lists
@@ -91,11 +91,11 @@ def _plain(index: Any, data: torch.Tensor) -> tuple[Any, list[int]]:
     made = 0  # of the result, as long as only slices have come
     spread = False
     for place, part in enumerate(index):
-        new = _part(part)
+        new = _normalize_index_item(part)
         if isinstance(new, slice):
             size = data.shape[axis] if axis < data.ndim else 0
             if new.step is not None and new.step < 0:
-                new = _forward(new, size)
+                new = _reverse_negative_slice(new, size)
                 flips.append(made)
                 if spread:
                     raise _BadIndex("a negative step does not go together with a list or tensor as index")
@@ -118,7 +118,7 @@ def _plain(index: Any, data: torch.Tensor) -> tuple[Any, list[int]]:
     return tuple(parts), flips
 
 
-def _part(part: Any) -> Any:
+def _normalize_index_item(part: Any) -> Any:
     if isinstance(part, Tensor):
         part = part._torch
     if isinstance(part, torch.Tensor):
@@ -132,15 +132,17 @@ def _part(part: Any) -> Any:
     if isinstance(part, (list, tuple, np.ndarray, range)):
         if isinstance(part, list) and not part:
             raise _BadIndex("When tensor is indexed by list, the list can't be empty.")
-        return _part(make(np.asarray(part) if isinstance(part, range) else part))
+        return _normalize_index_item(as_torch_tensor(np.asarray(part) if isinstance(part, range) else part))
     if part is None or part is Ellipsis or isinstance(part, (bool, int)):
         return part
     if isinstance(part, (np.integer, np.bool_)):
         return part.item()
-    raise _BadIndex(f"Only support {_TAKES} as index, but got {part!r} with type {type(part)}")
+    raise _BadIndex(
+        f"Only support {_SUPPORTED_INDEX_TYPES} as index, but got {part!r} with type {type(part)}"
+    )
 
 
-def _forward(part: slice, size: int) -> slice:
+def _reverse_negative_slice(part: slice, size: int) -> slice:
     """The same elements as a slice with a negative step, from the other end."""
     chosen = range(size)[part]
     if not chosen:

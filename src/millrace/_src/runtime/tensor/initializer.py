@@ -17,9 +17,9 @@ from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 
-from .method_binding import attach
-from .rng_state import generator
-from .storage import FROM_TORCH, make, to_torch_dtype
+from .method_binding import bind_tensor_methods
+from .rng_state import initializer_generator
+from .storage import DTYPES_FROM_TORCH, as_torch_tensor, to_torch_dtype
 
 __all__ = [
     "Constant",
@@ -41,7 +41,7 @@ __all__ = [
     "initializer",
 ]
 
-attach()
+bind_tensor_methods()
 
 _ALIASES: dict[str, type[Initializer]] = {}
 
@@ -73,7 +73,7 @@ class Initializer:
         return f"{type(self).__name__}({given})"
 
 
-class _Ours(Initializer):
+class _TorchInitializer(Initializer):
     """An initialiser written here: it fills PyTorch's tensor, and an array through it."""
 
     def _initialize(self, arr: Any) -> Any:
@@ -82,7 +82,7 @@ class _Ours(Initializer):
         return arr
 
 
-def fans(shape: Sequence[int]) -> tuple[int, int]:
+def fan_in_and_fan_out(shape: Sequence[int]) -> tuple[int, int]:
     """Inputs and outputs of one unit of a weight.
 
     >>> fans((16, 3, 5, 5))
@@ -97,7 +97,7 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
-def gain(nonlinearity: str, param: Any = None) -> float:
+def calculate_gain(nonlinearity: str, param: Any = None) -> float:
     """The factor by which He's initialisers widen for what follows the weight."""
     plain = {
         "linear",
@@ -129,24 +129,24 @@ def gain(nonlinearity: str, param: Any = None) -> float:
 def _fan(shape: Sequence[int], mode: str) -> int:
     if mode not in ("fan_in", "fan_out"):
         raise ArgumentValueError(f"'mode' {mode} not supported, please use one of ['fan_in', 'fan_out'].")
-    return fans(shape)[0 if mode == "fan_in" else 1]
+    return fan_in_and_fan_out(shape)[0 if mode == "fan_in" else 1]
 
 
-class Zero(_Ours):
+class Zero(_TorchInitializer):
     """All zeros."""
 
     def fill(self, made: torch.Tensor) -> None:
         made.zero_()
 
 
-class One(_Ours):
+class One(_TorchInitializer):
     """All ones."""
 
     def fill(self, made: torch.Tensor) -> None:
         made.fill_(1)
 
 
-class Constant(_Ours):
+class Constant(_TorchInitializer):
     """One value, or a tensor's values."""
 
     def __init__(self, value: Any) -> None:
@@ -157,10 +157,10 @@ class Constant(_Ours):
         if isinstance(self.value, (bool, int, float, complex)):
             made.fill_(self.value)
         else:
-            made.copy_(make(self.value).to(made.dtype).expand(made.shape))
+            made.copy_(as_torch_tensor(self.value).to(made.dtype).expand(made.shape))
 
 
-class Normal(_Ours):
+class Normal(_TorchInitializer):
     """A normal distribution."""
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
@@ -168,10 +168,10 @@ class Normal(_Ours):
         self.sigma, self.mean = sigma, mean
 
     def fill(self, made: torch.Tensor) -> None:
-        made.normal_(self.mean, self.sigma, generator=generator())
+        made.normal_(self.mean, self.sigma, generator=initializer_generator())
 
 
-class Uniform(_Ours):
+class Uniform(_TorchInitializer):
     """Even between -`scale` and `scale`."""
 
     def __init__(self, scale: float = 0.07) -> None:
@@ -179,10 +179,10 @@ class Uniform(_Ours):
         self.scale = scale
 
     def fill(self, made: torch.Tensor) -> None:
-        made.uniform_(-self.scale, self.scale, generator=generator())
+        made.uniform_(-self.scale, self.scale, generator=initializer_generator())
 
 
-class TruncatedNormal(_Ours):
+class TruncatedNormal(_TorchInitializer):
     """A normal distribution cut off `a` and `b` deviations from the mean."""
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0) -> None:
@@ -190,20 +190,20 @@ class TruncatedNormal(_Ours):
         self.sigma, self.mean, self.a, self.b = sigma, mean, a, b
 
     def fill(self, made: torch.Tensor) -> None:
-        truncated(made, self.sigma, self.mean, self.a, self.b)
+        fill_truncated_normal(made, self.sigma, self.mean, self.a, self.b)
 
 
-def truncated(made: torch.Tensor, sigma: float, mean: float, a: float, b: float) -> None:
+def fill_truncated_normal(made: torch.Tensor, sigma: float, mean: float, a: float, b: float) -> None:
     """Draw through the inverse of the normal distribution function, so that each number costs one draw."""
     low, high = (0.5 * (1 + math.erf(edge / math.sqrt(2))) for edge in (a, b))
     drawn = torch.empty(made.shape, dtype=torch.float64).uniform_(
-        2 * low - 1, 2 * high - 1, generator=generator()
+        2 * low - 1, 2 * high - 1, generator=initializer_generator()
     )
     values = torch.erfinv(drawn).mul_(math.sqrt(2)).clamp_(a, b)
     made.copy_(values.mul_(sigma).add_(mean))
 
 
-class XavierUniform(_Ours):
+class XavierUniform(_TorchInitializer):
     """Even, as wide as Glorot says."""
 
     def __init__(self, gain: float = 1) -> None:
@@ -211,11 +211,11 @@ class XavierUniform(_Ours):
         self.gain = gain
 
     def fill(self, made: torch.Tensor) -> None:
-        bound = self.gain * math.sqrt(6.0 / sum(fans(made.shape)))
-        made.uniform_(-bound, bound, generator=generator())
+        bound = self.gain * math.sqrt(6.0 / sum(fan_in_and_fan_out(made.shape)))
+        made.uniform_(-bound, bound, generator=initializer_generator())
 
 
-class XavierNormal(_Ours):
+class XavierNormal(_TorchInitializer):
     """Normal, as wide as Glorot says."""
 
     def __init__(self, gain: float = 1) -> None:
@@ -223,10 +223,14 @@ class XavierNormal(_Ours):
         self.gain = gain
 
     def fill(self, made: torch.Tensor) -> None:
-        made.normal_(0, self.gain * math.sqrt(2.0 / sum(fans(made.shape))), generator=generator())
+        made.normal_(
+            0,
+            self.gain * math.sqrt(2.0 / sum(fan_in_and_fan_out(made.shape))),
+            generator=initializer_generator(),
+        )
 
 
-class _He(_Ours):
+class _He(_TorchInitializer):
     def __init__(
         self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
     ) -> None:
@@ -234,7 +238,7 @@ class _He(_Ours):
         self.negative_slope, self.mode, self.nonlinearity = negative_slope, mode, nonlinearity
 
     def deviation(self, shape: Sequence[int]) -> float:
-        return gain(self.nonlinearity, self.negative_slope) / math.sqrt(_fan(shape, self.mode))
+        return calculate_gain(self.nonlinearity, self.negative_slope) / math.sqrt(_fan(shape, self.mode))
 
 
 class HeUniform(_He):
@@ -242,17 +246,17 @@ class HeUniform(_He):
 
     def fill(self, made: torch.Tensor) -> None:
         bound = math.sqrt(3.0) * self.deviation(made.shape)
-        made.uniform_(-bound, bound, generator=generator())
+        made.uniform_(-bound, bound, generator=initializer_generator())
 
 
 class HeNormal(_He):
     """Normal, as wide as He says."""
 
     def fill(self, made: torch.Tensor) -> None:
-        made.normal_(0, self.deviation(made.shape), generator=generator())
+        made.normal_(0, self.deviation(made.shape), generator=initializer_generator())
 
 
-class VarianceScaling(_Ours):
+class VarianceScaling(_TorchInitializer):
     """Values whose variance is `scale` over the number of units."""
 
     def __init__(
@@ -276,20 +280,20 @@ class VarianceScaling(_Ours):
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def fill(self, made: torch.Tensor) -> None:
-        inputs, outputs = fans(made.shape)
+        inputs, outputs = fan_in_and_fan_out(made.shape)
         count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
         scale = self.scale / max(1.0, count)
         if self.distribution == "truncated_normal":
             # the deviation of a normal distribution cut off at two deviations
-            truncated(made, math.sqrt(scale) / 0.87962566103423978, 0.0, -2.0, 2.0)
+            fill_truncated_normal(made, math.sqrt(scale) / 0.87962566103423978, 0.0, -2.0, 2.0)
         elif self.distribution == "untruncated_normal":
-            made.normal_(0, math.sqrt(scale), generator=generator())
+            made.normal_(0, math.sqrt(scale), generator=initializer_generator())
         else:
             bound = math.sqrt(3.0 * scale)
-            made.uniform_(-bound, bound, generator=generator())
+            made.uniform_(-bound, bound, generator=initializer_generator())
 
 
-class Identity(_Ours):
+class Identity(_TorchInitializer):
     """Ones on the diagonal of a matrix."""
 
     def fill(self, made: torch.Tensor) -> None:
@@ -300,7 +304,7 @@ class Identity(_Ours):
         made.copy_(torch.eye(*made.shape, dtype=made.dtype))
 
 
-class Sparse(_Ours):
+class Sparse(_TorchInitializer):
     """A normal distribution in which a part of each column is zero."""
 
     def __init__(self, sparsity: float, sigma: float = 0.01) -> None:
@@ -310,13 +314,13 @@ class Sparse(_Ours):
     def fill(self, made: torch.Tensor) -> None:
         if made.ndim != 2:
             raise ArgumentValueError(f"For 'Sparse', the dimension of tensor must be 2, but got {made.ndim}.")
-        made.normal_(0, self.sigma, generator=generator())
+        made.normal_(0, self.sigma, generator=initializer_generator())
         zeros = math.ceil(self.sparsity * made.shape[0])
         for column in range(made.shape[1]):
-            made[torch.randperm(made.shape[0], generator=generator())[:zeros], column] = 0
+            made[torch.randperm(made.shape[0], generator=initializer_generator())[:zeros], column] = 0
 
 
-class Dirac(_Ours):
+class Dirac(_TorchInitializer):
     """A convolution that hands its input through."""
 
     def __init__(self, groups: int = 1) -> None:
@@ -333,7 +337,7 @@ class Dirac(_Ours):
         torch.nn.init.dirac_(made, self.groups)
 
 
-class Orthogonal(_Ours):
+class Orthogonal(_TorchInitializer):
     """Rows, or columns, at right angles to each other."""
 
     def __init__(self, gain: float = 1.0) -> None:
@@ -345,7 +349,7 @@ class Orthogonal(_Ours):
             raise ArgumentValueError(
                 f"For 'Orthogonal', the dimension of tensor must be >= 2, but got {made.ndim}."
             )
-        torch.nn.init.orthogonal_(made, self.gain, generator=generator())
+        torch.nn.init.orthogonal_(made, self.gain, generator=initializer_generator())
 
 
 _ALIASES |= {
@@ -354,7 +358,7 @@ _ALIASES |= {
 }  # fmt: skip
 
 
-def find(init: Any) -> Initializer:
+def resolve_initializer(init: Any) -> Initializer:
     """An initialiser given as one, by name, or as the value itself."""
     if isinstance(init, Initializer):
         return init
@@ -371,14 +375,14 @@ def find(init: Any) -> Initializer:
     )
 
 
-def lazy_storage(tensor: Tensor, init: Any, shape: Any, dtype: Any) -> None:
+def defer_initialization(tensor: Tensor, init: Any, shape: Any, dtype: Any) -> None:
     """Make a tensor that takes its values when they are first wanted."""
     sizes = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
     kind = to_torch_dtype(dtype)
     if any(size < 0 for size in sizes):
         raise ArgumentValueError(f"For 'initializer', a shape has no negative lengths, but got {shape}.")
-    tensor._dtype = FROM_TORCH[kind]
-    tensor.init = find(init)  # type: ignore[attr-defined]
+    tensor._dtype = DTYPES_FROM_TORCH[kind]
+    tensor.init = resolve_initializer(init)  # type: ignore[attr-defined]
     tensor.__dict__["_lazy"] = torch.empty(sizes, dtype=kind, device="meta")
 
 

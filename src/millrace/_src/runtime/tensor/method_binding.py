@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace._src.core.values.tensor import Tensor, awake, equip
+from millrace._src.core.values.tensor import Tensor, install_runtime, is_runtime_loaded
 
 from .indexing import getitem, setitem
 from .operators import OPERATORS
-from .properties import Members
-from .storage import as_torch, dtype_of, host
-from .untyped_storage import MemoryMembers
+from .properties import TensorProperties
+from .storage import dtype_of, materialize, to_numpy
+from .untyped_storage import StorageMethods
 
-__all__ = ["attach"]
+__all__ = ["bind_tensor_methods"]
 
-_OWN = (
+_CLASS_INTERNALS = (
     "__module__",
     "__dict__",
     "__weakref__",
@@ -26,22 +26,22 @@ _OWN = (
 )
 
 
-def attach() -> None:
+def bind_tensor_methods() -> None:
     """Equip Tensor; a second call changes nothing."""
-    if awake():
+    if is_runtime_loaded():
         return
     members: dict[str, Any] = {
         name: member
-        for part in (MemoryMembers, Members)
+        for part in (StorageMethods, TensorProperties)
         for name, member in vars(part).items()
-        if name not in _OWN
+        if name not in _CLASS_INTERNALS
     }
     members |= OPERATORS
     members |= {"__getitem__": getitem, "__setitem__": setitem}
-    equip({"_torch": as_torch, "_array": host, "_dtype": dtype_of}, members)
+    install_runtime({"_torch": materialize, "_array": to_numpy, "_dtype": dtype_of}, members)
 
 
-def use() -> type[Tensor]:
+def bound_tensor_class() -> type[Tensor]:
     """Tensor, equipped."""
-    attach()
+    bind_tensor_methods()
     return Tensor

@@ -15,10 +15,10 @@ import torch
 
 from millrace._src.core.values.tensor import Tensor
 
-from .backend.torch_private import functions
-from .device_placement import bring_together, lowered
-from .error_translation import explain
-from .storage import make, new, wrap
+from .backend.torch_private import torch_functions
+from .device_placement import align_devices, cast_to_compute_dtype
+from .error_translation import translate_error
+from .storage import as_torch_tensor, new_instance, wrap
 
 __all__ = ["OPERATORS"]
 
@@ -34,7 +34,7 @@ def _operand(other: Any) -> Any:
     if isinstance(other, (bool, int, float, complex)) and not isinstance(other, np.generic):
         return other
     if isinstance(other, (np.ndarray, np.generic, list, tuple, torch.Tensor)):
-        return make(other)
+        return as_torch_tensor(other)
     return NotImplemented
 
 
@@ -51,7 +51,7 @@ def _binary(name: str, function: Function, spare: Function | None = None) -> Cal
     def method(self: Tensor, other: Any) -> Any:
         kind = other.__class__
         try:
-            tensor = new(Tensor)
+            tensor = new_instance(Tensor)
             if kind is Tensor:
                 tensor._torch = function(self._torch, other._torch)
             elif kind is float or kind is int:
@@ -63,7 +63,7 @@ def _binary(name: str, function: Function, spare: Function | None = None) -> Cal
                 tensor._torch = function(self._torch, operand)
             return tensor
         except Exception as error:
-            return _again(name, error, spare, self, other)
+            return _retry_binary(name, error, spare, self, other)
 
     method.__name__ = method.__qualname__ = f"__{name}__"
     OPERATORS[method.__name__] = method
@@ -81,17 +81,17 @@ def _reflected(name: str, function: Function, spare: Function | None = None) -> 
         try:
             return wrap(function(_as_tensor(operand, mine), mine))
         except Exception as error:
-            return _again(name, error, spare, other, self)
+            return _retry_binary(name, error, spare, other, self)
 
     method.__name__ = method.__qualname__ = f"__{name}__"
     OPERATORS[method.__name__] = method
 
 
-def _again(name: str, error: Exception, spare: Function | None, left: Any, right: Any) -> Tensor:
-    if bring_together(error, (left, right)):
+def _retry_binary(name: str, error: Exception, spare: Function | None, left: Any, right: Any) -> Tensor:
+    if align_devices(error, (left, right)):
         method = name.removeprefix("r") if name.startswith("r") and name != "round" else name
         return OPERATORS[f"__{method}__"](left, right)
-    if (lower := lowered((left, right))) is not None:
+    if (lower := cast_to_compute_dtype((left, right))) is not None:
         return OPERATORS[f"__{name}__"](*(reversed(lower) if name.startswith("r") else lower))
     if spare is not None:
         both = _operand(left), _operand(right)
@@ -99,11 +99,11 @@ def _again(name: str, error: Exception, spare: Function | None, left: Any, right
         try:
             return wrap(spare(_as_tensor(both[0], like), _as_tensor(both[1], like)))
         except Exception as second:
-            raise explain(name, second, (left, right)) from None
-    raise explain(name, error, (left, right)) from None
+            raise translate_error(name, second, (left, right)) from None
+    raise translate_error(name, error, (left, right)) from None
 
 
-def _subtract_bools(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+def _subtract_bool(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """MindSpore subtracts truth values, and what is not 0 is true; PyTorch refuses."""
     if left.dtype is torch.bool and right.dtype is torch.bool:
         return torch.bitwise_xor(left, right)
@@ -115,7 +115,7 @@ def _unary(name: str, function: Function) -> None:
         try:
             return wrap(function(self._torch))
         except Exception as error:
-            raise explain(name, error, (self,)) from None
+            raise translate_error(name, error, (self,)) from None
 
     method.__name__ = method.__qualname__ = f"__{name}__"
     OPERATORS[method.__name__] = method
@@ -134,7 +134,7 @@ def _equality(name: str, function: Function, different: bool) -> None:
         try:
             return wrap(function(self._torch, operand))
         except Exception as error:
-            raise explain(name, error, (self, other)) from None
+            raise translate_error(name, error, (self, other)) from None
 
     method.__name__ = method.__qualname__ = f"__{name}__"
     OPERATORS[method.__name__] = method
@@ -145,36 +145,36 @@ def _is_text(value: Any) -> bool:
 
 
 for _name, _function in {
-    "add": functions.add,
-    "mul": functions.mul,
-    "truediv": functions.true_divide,
-    "floordiv": functions.floor_divide,
-    "mod": functions.remainder,
-    "pow": functions.pow,
-    "matmul": functions.matmul,
-    "and": functions.bitwise_and,
-    "or": functions.bitwise_or,
-    "xor": functions.bitwise_xor,
+    "add": torch_functions.add,
+    "mul": torch_functions.mul,
+    "truediv": torch_functions.true_divide,
+    "floordiv": torch_functions.floor_divide,
+    "mod": torch_functions.remainder,
+    "pow": torch_functions.pow,
+    "matmul": torch_functions.matmul,
+    "and": torch_functions.bitwise_and,
+    "or": torch_functions.bitwise_or,
+    "xor": torch_functions.bitwise_xor,
 }.items():
     _binary(_name, _function)
     _reflected(f"r{_name}", _function)
-_binary("sub", functions.sub, _subtract_bools)
-_reflected("rsub", functions.sub, _subtract_bools)
+_binary("sub", torch_functions.sub, _subtract_bool)
+_reflected("rsub", torch_functions.sub, _subtract_bool)
 for _name, _function in {
-    "lt": functions.lt,
-    "le": functions.le,
-    "gt": functions.gt,
-    "ge": functions.ge,
+    "lt": torch_functions.lt,
+    "le": torch_functions.le,
+    "gt": torch_functions.gt,
+    "ge": torch_functions.ge,
 }.items():
     _binary(_name, _function)
-_equality("eq", functions.eq, different=False)
-_equality("ne", functions.ne, different=True)
+_equality("eq", torch_functions.eq, different=False)
+_equality("ne", torch_functions.ne, different=True)
 for _name, _function in {
-    "neg": functions.neg,
-    "pos": functions.positive,
-    "abs": functions.abs,
-    "invert": functions.logical_not,  # ~ is "not" in MindSpore, for numbers too
-    "round": functions.round,
+    "neg": torch_functions.neg,
+    "pos": torch_functions.positive,
+    "abs": torch_functions.abs,
+    "invert": torch_functions.logical_not,  # ~ is "not" in MindSpore, for numbers too
+    "round": torch_functions.round,
 }.items():
     _unary(_name, _function)
 OPERATORS["__hash__"] = object.__hash__

@@ -19,45 +19,45 @@ import torch
 from millrace._src.core.machine.cgroup import cgroup_memory, memory_info
 from millrace._src.core.values.tensor import Tensor
 
-from .backend.context import get_context, listeners
-from .backend.gpu_processes import holders, lines_of
+from .backend.context import get_context, setting_listeners
+from .backend.gpu_processes import format_processes, gpu_processes
 from .backend.torch_private import DispatchMode, out_of_memory
-from .source_location import is_ours, user_line
+from .source_location import is_internal_file, user_source_line
 
-__all__ = ["describe_memory", "ran_out", "watch_origins"]
+__all__ = ["out_of_memory_report", "is_out_of_memory", "track_allocations"]
 
-SHOWN = 5
+MAX_TENSORS_SHOWN = 5
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _WANTED = re.compile(
     r"[Tt]ried to allocate ([\d.]+) (bytes|[KMGT]iB)|[Uu]nable to allocate ([\d.]+) (bytes|[KMGT]iB)"
 )
 
 
-def ran_out(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out, on a GPU or on the host."""
     return isinstance(error, (out_of_memory, MemoryError)) or "can't allocate memory" in str(error)
 
 
-def describe_memory(error: BaseException, capped: int | None = None) -> list[str]:
+def out_of_memory_report(error: BaseException, capped: int | None = None) -> list[str]:
     """The lines of an error about memory, from what was wanted to what helps."""
     on_gpu = isinstance(error, out_of_memory) and torch.cuda.is_available()
-    wanted = _wanted(str(error))
+    wanted = _requested_bytes(str(error))
     free, total = torch.cuda.mem_get_info() if on_gpu else _host_memory()
     where = torch.cuda.get_device_name() if on_gpu else "the host"
     lines = [
-        f"  wanted: {_bytes(wanted)}; free: {_bytes(free)}; total: {_bytes(total)} ({where})",
+        f"  wanted: {_format_bytes(wanted)}; free: {_format_bytes(free)}; total: {_format_bytes(total)} ({where})",
     ]
     if on_gpu and capped is not None:
         lines.append(
-            f"  cap: {_bytes(capped)} by set_memory(max_size=...), of which tensors hold "
-            f"{_bytes(torch.cuda.memory_allocated())}; the driver's own context comes on top"
+            f"  cap: {_format_bytes(capped)} by set_memory(max_size=...), of which tensors hold "
+            f"{_format_bytes(torch.cuda.memory_allocated())}; the driver's own context comes on top"
         )
     if on_gpu:
-        held = holders(f"GPU-{_identity()}")
+        held = gpu_processes(f"GPU-{_device_uuid()}")
         if held:
             lines.append("  processes that hold the card:")
-            lines += [f"    {line}" for line in lines_of(held)]
-    found = largest(on_gpu)
+            lines += [f"    {line}" for line in format_processes(held)]
+    found = largest_tensors(on_gpu)
     if found:
         lines.append("  the largest tensors:")
         lines += [f"    {line}" for line in found]
@@ -65,7 +65,7 @@ def describe_memory(error: BaseException, capped: int | None = None) -> list[str
     return lines
 
 
-def _identity() -> str:
+def _device_uuid() -> str:
     """The card's own; "" where PyTorch cannot tell: an error about memory must not become another."""
     try:
         return str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
@@ -80,9 +80,9 @@ def _advice(wanted: int | None, total: int | None) -> str:
     return helps if _origins is not None else helps + "; set_context(debug_level=1) shows where each was made"
 
 
-def largest(on_gpu: bool) -> list[str]:
+def largest_tensors(on_gpu: bool) -> list[str]:
     """The largest living tensors in a few words each: one line for each memory that several may share."""
-    names = _names()
+    names = _user_variable_names()
     rows: dict[int, tuple[int, str]] = {}
     for thing in gc.get_objects():
         kind = type(thing)  # what some objects say of their class is code that runs
@@ -96,11 +96,11 @@ def largest(on_gpu: bool) -> list[str]:
             continue
         store = data.untyped_storage()
         key, size = store.data_ptr(), store.nbytes()
-        told = _told(thing, data, names)
+        told = _describe_tensor(thing, data, names)
         if size and (key not in rows or len(told) > len(rows[key][1])):
             rows[key] = (size, told)
-    most = sorted(rows.values(), key=lambda row: -row[0])[:SHOWN]
-    return [f"{_bytes(size):>9}  {told}" for size, told in most]
+    most = sorted(rows.values(), key=lambda row: -row[0])[:MAX_TENSORS_SHOWN]
+    return [f"{_format_bytes(size):>9}  {told}" for size, told in most]
 
 
 def _storage(tensor: Tensor) -> torch.Tensor | None:
@@ -112,7 +112,7 @@ def _storage(tensor: Tensor) -> torch.Tensor | None:
     return found
 
 
-def _told(thing: Any, data: torch.Tensor, names: dict[int, str]) -> str:
+def _describe_tensor(thing: Any, data: torch.Tensor, names: dict[int, str]) -> str:
     shape = f"shape {list(data.shape)}, {str(data.dtype).removeprefix('torch.')}"
     called = getattr(thing, "name", "") if isinstance(thing, Tensor) and hasattr(thing, "is_named") else ""
     parts = [f"Parameter {called}: {shape}" if called else shape]
@@ -124,12 +124,12 @@ def _told(thing: Any, data: torch.Tensor, names: dict[int, str]) -> str:
     return ", ".join(parts)
 
 
-def _names() -> dict[int, str]:
+def _user_variable_names() -> dict[int, str]:
     """The tensors that the user's running functions hold, with the names they have there."""
     found: dict[int, str] = {}
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not is_ours(frame.f_code.co_filename):
+        if not is_internal_file(frame.f_code.co_filename):
             place = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
             for name, value in frame.f_locals.items():
                 if isinstance(value, (Tensor, torch.Tensor)):
@@ -138,7 +138,7 @@ def _names() -> dict[int, str]:
     return found
 
 
-def _wanted(text: str) -> int | None:
+def _requested_bytes(text: str) -> int | None:
     match = _WANTED.search(text)
     if match is None:
         return None
@@ -156,7 +156,7 @@ def _host_memory() -> tuple[int | None, int | None]:
     return free, total
 
 
-def _bytes(size: float | None) -> str:
+def _format_bytes(size: float | None) -> str:
     if size is None:
         return "unknown"
     for unit in ("bytes", "KiB", "MiB", "GiB"):
@@ -169,7 +169,7 @@ def _bytes(size: float | None) -> str:
 # --- where tensors were made ---------------------------------------------------------------------------------
 
 
-class _Origins(DispatchMode):
+class _AllocationTracker(DispatchMode):
     """Notes the user's line for every tensor that PyTorch makes, as long as it lives."""
 
     def __init__(self) -> None:
@@ -180,7 +180,7 @@ class _Origins(DispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         made = func(*args, **(kwargs or {}))
-        line = user_line()
+        line = user_source_line()
         for tensor in made if isinstance(made, (tuple, list)) else (made,):
             if isinstance(tensor, torch.Tensor):
                 self._note(tensor, line)
@@ -197,25 +197,25 @@ class _Origins(DispatchMode):
         return "" if known is None else known[1]
 
 
-_origins: _Origins | None = None
+_origins: _AllocationTracker | None = None
 
 
-def watch_origins(wanted: bool) -> None:
+def track_allocations(wanted: bool) -> None:
     """Note from here on, in this thread, where each tensor is made; or stop doing so."""
     global _origins
     if wanted and _origins is None:
-        _origins = _Origins()
+        _origins = _AllocationTracker()
         _origins.__enter__()
     elif not wanted and _origins is not None:
         _origins.__exit__(None, None, None)
         _origins = None
 
 
-def _changed(name: str, value: Any) -> None:
+def _on_setting_changed(name: str, value: Any) -> None:
     if name == "debug_level":
-        watch_origins(bool(value))
+        track_allocations(bool(value))
 
 
-listeners.append(_changed)
+setting_listeners.append(_on_setting_changed)
 if get_context("debug_level") or os.environ.get("MILLRACE_TENSOR_ORIGINS", "") not in ("", "0"):
-    watch_origins(True)
+    track_allocations(True)

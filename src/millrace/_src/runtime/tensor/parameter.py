@@ -15,20 +15,20 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed.parallel_context import get_ps_context
 
 from .backend import execution_mode as modes
-from .device_placement import place
-from .initializer import find
-from .method_binding import attach
-from .storage import FROM_TORCH, make, settle, wrap
+from .device_placement import to_context_device
+from .initializer import resolve_initializer
+from .method_binding import bind_tensor_methods
+from .storage import DTYPES_FROM_TORCH, allocate_storage, as_torch_tensor, wrap
 
 __all__ = ["Parameter", "ParameterTuple"]
 
-attach()
+bind_tensor_methods()
 
-_numbers = itertools.count(1)
-_LONGEST = 1024
+_name_counter = itertools.count(1)
+_MAX_NAME_LENGTH = 1024
 
 
-class Mark:
+class CheckedAttribute:
     """An attribute of a parameter that is checked and kept for who asks."""
 
     def __init__(
@@ -64,13 +64,17 @@ class Parameter(Tensor):
 
     __slots__ = ()
 
-    layerwise_parallel = Mark(False, bool, "The argument `layerwise_parallel` must be bool type.")
-    parallel_optimizer = Mark(True, bool, "The argument `parallel_optimizer` must be bool type.")
-    parallel_optimizer_comm_recompute = Mark(False, bool, "The input value must be a bool, but got {kind}.")
-    comm_fusion = Mark(1, int, "The input value must be int, but got '{kind}'", least=0)
-    cache_enable = Mark(False, bool, "The argument `cache_enable` must be bool type.")
-    cache_shape: Any = Mark([], (tuple, list), "The argument `cache_shape` must be tuple or list type.")
-    key = Mark(-1, int, "The argument `key` must be int type.")
+    layerwise_parallel = CheckedAttribute(False, bool, "The argument `layerwise_parallel` must be bool type.")
+    parallel_optimizer = CheckedAttribute(True, bool, "The argument `parallel_optimizer` must be bool type.")
+    parallel_optimizer_comm_recompute = CheckedAttribute(
+        False, bool, "The input value must be a bool, but got {kind}."
+    )
+    comm_fusion = CheckedAttribute(1, int, "The input value must be int, but got '{kind}'", least=0)
+    cache_enable = CheckedAttribute(False, bool, "The argument `cache_enable` must be bool type.")
+    cache_shape: Any = CheckedAttribute(
+        [], (tuple, list), "The argument `cache_shape` must be tuple or list type."
+    )
+    key = CheckedAttribute(-1, int, "The argument `key` must be int type.")
     unique = sliced = is_init = is_param_ps = init_in_server = is_in_parallel = False
     requires_aggr = True
 
@@ -91,15 +95,17 @@ class Parameter(Tensor):
         self.parallel_optimizer = parallel_optimizer
         if isinstance(default_input, int) and not isinstance(default_input, bool):
             self._torch = torch.tensor(default_input, dtype=torch.int32)
-        elif isinstance(default_input, Tensor) and default_input.has_init and modes.state.later:
+        elif isinstance(default_input, Tensor) and default_input.has_init and modes.thread_state.later:
             self._dtype = default_input._dtype
-            self.__dict__.update(_lazy=default_input.__dict__["_lazy"], init=default_input.init, _place=place)
+            self.__dict__.update(
+                _lazy=default_input.__dict__["_lazy"], init=default_input.init, _place=to_context_device
+            )
         elif isinstance(default_input, Tensor) and default_input.has_init:
             self._torch = default_input._torch  # made a moment ago, for this parameter alone
         else:
-            self._torch = make(default_input).detach().clone()
+            self._torch = as_torch_tensor(default_input).detach().clone()
         if not self.has_init:
-            self._torch = place(self._torch)
+            self._torch = to_context_device(self._torch)
         self.storage_format = storage_format
 
     @property
@@ -112,7 +118,7 @@ class Parameter(Tensor):
         if not isinstance(wanted, bool):
             raise ArgumentTypeError("The argument `requires_grad` must be bool type")
         self.__dict__["_requires_grad"] = wanted
-        modes.changed()
+        modes.invalidate_captures()
 
     @property
     def name(self) -> str:
@@ -125,11 +131,12 @@ class Parameter(Tensor):
             raise ArgumentValueError(
                 f"The type of the Parameter's name should be 'string' or 'None', but got {type(wanted)}."
             )
-        if wanted is not None and len(wanted) > _LONGEST:
+        if wanted is not None and len(wanted) > _MAX_NAME_LENGTH:
             raise ArgumentValueError(
-                f"The length of the '{wanted[:40]}...' name should be less than {_LONGEST}, but got {len(wanted)}."
+                f"The length of the '{wanted[:40]}...' name should be less than {_MAX_NAME_LENGTH}, "
+                f"but got {len(wanted)}."
             )
-        self.__dict__["_name"] = wanted if wanted and wanted.strip() else f"Parameter#{next(_numbers)}"
+        self.__dict__["_name"] = wanted if wanted and wanted.strip() else f"Parameter#{next(_name_counter)}"
 
     @property
     def inited_param(self) -> None:
@@ -183,14 +190,14 @@ class Parameter(Tensor):
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Write values, in the parameter's element type. Another shape gives another storage, which graphs notice."""
-        new = make(data)
+        new = as_torch_tensor(data)
         if self.has_init and new.shape == self.shape:
-            settle(self)  # no initialiser has to run for values that are written over
+            allocate_storage(self)  # no initialiser has to run for values that are written over
         with torch.no_grad():
             if new.shape == self._torch.shape:
                 self._torch.copy_(new)
             else:
-                modes.changed()
+                modes.invalidate_captures()
                 self._torch = new.detach().to(self._torch.device, self._torch.dtype, copy=True)
         return self
 
@@ -206,7 +213,7 @@ class Parameter(Tensor):
         """Another parameter of the same name with memory of its own: the same values, or those of an initialiser."""
         made = copy.copy(self)
         if init != "same":
-            find(init).fill(made._torch)
+            resolve_initializer(init).fill(made._torch)
         return made
 
     def copy(self) -> Parameter:
@@ -225,7 +232,7 @@ class Parameter(Tensor):
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._array, FROM_TORCH[self._torch.dtype], dict(self.__dict__))
+        return _rebuild, (type(self), self._array, DTYPES_FROM_TORCH[self._torch.dtype], dict(self.__dict__))
 
     def __repr__(self) -> str:
         return (
@@ -240,7 +247,7 @@ class Parameter(Tensor):
 def _rebuild(cls: type[Parameter], array: Any, dtype: Any, state: dict[str, Any]) -> Parameter:
     made = Parameter.__new__(cls)
     made.__dict__.update(state)
-    made._torch = place(Tensor._wrap(array, dtype)._torch.clone())
+    made._torch = to_context_device(Tensor._wrap(array, dtype)._torch.clone())
     return made
 
 

@@ -13,15 +13,15 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.core.values.tensor_conversion import Array, numbers, text
+from millrace._src.core.values.tensor_conversion import Array, format_elements, to_computable
 
-from .error_translation import explain
-from .storage import FROM_TORCH, host, make, to_torch_dtype, wrap
+from .error_translation import translate_error
+from .storage import DTYPES_FROM_TORCH, as_torch_tensor, to_numpy, to_torch_dtype, wrap
 
-__all__ = ["Members"]
+__all__ = ["TensorProperties"]
 
 
-class Members:
+class TensorProperties:
     """Everything here replaces the member of the same name in the hall's Tensor."""
 
     def _begin(self: Any, data: Any, dtype: Any, shape: Any, init: Any) -> None:
@@ -31,23 +31,23 @@ class Members:
                 raise ArgumentValueError(
                     "For 'Tensor', 'init' goes together with 'shape' and 'dtype', and without 'input_data'."
                 )
-            from .initializer import lazy_storage
+            from .initializer import defer_initialization
 
-            lazy_storage(self, init, shape, dtype)
+            defer_initialization(self, init, shape, dtype)
             return
         if data is None:
-            from .initializer import lazy_storage
-            from .symbolic_shape import placeholder
+            from .initializer import defer_initialization
+            from .symbolic_shape import make_abstract
 
-            if not placeholder(self, shape, dtype):
-                lazy_storage(self, "zeros", shape, dtype)
+            if not make_abstract(self, shape, dtype):
+                defer_initialization(self, "zeros", shape, dtype)
             return
         if shape is not None:
             raise ArgumentValueError("For 'Tensor', give 'shape' with 'init', not with 'input_data'.")
         if isinstance(data, Tensor) and data.dtype.python is str:
             self._array, self._dtype = data._array, data._dtype
             return
-        self._torch = make(data, dtype)
+        self._torch = as_torch_tensor(data, dtype)
 
     @property
     def shape(self: Any) -> tuple[int, ...]:
@@ -57,7 +57,7 @@ class Members:
     @property
     def dtype(self: Any) -> DType:
         """Element type."""
-        return self._dtype if _is_array(self) else FROM_TORCH[self._torch.dtype]
+        return self._dtype if _holds_numpy_array(self) else DTYPES_FROM_TORCH[self._torch.dtype]
 
     @property
     def ndim(self: Any) -> int:
@@ -122,20 +122,20 @@ class Members:
 
     def asnumpy(self: Any) -> Array:
         """The elements as an array: shared memory on the CPU, a copy from a device."""
-        if _is_array(self) and "_lazy" not in self.__dict__:
-            return numbers(self._array, self._dtype)
-        return numbers(host(self), FROM_TORCH[self._torch.dtype])
+        if _holds_numpy_array(self) and "_lazy" not in self.__dict__:
+            return to_computable(self._array, self._dtype)
+        return to_computable(to_numpy(self), DTYPES_FROM_TORCH[self._torch.dtype])
 
     numpy = asnumpy
 
     def astype(self: Any, dtype: Any, copy: bool = True) -> Tensor:
         """A tensor of another element type."""
-        if _is_array(self) and (self._dtype is mstype.string or dtype is mstype.string):
+        if _holds_numpy_array(self) and (self._dtype is mstype.string or dtype is mstype.string):
             return type(self)(self._array, dtype)
         try:
             return wrap(self._torch.to(to_torch_dtype(dtype)))
         except RuntimeError as error:
-            raise explain("astype", error, (self, dtype)) from None
+            raise translate_error("astype", error, (self, dtype)) from None
 
     def reshape(self: Any, *shape: Any) -> Tensor:
         """The same elements in another shape."""
@@ -146,11 +146,11 @@ class Members:
         try:
             return wrap(self._torch.reshape(tuple(map(int, shape))))
         except (RuntimeError, TypeError, ValueError) as error:
-            raise explain("reshape", error, (self, *shape)) from None
+            raise translate_error("reshape", error, (self, *shape)) from None
 
     def copy(self: Any) -> Tensor:
         """A tensor with memory of its own."""
-        if _is_array(self) and self._dtype is mstype.string:
+        if _holds_numpy_array(self) and self._dtype is mstype.string:
             return self._wrap(self._array.copy(), self._dtype)
         return wrap(self._torch.clone())
 
@@ -184,14 +184,14 @@ class Members:
         return bool(found.asnumpy().any()) if isinstance(found, Tensor) else bool(found)
 
     def __dlpack__(self: Any, **options: Any) -> Any:
-        if _is_array(self) and self._dtype is mstype.string:
+        if _holds_numpy_array(self) and self._dtype is mstype.string:
             raise BufferError(f"DLPack cannot carry {self._dtype}; use asnumpy")
         if self.dtype is mstype.bfloat16 and not _is_torch(options):
             raise BufferError(f"DLPack cannot carry {self.dtype} to numpy; use astype or asnumpy")
         return self._torch.detach().__dlpack__(**options)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
-        if _is_array(self) and self._dtype is mstype.string:
+        if _holds_numpy_array(self) and self._dtype is mstype.string:
             return (1, 0)
         kind, number = self._torch.__dlpack_device__()
         return int(kind), int(number)
@@ -220,7 +220,7 @@ class Members:
         gap = "\n" if self.ndim > 1 else " "
         lazy = self.__dict__.get("_lazy")
         shown = (
-            text(self.asnumpy())
+            format_elements(self.asnumpy())
             if lazy is None
             else "<uninitialized>"
             if min(lazy.shape, default=0) >= 0
@@ -241,7 +241,7 @@ def _is_torch(options: dict[str, Any]) -> bool:
     return "max_version" not in options
 
 
-def _is_array(tensor: Any) -> bool:
+def _holds_numpy_array(tensor: Any) -> bool:
     """Whether a tensor still holds the array of the data wing."""
     try:
         object.__getattribute__(tensor, "_torch")

@@ -7,37 +7,45 @@ from contextlib import contextmanager
 
 import torch
 
-from millrace._src.core.random.seeds import current, on_seed
+from millrace._src.core.random.seeds import current, on_seed_change
 
-__all__ = ["drawing_from", "generator", "seeded", "set_states", "states"]
+__all__ = [
+    "use_initializer_generator",
+    "initializer_generator",
+    "op_generator",
+    "set_rng_states",
+    "get_rng_states",
+]
 
-_initial: list[torch.Generator] = []
+_initializer_generators: list[torch.Generator] = []
 # The generators of operations that were given a seed of their own: each goes on from call to call.
-_own: dict[tuple[int, int, torch.device], torch.Generator] = {}
+_op_generators: dict[tuple[int, int, torch.device], torch.Generator] = {}
 
 
-def generator() -> torch.Generator:
+def initializer_generator() -> torch.Generator:
     """The generator that initialisers draw from."""
-    if not _initial:
+    if not _initializer_generators:
         made = torch.Generator()
         seed = current()
         made.manual_seed(torch.seed() % 2**63 if seed is None else seed)
-        _initial.append(made)
-    return _initial[0]
+        _initializer_generators.append(made)
+    return _initializer_generators[0]
 
 
 @contextmanager
-def drawing_from(other: torch.Generator) -> Iterator[None]:
+def use_initializer_generator(other: torch.Generator) -> Iterator[None]:
     """In here initialisers draw from another generator."""
-    own = generator()
-    _initial[0] = other
+    own = initializer_generator()
+    _initializer_generators[0] = other
     try:
         yield
     finally:
-        _initial[:] = [own]
+        _initializer_generators[:] = [own]
 
 
-def seeded(seed: int | None, seed2: int = 0, device: torch.device | None = None) -> torch.Generator | None:
+def op_generator(
+    seed: int | None, seed2: int = 0, device: torch.device | None = None
+) -> torch.Generator | None:
     """The generator of an operation with a seed of its own, or none: then PyTorch's own draws.
 
     Calls with the same seed go on with the same numbers; `set_seed` starts them anew.
@@ -45,14 +53,14 @@ def seeded(seed: int | None, seed2: int = 0, device: torch.device | None = None)
     if not seed and not seed2:
         return None
     key = (seed or 0, seed2, device or torch.get_default_device())
-    if key not in _own:
+    if key not in _op_generators:
         made = torch.Generator(key[2])
         made.manual_seed(hash((current() or 0, seed or 0, seed2)) % 2**63)
-        _own[key] = made
-    return _own[key]
+        _op_generators[key] = made
+    return _op_generators[key]
 
 
-def states() -> dict[str, torch.Tensor]:
+def get_rng_states() -> dict[str, torch.Tensor]:
     """Where every generator stands, by name: those of devices, of initialisers, of operations with their own seed.
 
     >>> kept = states()
@@ -64,34 +72,36 @@ def states() -> dict[str, torch.Tensor]:
     found = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_initialized():
         found |= {f"cuda:{n}": torch.cuda.get_rng_state(n) for n in range(torch.cuda.device_count())}
-    if _initial:
-        found["initial"] = _initial[0].get_state()
-    found |= {f"own/{seed}/{seed2}/{device}": g.get_state() for (seed, seed2, device), g in _own.items()}
+    if _initializer_generators:
+        found["initial"] = _initializer_generators[0].get_state()
+    found |= {
+        f"own/{seed}/{seed2}/{device}": g.get_state() for (seed, seed2, device), g in _op_generators.items()
+    }
     return found
 
 
-def set_states(kept: dict[str, torch.Tensor]) -> None:
+def set_rng_states(kept: dict[str, torch.Tensor]) -> None:
     """Go on from :func:`states`. What belongs to a device that is not here is left out."""
     for name, state in kept.items():
         kind, *rest = name.split("/")
         if name == "cpu":
             torch.set_rng_state(state)
         elif name == "initial":
-            generator().set_state(state)
+            initializer_generator().set_state(state)
         elif kind == "own":
             device = torch.device(rest[2])
             if device.type == "cpu" or device.index is None or device.index < torch.cuda.device_count():
-                found = seeded(int(rest[0]), int(rest[1]), device)
+                found = op_generator(int(rest[0]), int(rest[1]), device)
                 assert found is not None
                 found.set_state(state)
         elif torch.cuda.is_available() and int(name.partition(":")[2]) < torch.cuda.device_count():
             torch.cuda.set_rng_state(state, name)
 
 
-def _seeded(seed: int) -> None:
-    _initial.clear()
-    _own.clear()
+def _on_seed(seed: int) -> None:
+    _initializer_generators.clear()
+    _op_generators.clear()
     torch.manual_seed(seed)
 
 
-on_seed(_seeded)
+on_seed_change(_on_seed)

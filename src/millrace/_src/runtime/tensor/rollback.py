@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 import torch
 
-from .rng_state import set_states, states
+from .rng_state import get_rng_states, set_rng_states
 
-__all__ = ["undone"]
+__all__ = ["rollback"]
 
 
 @contextmanager
-def undone(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
+def rollback(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
     """What the block writes to these tensors is put back after it; so are all random numbers that it drew.
 
     >>> weight = torch.ones(2)
@@ -24,11 +24,11 @@ def undone(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
     """
     # a tensor whose elements share memory (an expanded one) is nothing that a call writes to
     before = [(tensor, tensor.detach().clone()) for tensor in tensors if not _overlaps(tensor)]
-    drawn = states()
+    drawn = get_rng_states()
     try:
         yield
     finally:
-        set_states(drawn)
+        set_rng_states(drawn)
         with torch.no_grad():
             for tensor, values in before:
                 tensor.copy_(values)

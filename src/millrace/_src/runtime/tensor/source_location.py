@@ -10,32 +10,32 @@ import torch
 
 from millrace._src.core.package import PACKAGE_ROOT
 
-__all__ = ["is_ours", "line_of", "user_line"]
+__all__ = ["is_internal_file", "source_line_of_error", "user_source_line"]
 
 _PACKAGE = PACKAGE_ROOT + os.sep
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 
 
-def is_ours(filename: str) -> bool:
+def is_internal_file(filename: str) -> bool:
     """Whether a file belongs to Millrace or PyTorch, or is no file."""
     return filename.startswith((_PACKAGE, _TORCH, "<frozen", "<recorded"))
 
 
-def user_line() -> str:
+def user_source_line() -> str:
     """The file and line of the first frame outside of Millrace and PyTorch, or nothing."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not is_ours(frame.f_code.co_filename):
+        if not is_internal_file(frame.f_code.co_filename):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
 
 
-def line_of(error: BaseException) -> str:
+def source_line_of_error(error: BaseException) -> str:
     """The user's line that an error passed last on its way here; where there was none, the one that called."""
     found, step = "", error.__traceback__
     while step is not None:
         name = step.tb_frame.f_code.co_filename
-        found = found if is_ours(name) else f"{name}:{step.tb_lineno}"
+        found = found if is_internal_file(name) else f"{name}:{step.tb_lineno}"
         step = step.tb_next
-    return found or user_line()
+    return found or user_source_line()

@@ -15,13 +15,13 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.core.values.tensor_conversion import Array, as_array
 
 __all__ = [
-    "FROM_TORCH",
-    "TO_TORCH",
-    "as_torch",
+    "DTYPES_FROM_TORCH",
+    "TORCH_DTYPES",
+    "materialize",
     "dtype_of",
     "from_array",
-    "host",
-    "settle",
+    "to_numpy",
+    "allocate_storage",
     "to_torch_dtype",
     "unwrap",
     "unwrap_all",
@@ -29,7 +29,7 @@ __all__ = [
     "wrap_all",
 ]
 
-TO_TORCH: dict[DType, torch.dtype] = {
+TORCH_DTYPES: dict[DType, torch.dtype] = {
     mstype.bool_: torch.bool,
     mstype.int8: torch.int8,
     mstype.int16: torch.int16,
@@ -48,9 +48,9 @@ TO_TORCH: dict[DType, torch.dtype] = {
     mstype.float8_e4m3fn: torch.float8_e4m3fn,
     mstype.float8_e5m2: torch.float8_e5m2,
 }
-FROM_TORCH = {theirs: ours for ours, theirs in TO_TORCH.items()}
+DTYPES_FROM_TORCH = {theirs: ours for ours, theirs in TORCH_DTYPES.items()}
 # A family of types stands for its widest everyday member.
-_FAMILIES = {
+_GENERIC_DTYPES = {
     mstype.int_: torch.int64,
     mstype.uint: torch.uint64,
     mstype.float_: torch.float32,
@@ -60,19 +60,19 @@ _FAMILIES = {
     complex: torch.complex64,
 }
 
-new = object.__new__
+new_instance = object.__new__
 
 # Who wants to know that values of a tensor leave for Python: a recording, which cannot follow them there.
-leaving: list[Callable[[str], None]] = []
+host_read_listeners: list[Callable[[str], None]] = []
 # Who wants to know that an array shares a tensor's memory from now on, and may write to it: a save beside a step.
-sharing: list[Callable[[torch.Tensor], None]] = []
+shared_memory_listeners: list[Callable[[torch.Tensor], None]] = []
 # Who wants to know that code runs next whose operations cannot be seen one by one.
-hiding: list[Callable[[], None]] = []
+opaque_call_listeners: list[Callable[[], None]] = []
 
 
 def wrap(made: torch.Tensor) -> Tensor:
     """A tensor of ours around one of PyTorch's."""
-    tensor = new(Tensor)
+    tensor = new_instance(Tensor)
     tensor._torch = made
     return tensor
 
@@ -113,32 +113,32 @@ def to_torch_dtype(dtype: Any) -> torch.dtype:
     if isinstance(dtype, torch.dtype):
         return dtype
     try:
-        found = TO_TORCH.get(dtype) or _FAMILIES.get(dtype)
+        found = TORCH_DTYPES.get(dtype) or _GENERIC_DTYPES.get(dtype)
     except TypeError:  # not hashable
         found = None
     if found is None and isinstance(dtype, (str, np.dtype, type)):
         try:
-            found = TO_TORCH[mstype._ALL.get(str(dtype)) or mstype.from_numpy(mstype.np_dtype(dtype))]
+            found = TORCH_DTYPES[mstype._ALL.get(str(dtype)) or mstype.from_numpy(mstype.np_dtype(dtype))]
         except (KeyError, TypeError):
             found = None
     if found is None:
         why = " (int4 is a packing of weights, not a type to compute in)" if dtype is mstype.qint4x2 else ""
-        raise ArgumentTypeError(f"no arithmetic with {dtype!r}{why}; use one of {list(TO_TORCH)}")
+        raise ArgumentTypeError(f"no arithmetic with {dtype!r}{why}; use one of {list(TORCH_DTYPES)}")
     return found
 
 
 def from_array(array: Array, dtype: DType) -> torch.Tensor:
     """An array as a tensor of PyTorch; it shares the memory where both can."""
     if dtype is mstype.bfloat16:
-        return _share(array.view(np.uint16)).view(torch.bfloat16)
-    if dtype not in TO_TORCH:
+        return _share_memory(array.view(np.uint16)).view(torch.bfloat16)
+    if dtype not in TORCH_DTYPES:
         raise ArgumentTypeError(f"no arithmetic with {dtype!r}; convert the tensor with astype")
     if dtype in (mstype.float8_e4m3fn, mstype.float8_e5m2):
-        return _share(array.view(np.uint8)).view(TO_TORCH[dtype])
-    return _share(array)
+        return _share_memory(array.view(np.uint8)).view(TORCH_DTYPES[dtype])
+    return _share_memory(array)
 
 
-def _share(array: Array) -> torch.Tensor:
+def _share_memory(array: Array) -> torch.Tensor:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     # PyTorch has no negative strides, and no memory that may only be read
@@ -147,46 +147,48 @@ def _share(array: Array) -> torch.Tensor:
     return torch.from_numpy(array)
 
 
-def as_torch(tensor: Tensor) -> torch.Tensor:
+def materialize(tensor: Tensor) -> torch.Tensor:
     """PyTorch's form of a tensor that held an array, or only an initialiser, until now."""
     lazy = tensor.__dict__.get("_lazy")
     if lazy is not None:
         if min(lazy.shape, default=0) < 0:
             raise lazy.refuse()
-        filled = _room(lazy.shape, lazy.dtype)
+        filled = _allocate(lazy.shape, lazy.dtype)
         tensor.init.fill(filled)
-        return settle(tensor, filled)
+        return allocate_storage(tensor, filled)
     made = from_array(tensor._array, tensor._dtype)
     tensor._torch = made
     del tensor._array  # one storage: what the two forms said could differ from here on
     return made
 
 
-def settle(tensor: Tensor, made: torch.Tensor | None = None) -> torch.Tensor:
+def allocate_storage(tensor: Tensor, made: torch.Tensor | None = None) -> torch.Tensor:
     """Give memory to a tensor that held only an initialiser: with these values, or with whatever was there before."""
     lazy = tensor.__dict__.pop("_lazy")
     if made is None:
-        made = _room(lazy.shape, lazy.dtype)
+        made = _allocate(lazy.shape, lazy.dtype)
     place = tensor.__dict__.pop("_place", None)  # where a parameter belongs
     tensor._torch = made if place is None else place(made)
     return tensor._torch
 
 
-def _room(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+def _allocate(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     try:
         return torch.empty(shape, dtype=dtype)
     except (RuntimeError, MemoryError) as error:
-        from .error_translation import explain  # it looks at storage too
+        from .error_translation import translate_error  # it looks at storage too
 
-        raise explain("Tensor", error, (), {"shape": tuple(shape), "dtype": FROM_TORCH[dtype]}) from None
+        raise translate_error(
+            "Tensor", error, (), {"shape": tuple(shape), "dtype": DTYPES_FROM_TORCH[dtype]}
+        ) from None
 
 
-def host(tensor: Tensor) -> Array:
+def to_numpy(tensor: Tensor) -> Array:
     """A tensor's elements as an array: shared memory on the CPU, a copy from a device."""
-    for told in leaving:
+    for told in host_read_listeners:
         told("the values of a tensor")
     made = tensor._torch.detach()
-    for seen in sharing:
+    for seen in shared_memory_listeners:
         seen(made)
     if made.device.type != "cpu":
         made = made.cpu()
@@ -196,7 +198,7 @@ def host(tensor: Tensor) -> Array:
         bits = made.view(torch.uint16).numpy()
         return bits.view(mstype.np_dtype(mstype.bfloat16))
     if made.dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
-        eight: Array = made.view(torch.uint8).numpy().view(mstype.np_dtype(FROM_TORCH[made.dtype]))
+        eight: Array = made.view(torch.uint8).numpy().view(mstype.np_dtype(DTYPES_FROM_TORCH[made.dtype]))
         return eight
     array: Array = made.numpy()
     return array
@@ -204,10 +206,10 @@ def host(tensor: Tensor) -> Array:
 
 def dtype_of(tensor: Tensor) -> DType:
     """The element type of a tensor that PyTorch holds."""
-    return FROM_TORCH[tensor._torch.dtype]
+    return DTYPES_FROM_TORCH[tensor._torch.dtype]
 
 
-def make(value: Any, dtype: Any = None) -> torch.Tensor:
+def as_torch_tensor(value: Any, dtype: Any = None) -> torch.Tensor:
     """Any value that a Tensor can be made of, as a tensor of PyTorch."""
     if isinstance(value, Tensor):
         made = value._torch

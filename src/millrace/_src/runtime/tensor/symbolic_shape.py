@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 
-from .storage import FROM_TORCH, to_torch_dtype
+from .storage import DTYPES_FROM_TORCH, to_torch_dtype
 
-__all__ = ["Symbol", "Unknown", "placeholder"]
+__all__ = ["Symbol", "AbstractStorage", "make_abstract"]
 
 
 class Symbol:
@@ -56,7 +56,7 @@ class Symbol:
         return str(self.to_dict())
 
 
-class Unknown(NamedTuple):
+class AbstractStorage(NamedTuple):
     """What such a tensor holds in the place of a storage."""
 
     shape: tuple[int, ...]
@@ -77,7 +77,7 @@ class Unknown(NamedTuple):
         )
 
 
-def placeholder(tensor: Tensor, shape: Any, dtype: Any) -> bool:
+def make_abstract(tensor: Tensor, shape: Any, dtype: Any) -> bool:
     """Make a tensor that says only what it is. False where all lengths are known: then there is memory to be had."""
     if dtype is None:
         raise ArgumentValueError("If setting dynamic shape, dtype must not be None, init must be None")
@@ -88,9 +88,9 @@ def placeholder(tensor: Tensor, shape: Any, dtype: Any) -> bool:
     if all(length >= 0 for length in lengths):
         return False
     kind = to_torch_dtype(dtype)
-    tensor._dtype = FROM_TORCH[kind]
+    tensor._dtype = DTYPES_FROM_TORCH[kind]
     symbols = None
     if any(isinstance(size, Symbol) for size in sizes):
         symbols = [size.to_dict() if isinstance(size, Symbol) else size for size in sizes]
-    tensor.__dict__["_lazy"] = Unknown(lengths, kind.itemsize, symbols)
+    tensor.__dict__["_lazy"] = AbstractStorage(lengths, kind.itemsize, symbols)
     return True

@@ -12,10 +12,10 @@ from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 
 from .backend import execution_mode as modes
-from .storage import FROM_TORCH, make, to_torch_dtype, wrap
-from .symbolic_shape import Unknown
+from .storage import DTYPES_FROM_TORCH, as_torch_tensor, to_torch_dtype, wrap
+from .symbolic_shape import AbstractStorage
 
-__all__ = ["MemoryMembers", "UntypedStorage"]
+__all__ = ["StorageMethods", "UntypedStorage"]
 
 
 class UntypedStorage:
@@ -57,7 +57,7 @@ class UntypedStorage:
         return f"UntypedStorage({self.nbytes()} bytes on {self.device})"
 
 
-class MemoryMembers:
+class StorageMethods:
     """Everything here becomes a member of Tensor."""
 
     # the initialiser that gives the values, where one does
@@ -92,7 +92,8 @@ class MemoryMembers:
         made = torch.empty(tuple(dims), dtype=kind, device="meta")
         if made.nbytes != len(bytes_obj):
             raise ArgumentValueError(
-                f"For 'convert_bytes_to_tensor', shape {tuple(dims)} of {FROM_TORCH[kind]} needs {made.nbytes} bytes, "
+                f"For 'convert_bytes_to_tensor', shape {tuple(dims)} of {DTYPES_FROM_TORCH[kind]} "
+                f"needs {made.nbytes} bytes, "
                 f"but got {len(bytes_obj)}."
             )
         if not bytes_obj:
@@ -105,12 +106,12 @@ class MemoryMembers:
 
     def assign_value(self: Any, value: Any) -> Any:
         """Take the values of another tensor; where its shape and type are the same they are written in place."""
-        new = make(value)
+        new = as_torch_tensor(value)
         with torch.no_grad():
             if new.shape == self._torch.shape and new.dtype == self._torch.dtype:
                 self._torch.copy_(new)
             else:
-                modes.changed()
+                modes.invalidate_captures()
                 self._torch = new.detach().clone()
         return self
 
@@ -118,9 +119,9 @@ class MemoryMembers:
         """Turn the elements into another type, in this tensor; the type is returned."""
         wanted = to_torch_dtype(dtype)
         if self._torch.dtype != wanted:
-            modes.changed()
+            modes.invalidate_captures()
             self._torch = self._torch.detach().to(wanted)
-        return FROM_TORCH[wanted]
+        return DTYPES_FROM_TORCH[wanted]
 
     def set_const_arg(self: Any, const_arg: bool = True) -> Any:
         """Keep the mark that values of this tensor are constants of a graph. A recording reads them in every run."""
@@ -146,7 +147,7 @@ class MemoryMembers:
     def offload(self: Any, release: bool = True) -> bool:
         """Move the elements into the host's memory; later operations compute there. True where they are now."""
         if self._torch.device.type != "cpu":
-            modes.changed()
+            modes.invalidate_captures()
             self._torch = self._torch.detach().cpu()
         return True
 
@@ -179,4 +180,4 @@ class MemoryMembers:
     def symbolic_shape(self: Any) -> list[Any] | None:
         """What ``Symbol`` said of lengths that are not known; None where nothing was said."""
         lazy = self.__dict__.get("_lazy")
-        return lazy.symbols if isinstance(lazy, Unknown) else None
+        return lazy.symbols if isinstance(lazy, AbstractStorage) else None

@@ -10,7 +10,7 @@ from typing import Any
 from millrace._src.core.errors import ResourceError, ServeError
 from millrace._src.core.log import get_logger
 from millrace._src.core.optional import require
-from millrace._src.serve.inference_service import Service
+from millrace._src.serve.inference_service import InferenceService
 from millrace._src.serve.limits import INLINE, MAX_STREAMS, BudgetError
 from millrace._src.serve.protobuf_messages import INFERENCE, SERVING
 from millrace._src.serve.protocols import mindspore_grpc as mindspore
@@ -34,7 +34,7 @@ _AROUND = 1 << 20
 _AGE = 60.0
 
 
-async def start_grpc(service: Service) -> tuple[Any, int]:
+async def start_grpc(service: InferenceService) -> tuple[Any, int]:
     """Start it; the server, which has ``stop(seconds)``, and its port."""
     grpc: Any = require("grpc", extra="serve", purpose="serving over gRPC")
     aio: Any = require("grpc.aio", extra="serve", purpose="serving over gRPC")
@@ -81,7 +81,7 @@ async def start_grpc(service: Service) -> tuple[Any, int]:
 
 def _guarded(
     grpc: Any,
-    service: Service,
+    service: InferenceService,
     guard: Guard,
     receiver: Receiver,
     parse_message: Callable[[bytes], Any],

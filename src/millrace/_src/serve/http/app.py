@@ -16,15 +16,15 @@ from millrace._src.core.log import get_logger
 from millrace._src.core.optional import require
 from millrace._src.serve import metrics
 from millrace._src.serve.config import Config
-from millrace._src.serve.inference_service import Service, Version
+from millrace._src.serve.inference_service import InferenceService, ModelVersion
 from millrace._src.serve.limits import INLINE
 from millrace._src.serve.protocols import mindspore_rest as mindspore
 from millrace._src.serve.protocols import open_inference_http as v2
-from millrace._src.serve.protocols.mindspore_instances import answers
+from millrace._src.serve.protocols.mindspore_instances import infer_instances
 from millrace._src.serve.security import Guard
-from millrace._src.serve.servable import refused
+from millrace._src.serve.servable import model_load_error
 
-from .request_body import Receive, Scope, Send, answer, header, read, refuse
+from .request_body import Receive, Scope, Send, header, read_body, send_error, send_response
 
 __all__ = ["App", "make_app"]
 
@@ -47,7 +47,7 @@ class App:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.service = Service(config)
+        self.service = InferenceService(config)
         self.guard = Guard(config)
         # whoever hosts several of these applications as one server puts in what does it for all of them
         self.reload: Callable[[str], Awaitable[list[int]]] = self.service.reload
@@ -71,29 +71,29 @@ class App:
             else:
                 await self._router(scope, receive, send)
         except ServeError as error:
-            await refuse(send, error)
+            await send_error(send, error)
         except Exception:
             log.exception("a request to %s failed inside the server", scope["path"])
-            await refuse(send, ServeError("the server failed on this request; its log says why", 500))
+            await send_error(send, ServeError("the server failed on this request; its log says why", 500))
 
     async def _counters(self) -> bytes:
         return await asyncio.to_thread(self.service.metrics.text)
 
     async def _infer(self, name: str, number: str, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
-        version: Version | None = None
+        version: ModelVersion | None = None
         config, service = self.config, self.service
         status = 500
         try:
             version = service.find(name, number)
             with service.bodies.lease() as held:
-                body = await read(scope, receive, config.max_body, config.timeout, held, service.turns)
+                body = await read_body(scope, receive, config.max_body, config.timeout, held, service.turns)
                 size = v2.json_length(header(scope, b"inference-header-content-length"), len(body))
                 work = len(body) if version.takes_bytes else size
                 if work <= INLINE:  # as `convert`, without its cost
-                    request, places, arrays = v2.decoded(body, size, version, config.max_body)
+                    request, places, arrays = v2.decode_request(body, size, version, config.max_body)
                 else:
-                    decode = functools.partial(v2.decoded, body, size, version, config.max_body)
+                    decode = functools.partial(v2.decode_request, body, size, version, config.max_body)
                     request, places, arrays = await service.convert(work, decode)
                     del decode
                 del body
@@ -105,16 +105,16 @@ class App:
             size, work = v2.response_size(request, version, places, made)
             with service.lease_response(size):
                 if work <= INLINE:
-                    data, more, kind = v2.encoded(request, version, places, made)
+                    data, more, kind = v2.encode_response(request, version, places, made)
                 else:
-                    encode = functools.partial(v2.encoded, request, version, places, made)
+                    encode = functools.partial(v2.encode_response, request, version, places, made)
                     data, more, kind = await service.convert(work, encode)
                     del encode
                     if (size := sum(map(len, data))) > config.max_response:
                         raise service.too_large(size)
                 del made
                 status = 200
-                await answer(send, data, 200, kind, more)
+                await send_response(send, data, 200, kind, more)
         except ServeError as error:
             status = error.status
             raise
@@ -124,17 +124,17 @@ class App:
     async def _predict(self, name: str, number: str, scope: Scope, receive: Receive, send: Send) -> None:
         """MindSpore Serving's REST; its errors have another name."""
         began = time.perf_counter()
-        version: Version | None = None
+        version: ModelVersion | None = None
         config, service = self.config, self.service
         status = 500
         try:
             version = service.find(name, number)
             with service.bodies.lease() as held:
-                body = await read(scope, receive, config.max_body, config.timeout, held, service.turns)
+                body = await read_body(scope, receive, config.max_body, config.timeout, held, service.turns)
                 decode = functools.partial(mindspore.decoded, version, body, config)
                 prepared = await service.convert(len(body), decode)
                 del body, decode
-                made = await answers(service, version, prepared)
+                made = await infer_instances(service, version, prepared)
                 del prepared
             size = mindspore.response_size(made)
             with service.lease_response(size):
@@ -143,10 +143,10 @@ class App:
                     raise service.too_large(len(data))
                 del made
                 status = 200
-                await answer(send, data)
+                await send_response(send, data)
         except ServeError as error:
             status = error.status
-            await refuse(send, error, "error_msg")
+            await send_error(send, error, "error_msg")
         finally:
             service.ended(version, "mindspore-http", status, began)
 
@@ -195,7 +195,7 @@ def _router(app: App) -> Any:
         except ServeError:
             raise
         except MillraceError as error:
-            raise refused(error) from error
+            raise model_load_error(error) from error
         return said({"name": name, "versions": [str(number) for number in numbers]})
 
     async def counters(request: Any) -> Any:

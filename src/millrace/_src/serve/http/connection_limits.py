@@ -8,12 +8,12 @@ from typing import Any
 from millrace._src.core.optional import require
 from millrace._src.serve.limits import MAX_CHUNKS, MAX_HEAD, MAX_PIPELINED, MIN_CHUNK
 
-__all__ = ["impatient"]
+__all__ = ["limited_http_protocol"]
 
 _TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
-def impatient(seconds: float, connections: int) -> type[asyncio.Protocol]:
+def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Protocol]:
     """uvicorn's protocol that lets go of clients that take more than `seconds`.
 
     A head has to come within that time, from the connection or from its first byte on, and may have `MAX_HEAD` bytes;

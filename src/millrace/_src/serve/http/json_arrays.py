@@ -17,7 +17,14 @@ import numpy as np
 
 from millrace._src.core.errors import ServeError
 from millrace._src.serve.limits import MAX_JSON_ESCAPES, MAX_JSON_STRINGS
-from millrace._src.serve.tensor_codec import DATATYPES, MOST_AXES, Array, Spec, cells, element_size
+from millrace._src.serve.tensor_codec import (
+    DATATYPES,
+    MOST_AXES,
+    Array,
+    TensorSpec,
+    array_from_list,
+    element_size,
+)
 
 __all__ = ["Divided", "NumberArray", "cut_arrays", "encode_array", "json_size"]
 
@@ -157,7 +164,7 @@ class NumberArray:
             inner = max(1, elements)
         return lengths[::-1]
 
-    def read(self, spec: Spec, count: int, shape: Sequence[int]) -> Array:
+    def read(self, spec: TensorSpec, count: int, shape: Sequence[int]) -> Array:
         """The array of this shape, whose `count` elements have passed ``spec.check``. A flat list has any shape."""
         flat = self.depth == 1
         self._check(spec, (count,) if flat else shape)
@@ -186,13 +193,15 @@ class NumberArray:
                 ) from None
             if filled + len(elements) > count:
                 raise _not_json(spec)
-            values[filled : filled + len(elements)] = cells(spec, len(elements), elements, (len(elements),))
+            values[filled : filled + len(elements)] = array_from_list(
+                spec, len(elements), elements, (len(elements),)
+            )
             filled += len(elements)
         if filled != count:
             raise _not_json(spec)
         return values.reshape(shape)
 
-    def _check(self, spec: Spec, shape: Sequence[int]) -> None:
+    def _check(self, spec: TensorSpec, shape: Sequence[int]) -> None:
         """Refuse a text whose brackets and commas are not those of the shape."""
         if len(self._structure) != _structure_size(shape) or self._structure != _structure_of(shape):
             got = self._structure.count(b",") + 1
@@ -222,7 +231,7 @@ def _structure_of(shape: Sequence[int]) -> bytes:
     return made
 
 
-def _not_json(spec: Spec) -> ServeError:
+def _not_json(spec: TensorSpec) -> ServeError:
     return ServeError(f"input '{spec.name}': expected a JSON array of {spec.datatype}, got a malformed one")
 
 

@@ -13,7 +13,7 @@ from millrace._src.core.errors import ServeError
 from millrace._src.serve.limits import INLINE, Lease, parse_length
 from millrace._src.serve.thread_offload import Turns
 
-__all__ = ["Receive", "Scope", "Send", "answer", "header", "read", "refuse"]
+__all__ = ["Receive", "Scope", "Send", "send_response", "header", "read_body", "send_error"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -33,7 +33,7 @@ def header(scope: Scope, name: bytes) -> str | None:
     return None
 
 
-async def read(
+async def read_body(
     scope: Scope, receive: Receive, most: int, seconds: float, lease: Lease, turns: Turns
 ) -> bytes:
     """The whole body; too large a one is refused before it is read, too slow a one while it is.
@@ -107,7 +107,7 @@ def _large(size: int, most: int) -> ServeError:
     return ServeError(f"the body is {size} bytes or more, the server's limit is {most}", 413)
 
 
-async def answer(
+async def send_response(
     send: Send, body: Any, status: int = 200, kind: bytes = b"application/json", more: Any = ()
 ) -> None:
     """Send a response, and return when almost all of it has left this process.
@@ -127,7 +127,7 @@ async def answer(
     await send({"type": "http.response.body", "body": parts[0] if len(parts) == 1 else b"".join(parts)})
 
 
-async def refuse(send: Send, error: ServeError, word: str = "error") -> None:
+async def send_error(send: Send, error: ServeError, word: str = "error") -> None:
     """Say what was wrong."""
     more = [(b"connection", b"close")] if error.status in _CLOSING else []
     if error.status == 401:
@@ -135,4 +135,4 @@ async def refuse(send: Send, error: ServeError, word: str = "error") -> None:
     if error.status in (429, 503):
         more.append((b"retry-after", b"1"))
     status = 400 if error.status == 499 else error.status
-    await answer(send, _encode({word: str(error)}), status, more=more)
+    await send_response(send, _encode({word: str(error)}), status, more=more)

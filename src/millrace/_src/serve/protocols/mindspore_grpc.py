@@ -10,12 +10,18 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ServeError
-from millrace._src.serve.inference_service import Service, Version
+from millrace._src.serve.inference_service import InferenceService, ModelVersion
 from millrace._src.serve.limits import BudgetError
 from millrace._src.serve.protobuf_messages import SERVING, messages
 from millrace._src.serve.protocols import open_inference_http as v2
-from millrace._src.serve.protocols.mindspore_instances import Answers, answers, fitted, prepare, same_kind
-from millrace._src.serve.tensor_codec import Array, Spec, from_bytes, word_of
+from millrace._src.serve.protocols.mindspore_instances import (
+    Answers,
+    check_datatype,
+    check_instance,
+    infer_instances,
+    prepare,
+)
+from millrace._src.serve.tensor_codec import Array, TensorSpec, datatype_of, from_bytes
 
 from .open_inference_grpc import Call
 
@@ -43,19 +49,19 @@ _TEXT, _BYTES = 13, 14
 FAILED = 1
 
 
-def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
+def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
     """The one method: what it takes, what it does, and that it changes nothing."""
     made = messages(SERVING)
     config = service.config
 
     async def predict(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
         began, status = time.perf_counter(), 500
-        version: Version | None = None
+        version: ModelVersion | None = None
         try:
             version = service.find(request.servable_spec.name, request.servable_spec.version_number)
             decode = functools.partial(decoded, request, version)
             prepared = await service.convert(size, decode)
-            found = await answers(service, version, prepared)
+            found = await infer_instances(service, version, prepared)
             response = sum(
                 sum(v2.bytes_size(np.asarray(array)) for array in each.values())
                 if isinstance(each, dict)
@@ -77,7 +83,7 @@ def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
         finally:
             service.ended(version, "mindspore-grpc", status, began)
 
-    def decoded(request: Any, version: Version) -> list[list[Array] | ServeError]:
+    def decoded(request: Any, version: ModelVersion) -> list[list[Array] | ServeError]:
         instances = [dict(each.items) for each in request.instances]
         return prepare(
             version, instances, lambda spec, value: _read(spec, value, config.max_body), config.max_queue
@@ -101,9 +107,9 @@ def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
     return {"Predict": ("PredictRequest", predict, False)}
 
 
-def _read(spec: Spec, tensor: Any, most: int) -> Array:
+def _read(spec: TensorSpec, tensor: Any, most: int) -> Array:
     if tensor.dtype in (_TEXT, _BYTES):
-        same_kind(spec, "BYTES")
+        check_datatype(spec, "BYTES")
         if len(tensor.bytes_val) != 1 or spec.shape != ():
             raise ServeError(f"input '{spec.name}': expected one value of bytes, got {len(tensor.bytes_val)}")
         made = np.empty((), object)
@@ -112,12 +118,12 @@ def _read(spec: Spec, tensor: Any, most: int) -> Array:
     if not 1 <= tensor.dtype <= len(_WORDS):
         raise ServeError(f"input '{spec.name}': {tensor.dtype} is no type")
     word = _WORDS[tensor.dtype - 1]
-    same_kind(spec, word)
+    check_datatype(spec, word)
     shape = list(tensor.shape.dims)
     if shape == [1] and spec.shape == ():
         shape = []
     count = spec.check(word, shape, most)
-    return fitted(spec, from_bytes(spec, count, tensor.data, shape), most)
+    return check_instance(spec, from_bytes(spec, count, tensor.data, shape), most)
 
 
 def _write(tensor: Any, array: Array) -> None:
@@ -129,5 +135,5 @@ def _write(tensor: Any, array: Array) -> None:
             each if isinstance(each, bytes) else str(each).encode() for each in array.reshape(-1)
         )
     else:
-        tensor.dtype = _NUMBERS[word_of(array.dtype)]
+        tensor.dtype = _NUMBERS[datatype_of(array.dtype)]
         tensor.data = bytes(v2.bytes_of(array))

@@ -11,31 +11,31 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from millrace._src.core.errors import ServeError
-from millrace._src.serve.inference_service import Service, Version
-from millrace._src.serve.tensor_codec import DATATYPES, Array, Spec, word_of
+from millrace._src.serve.inference_service import InferenceService, ModelVersion
+from millrace._src.serve.tensor_codec import DATATYPES, Array, TensorSpec, datatype_of
 
-__all__ = ["Answers", "answers", "fitted", "prepare", "row_spec"]
+__all__ = ["Answers", "infer_instances", "check_instance", "prepare", "row_spec"]
 
 # for each instance its outputs by name, or what was wrong with it
 Answers = list[dict[str, Array] | ServeError]
 
 
-def row_spec(version: Version, spec: Spec) -> Spec:
+def row_spec(version: ModelVersion, spec: TensorSpec) -> TensorSpec:
     """What one instance holds of an input: a row, where the model takes rows."""
     rows = version.loaded.takes_rows or spec.shape[:1] == (1,)
-    return Spec(spec.name, spec.datatype, spec.shape[1:]) if rows else spec
+    return TensorSpec(spec.name, spec.datatype, spec.shape[1:]) if rows else spec
 
 
-def fitted(spec: Spec, array: Array, most: int) -> Array:
+def check_instance(spec: TensorSpec, array: Array, most: int) -> Array:
     """An instance's value that came with a type and a shape of its own, checked."""
     if array.shape == (1,) and spec.shape == ():
         array = array.reshape(())  # a single value travels as a list of one
-    spec.check(word_of(array.dtype), array.shape, most)
+    spec.check(datatype_of(array.dtype), array.shape, most)
     return array
 
 
 def prepare(
-    version: Version, instances: Sequence[Any], read: Callable[[Spec, Any], Array], most: int
+    version: ModelVersion, instances: Sequence[Any], read: Callable[[TensorSpec, Any], Array], most: int
 ) -> list[list[Array] | ServeError]:
     """The model's inputs of each instance, or what is wrong with it; `read` makes an array of one of its values."""
     if not 1 <= len(instances) <= most:
@@ -45,7 +45,10 @@ def prepare(
 
 
 def _prepare_one(
-    version: Version, specs: Sequence[Spec], instance: Any, read: Callable[[Spec, Any], Array]
+    version: ModelVersion,
+    specs: Sequence[TensorSpec],
+    instance: Any,
+    read: Callable[[TensorSpec, Any], Array],
 ) -> list[Array] | ServeError:
     try:
         arrays = [read(spec, value) for spec, value in zip(specs, _values(instance, specs), strict=True)]
@@ -57,8 +60,8 @@ def _prepare_one(
     return arrays
 
 
-async def answers(
-    service: Service, version: Version, prepared: Sequence[list[Array] | ServeError]
+async def infer_instances(
+    service: InferenceService, version: ModelVersion, prepared: Sequence[list[Array] | ServeError]
 ) -> Answers:
     """A response for each instance, in their order. Together they have the bytes of one response at most."""
     most, total = service.config.max_response, 0
@@ -85,7 +88,7 @@ async def answers(
     return found
 
 
-def _values(instance: Any, specs: Sequence[Spec]) -> list[Any]:
+def _values(instance: Any, specs: Sequence[TensorSpec]) -> list[Any]:
     if not isinstance(instance, Mapping):
         raise ServeError(f"an instance is an object from names to values, got {str(instance)[:40]!r}")
     names = [spec.name for spec in specs]
@@ -98,7 +101,7 @@ def _values(instance: Any, specs: Sequence[Spec]) -> list[Any]:
     return [instance[name] for name in names]
 
 
-def same_kind(spec: Spec, word: str) -> None:
+def check_datatype(spec: TensorSpec, word: str) -> None:
     """Refuse a value that says another type than the model's."""
     if word not in DATATYPES or word != spec.datatype:
         raise ServeError(f"input '{spec.name}': expected {spec.datatype}, got {word}")

@@ -14,10 +14,10 @@ import numpy as np
 from millrace._src.core.errors import ServeError
 from millrace._src.serve.config import Config
 from millrace._src.serve.http.json_arrays import NumberArray, cut_arrays, encode_array, json_size
-from millrace._src.serve.inference_service import Version
+from millrace._src.serve.inference_service import ModelVersion
 from millrace._src.serve.limits import INLINE
-from millrace._src.serve.protocols.mindspore_instances import Answers, prepare, same_kind
-from millrace._src.serve.tensor_codec import DATATYPES, Array, Spec, cells
+from millrace._src.serve.protocols.mindspore_instances import Answers, check_datatype, prepare
+from millrace._src.serve.tensor_codec import DATATYPES, Array, TensorSpec, array_from_list
 
 __all__ = ["decoded", "encoded", "response_size"]
 
@@ -32,7 +32,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def decoded(version: Version, body: bytes, config: Config) -> list[list[Array] | ServeError]:
+def decoded(version: ModelVersion, body: bytes, config: Config) -> list[list[Array] | ServeError]:
     """The model's inputs of each instance of a request, or what is wrong with it."""
     arrays: Mapping[str, NumberArray] = {}
     try:
@@ -49,7 +49,7 @@ def decoded(version: Version, body: bytes, config: Config) -> list[list[Array] |
     if not isinstance(found, list):
         raise ServeError('the request is {"instances": [{"input": value, ...}, ...]}, and has no such list')
 
-    def read(spec: Spec, value: Any) -> Array:
+    def read(spec: TensorSpec, value: Any) -> Array:
         text = arrays.get(value) if arrays and isinstance(value, str) else None
         return (
             _read(spec, value, config.max_body) if text is None else _read_text(spec, text, config.max_body)
@@ -82,12 +82,12 @@ def encoded(found: Answers) -> bytes:
     )
 
 
-def _read_text(spec: Spec, text: NumberArray, most: int) -> Array:
+def _read_text(spec: TensorSpec, text: NumberArray, most: int) -> Array:
     shape = text.shape()
     return text.read(spec, spec.check(spec.datatype, shape, most), shape)
 
 
-def _read(spec: Spec, value: Any, most: int) -> Array:
+def _read(spec: TensorSpec, value: Any, most: int) -> Array:
     if isinstance(value, dict):
         return _from_base64(spec, value, most)
     shape: list[int] = []
@@ -109,10 +109,10 @@ def _read(spec: Spec, value: Any, most: int) -> Array:
     for each in flat:
         if not isinstance(each, kinds) or (isinstance(each, bool) and kinds != (bool,)):
             raise ServeError(f"input '{spec.name}': expected {spec.datatype}, got {str(each)[:40]!r}")
-    return cells(spec, count, flat, shape)
+    return array_from_list(spec, count, flat, shape)
 
 
-def _flat(value: Any, shape: list[int], spec: Spec) -> list[Any]:
+def _flat(value: Any, shape: list[int], spec: TensorSpec) -> list[Any]:
     level = [value]
     for length in shape:
         for each in level:
@@ -124,7 +124,7 @@ def _flat(value: Any, shape: list[int], spec: Spec) -> list[Any]:
     return level
 
 
-def _from_base64(spec: Spec, value: dict[str, Any], most: int) -> Array:
+def _from_base64(spec: TensorSpec, value: dict[str, Any], most: int) -> Array:
     text, word, shape = value.get("b64"), value.get("type", "bytes"), value.get("shape", [1])
     if not isinstance(text, str):
         raise ServeError(f'input \'{spec.name}\': an object is {{"b64": text, "type": ..., "shape": [...]}}')
@@ -136,7 +136,7 @@ def _from_base64(spec: Spec, value: dict[str, Any], most: int) -> Array:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise ServeError(f"input '{spec.name}': no base64: {error}") from None
-    same_kind(spec, _TYPES[word])
+    check_datatype(spec, _TYPES[word])
     if spec.datatype == "BYTES":
         if spec.shape != ():
             raise ServeError(f"input '{spec.name}': expected shape {list(spec.shape)}, got one value")

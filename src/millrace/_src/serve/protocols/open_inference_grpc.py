@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import MillraceError, ServeError
-from millrace._src.serve.inference_service import Service, Version, chosen
+from millrace._src.serve.inference_service import InferenceService, ModelVersion, select_outputs
 from millrace._src.serve.limits import INLINE, MAX_ID
 from millrace._src.serve.protobuf_messages import INFERENCE, messages
 from millrace._src.serve.protocols import open_inference_http as v2
-from millrace._src.serve.servable import refused
-from millrace._src.serve.tensor_codec import DATATYPES, Array, Spec, cells, from_bytes
+from millrace._src.serve.servable import model_load_error
+from millrace._src.serve.tensor_codec import DATATYPES, Array, TensorSpec, array_from_list, from_bytes
 
 __all__ = ["SERVICE", "Call", "methods"]
 
@@ -35,7 +35,7 @@ Call = Callable[[Any, int, Callable[[int], None]], Awaitable[bytes]]
 _PART = 16 << 10
 
 
-def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
+def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
     """The methods by name: what they take, what they do, and whether they change the server."""
     made = messages(INFERENCE)
 
@@ -68,12 +68,12 @@ def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
 
     async def infer(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
         began, status = time.perf_counter(), 500
-        version: Version | None = None
+        version: ModelVersion | None = None
         try:
             version = service.find(request.model_name, request.model_version)
             if len(request.id) > MAX_ID:
                 raise ServeError(f"id: expected at most {MAX_ID} characters, got {len(request.id)}")
-            places = chosen(version.outputs, [output.name for output in request.outputs])
+            places = select_outputs(version.outputs, [output.name for output in request.outputs])
             if size <= INLINE:  # as `convert`, without its cost
                 arrays = _arrays(request, version, service.config.max_body)
             else:
@@ -95,7 +95,9 @@ def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
         finally:
             service.ended(version, "v2-grpc", status, began)
 
-    def encode(identifier: str, version: Version, places: Sequence[int], found: Sequence[Array]) -> bytes:
+    def encode(
+        identifier: str, version: ModelVersion, places: Sequence[int], found: Sequence[Array]
+    ) -> bytes:
         answer = made["ModelInferResponse"](
             model_name=version.model, model_version=str(version.number), id=identifier
         )
@@ -119,7 +121,7 @@ def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
         except ServeError:
             raise
         except MillraceError as error:
-            raise refused(error) from error
+            raise model_load_error(error) from error
         return made["RepositoryModelLoadResponse"]()
 
     return {
@@ -134,7 +136,7 @@ def methods(service: Service) -> dict[str, tuple[str, Call, bool]]:
     }
 
 
-def _arrays(request: Any, version: Version, most: int) -> list[Array]:
+def _arrays(request: Any, version: ModelVersion, most: int) -> list[Array]:
     specs = {spec.name: spec for spec in version.inputs}
     raw = request.raw_input_contents
     if raw and len(raw) != len(request.inputs):
@@ -159,7 +161,7 @@ def _arrays(request: Any, version: Version, most: int) -> list[Array]:
     return [found[name] for name in specs]
 
 
-def _from_contents(spec: Spec, count: int, given: Any, shape: list[int]) -> Array:
+def _from_contents(spec: TensorSpec, count: int, given: Any, shape: list[int]) -> Array:
     field = _CONTENTS.get(spec.datatype)
     if field is None:
         raise ServeError(f"input '{spec.name}': {spec.datatype} travels in raw_input_contents")
@@ -169,9 +171,9 @@ def _from_contents(spec: Spec, count: int, given: Any, shape: list[int]) -> Arra
             f"input '{spec.name}': shape {shape} asks for {count} elements in {field}, got {len(values)}"
         )
     if count <= _PART or spec.datatype == "BYTES":
-        return cells(spec, count, list(values), shape)
+        return array_from_list(spec, count, list(values), shape)
     array = np.empty(count, DATATYPES[spec.datatype])
     for start in range(0, count, _PART):
         part = values[start : start + _PART]
-        array[start : start + _PART] = cells(spec, len(part), part, (len(part),))
+        array[start : start + _PART] = array_from_list(spec, len(part), part, (len(part),))
     return array.reshape(shape)

@@ -11,19 +11,27 @@ import numpy as np
 
 from millrace._src.core.errors import ServeError
 from millrace._src.serve.http.json_arrays import Divided, NumberArray, cut_arrays, encode_array, json_size
-from millrace._src.serve.inference_service import Version, chosen
+from millrace._src.serve.inference_service import ModelVersion, select_outputs
 from millrace._src.serve.limits import INLINE, MAX_ID, parse_length
 from millrace._src.serve.tensor_codec import (
     DATATYPES,
     Array,
-    Spec,
-    cells,
+    TensorSpec,
+    array_from_list,
     element_size,
     from_bytes,
     join_bytes,
 )
 
-__all__ = ["bytes_of", "bytes_size", "decoded", "encoded", "json_length", "metadata", "response_size"]
+__all__ = [
+    "bytes_of",
+    "bytes_size",
+    "decode_request",
+    "encode_response",
+    "json_length",
+    "metadata",
+    "response_size",
+]
 
 
 class Input(msgspec.Struct):
@@ -66,7 +74,9 @@ def json_length(head: str | None, size: int) -> int:
     return length
 
 
-def decoded(body: bytes, size: int, version: Version, most: int) -> tuple[Request, list[int], list[Array]]:
+def decode_request(
+    body: bytes, size: int, version: ModelVersion, most: int
+) -> tuple[Request, list[int], list[Array]]:
     """A request, the positions of the outputs that it names, and its tensors in the order of the model's inputs.
 
     The first `size` bytes of the body are JSON; the tensors that say a ``binary_data_size`` follow behind.
@@ -83,7 +93,7 @@ def decoded(body: bytes, size: int, version: Version, most: int) -> tuple[Reques
         raise ServeError("the request's JSON is nested too deeply") from None
     if len(request.id) > MAX_ID:
         raise ServeError(f"id: expected at most {MAX_ID} characters, got {len(request.id)}")
-    places = chosen(version.outputs, [output.name for output in request.outputs])
+    places = select_outputs(version.outputs, [output.name for output in request.outputs])
     specs = {spec.name: spec for spec in version.inputs}
     found: dict[str, Array] = {}
     at = size
@@ -133,7 +143,7 @@ def _lists(kind: str, depth: int) -> Any:
     return msgspec.json.Decoder(made)
 
 
-def _from_json(spec: Spec, count: int, given: Input, arrays: Mapping[str, NumberArray]) -> Array:
+def _from_json(spec: TensorSpec, count: int, given: Input, arrays: Mapping[str, NumberArray]) -> Array:
     text = bytes(given.data)
     if not text:
         raise ServeError(f"input '{spec.name}' has neither data nor a binary_data_size")
@@ -156,7 +166,7 @@ def _from_json(spec: Spec, count: int, given: Input, arrays: Mapping[str, Number
         raise ServeError(
             f"input '{spec.name}': shape {given.shape} asks for {count} elements, got {len(values)}"
         )
-    return cells(spec, count, values, given.shape)
+    return array_from_list(spec, count, values, given.shape)
 
 
 def _depth(text: bytes) -> int:
@@ -169,7 +179,7 @@ def _depth(text: bytes) -> int:
     return depth
 
 
-def _flat(spec: Spec, values: list[Any], shape: Sequence[int]) -> list[Any]:
+def _flat(spec: TensorSpec, values: list[Any], shape: Sequence[int]) -> list[Any]:
     """The numbers of nested lists, each of which has the length that the shape says."""
     level: list[Any] = [values]
     for axis, length in enumerate(shape):
@@ -183,7 +193,7 @@ def _flat(spec: Spec, values: list[Any], shape: Sequence[int]) -> list[Any]:
     return level
 
 
-def _is_binary(request: Request, version: Version, places: Sequence[int]) -> list[bool]:
+def _is_binary(request: Request, version: ModelVersion, places: Sequence[int]) -> list[bool]:
     """For each output of a response, whether it travels as bytes."""
     usual = _parameter(request.parameters, "binary_data_output") is True
     if not request.outputs:
@@ -197,7 +207,7 @@ def _is_binary(request: Request, version: Version, places: Sequence[int]) -> lis
 
 
 def response_size(
-    request: Request, version: Version, places: Sequence[int], made: Sequence[Array]
+    request: Request, version: ModelVersion, places: Sequence[int], made: Sequence[Array]
 ) -> tuple[int, int]:
     """How many bytes a response has at most, and how many of them are to be converted; from the shapes."""
     total = work = 1024 + 6 * len(request.id)
@@ -210,8 +220,8 @@ def response_size(
     return total, work
 
 
-def encoded(
-    request: Request, version: Version, places: Sequence[int], made: Sequence[Array]
+def encode_response(
+    request: Request, version: ModelVersion, places: Sequence[int], made: Sequence[Array]
 ) -> tuple[list[Any], list[tuple[bytes, bytes]], bytes]:
     """The parts of a response's body, headers that belong to it, and its content type."""
     outputs: list[dict[str, Any]] = []
@@ -263,7 +273,7 @@ def plain(array: Array) -> Any:
     return flat.tolist() if array.size < _LONG else msgspec.Raw(encode_array(flat))
 
 
-def metadata(version: Version, numbers: Sequence[int]) -> dict[str, Any]:
+def metadata(version: ModelVersion, numbers: Sequence[int]) -> dict[str, Any]:
     """What the protocol says of a model."""
     return {
         "name": version.model,

@@ -9,9 +9,9 @@ from typing import Any
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values.dtype import np_dtype
 from millrace._src.serve.config import Config
-from millrace._src.serve.tensor_codec import word_of
+from millrace._src.serve.tensor_codec import datatype_of
 
-__all__ = ["config_of", "paths_of", "plain_of"]
+__all__ = ["config_from_dict", "paths_of", "config_to_dict"]
 
 # what a replica needs; where to listen, TLS and the end are matters of the proxies and of the one who started them
 _FIELDS = (
@@ -20,7 +20,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
-def plain_of(config: Config) -> dict[str, Any]:
+def config_to_dict(config: Config) -> dict[str, Any]:
     """What a replica is told. Paths are whole, since a replica has another working folder."""
     made: dict[str, Any] = {field: getattr(config, field) for field in _FIELDS}
     made["threads"] = config.threads or 1
@@ -32,19 +32,21 @@ def plain_of(config: Config) -> dict[str, Any]:
 def _source(name: str, source: Any) -> Any:
     if isinstance(source, (str, os.PathLike)):
         return os.path.abspath(source)
-    from millrace._src.serve.repository import Net
+    from millrace._src.serve.repository import NetworkSource
 
-    if not isinstance(source, Net):
+    if not isinstance(source, NetworkSource):
         raise ArgumentValueError(
             f"model {name!r} is a {type(source).__name__} in the memory of this process, which the nodes of a Ray "
             f"cluster cannot see: save it where they can, servable.save('{name}.mindir'), and give the path"
         )
-    inputs = [f"{word_of(np_dtype(each.dtype))}:{','.join(map(str, each.shape))}" for each in source.inputs]
+    inputs = [
+        f"{datatype_of(np_dtype(each.dtype))}:{','.join(map(str, each.shape))}" for each in source.inputs
+    ]
     checkpoint = None if source.checkpoint is None else os.path.abspath(source.checkpoint)
     return [source.factory, checkpoint, inputs]
 
 
-def config_of(plain: dict[str, Any]) -> Config:
+def config_from_dict(plain: dict[str, Any]) -> Config:
     """The configuration again, on a node."""
     told = dict(plain)
     folder, models = told.pop("folder"), told.pop("models")
@@ -56,10 +58,10 @@ def config_of(plain: dict[str, Any]) -> Config:
 def _found(source: Any) -> Any:
     if isinstance(source, str):
         return source
-    from millrace._src.serve.repository import Net, input_of
+    from millrace._src.serve.repository import NetworkSource, input_of
 
     factory, checkpoint, inputs = source
-    return Net(factory, checkpoint, [input_of(text) for text in inputs])
+    return NetworkSource(factory, checkpoint, [input_of(text) for text in inputs])
 
 
 def paths_of(plain: dict[str, Any], config: Config) -> list[str]:

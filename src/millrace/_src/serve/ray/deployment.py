@@ -21,12 +21,12 @@ from millrace._src.core.machine.cores import available_cores
 from millrace._src.core.machine.ray_cluster import Cluster
 from millrace._src.core.optional import require
 from millrace._src.serve.config import Config
-from millrace._src.serve.sockets import bound, url_of
+from millrace._src.serve.sockets import bind_socket, url_of
 
-from .config_serialization import paths_of, plain_of
-from .replica import Replica, why_not
+from .config_serialization import config_to_dict, paths_of
+from .replica import Replica, failure_reason
 
-__all__ = ["RunningOnRay", "application", "run", "start_on_ray"]
+__all__ = ["RayServer", "application", "run", "start_on_ray"]
 
 log = get_logger(__name__)
 
@@ -57,7 +57,7 @@ def application(config: Config, replicas: Replicas = 1) -> Any:
     """The server as an application of Ray Serve; where it listens, and TLS, are the affair of who starts Ray Serve."""
     serve = _serve()
     least, most = _counts(replicas)
-    plain = plain_of(config)
+    plain = config_to_dict(config)
     options: dict[str, Any] = {"num_replicas": least}
     if most > least:
         scaling = {"min_replicas": least, "max_replicas": most, "target_ongoing_requests": config.max_batch}
@@ -83,7 +83,7 @@ def _cpus(config: Config) -> int:
     return (config.threads or 1) * config.workers
 
 
-class RunningOnRay:
+class RayServer:
     """A server on Ray Serve; as a context it is stopped at the end. ``start_on_ray(Config(...))`` gives one."""
 
     def __init__(self, config: Config, replicas: Replicas, address: str | None, quiet: bool = False) -> None:
@@ -94,7 +94,7 @@ class RunningOnRay:
             )
         self.config = config
         self._least, _ = _counts(replicas)
-        paths = paths_of(plain_of(config), config)
+        paths = paths_of(config_to_dict(config), config)
         ray = ray_cluster.library(PURPOSE, EXTRA)
         self._serve = _serve()
         self._wants = self._least * _cpus(config)
@@ -109,7 +109,7 @@ class RunningOnRay:
         self._lock = threading.Lock()
         self._began = self._over = False
         self._quiet = quiet
-        self._cluster = ray_cluster.hold(ray, address, max(_STORE, _BODIES * config.max_body))
+        self._cluster = ray_cluster.acquire_cluster(ray, address, max(_STORE, _BODIES * config.max_body))
         try:
             self._check(self._cluster, paths)
             self.port, keeper = self._port()
@@ -157,8 +157,8 @@ class RunningOnRay:
         host, port = self.config.host, self.config.port
         if port:
             # Ray Serve shares its port with whoever asks; a server that is there already shall be noticed
-            bound(host, port).close()
-        keeper = bound(host, port, shared=True)
+            bind_socket(host, port).close()
+        keeper = bind_socket(host, port, shared=True)
         return keeper.getsockname()[1], keeper
 
     def _start(self) -> None:
@@ -186,7 +186,7 @@ class RunningOnRay:
         try:
             return self._serve.run(application(self.config, replicas), name=APPLICATION, route_prefix="/")
         except Exception as error:
-            why = why_not(self._told())
+            why = failure_reason(self._told())
             raise ServeError(f"no replica could start: {why or error}", 500) from (None if why else error)
 
     def _told(self) -> str:
@@ -244,14 +244,14 @@ class RunningOnRay:
         with open(os.devnull, "w") as nowhere, away(nowhere), errors(nowhere):
             yield
 
-    def __enter__(self) -> RunningOnRay:
+    def __enter__(self) -> RayServer:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
 
-def start_on_ray(config: Config, replicas: Replicas = 1, address: str | None = None) -> RunningOnRay:
+def start_on_ray(config: Config, replicas: Replicas = 1, address: str | None = None) -> RayServer:
     """Start a server on Ray Serve, and return when it is ready: `start`, for more than one process or machine.
 
     `replicas` is how many processes serve, or the fewest and the most, between which Ray Serve chooses by the requests
@@ -266,12 +266,12 @@ def start_on_ray(config: Config, replicas: Replicas = 1, address: str | None = N
     ...
     millrace.errors.ArgumentValueError: Ray Serve's gRPC has no TLS, ...
     """
-    return RunningOnRay(config, replicas, address)
+    return RayServer(config, replicas, address)
 
 
 def run(
     config: Config,
-    started: Callable[[RunningOnRay], None],
+    started: Callable[[RayServer], None],
     replicas: Replicas = 1,
     address: str | None = None,
 ) -> None:
@@ -286,7 +286,7 @@ def run(
         # until it serves a signal ends the start; then each is answered in its turn
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, interrupted)
-        with RunningOnRay(config, replicas, address, quiet=True) as server:
+        with RayServer(config, replicas, address, quiet=True) as server:
             for number in before:
                 signal.signal(number, lambda number, _: asked.put(number))
             started(server)
@@ -297,7 +297,7 @@ def run(
             signal.signal(number, handler)
 
 
-def _reload_all(server: RunningOnRay) -> None:
+def _reload_all(server: RayServer) -> None:
     for name in server.config.models:
         try:
             server.reload(name)

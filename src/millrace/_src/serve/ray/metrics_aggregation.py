@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["joined"]
+__all__ = ["merge_metrics"]
 
 
-def joined(pages: Mapping[str, str]) -> str:
+def merge_metrics(pages: Mapping[str, str]) -> str:
     r"""One page of what Prometheus reads, from the pages of replicas by their names; a metric's lines stay together.
 
     >>> print(joined({"a": '# TYPE n counter\nn{x="1"} 2\n', "b": "# TYPE n counter\nn 3\n"}), end="")

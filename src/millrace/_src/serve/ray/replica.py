@@ -11,10 +11,10 @@ from millrace._src.core.errors import MillraceError, ServeError
 from millrace._src.core.log import get_logger
 from millrace._src.core.optional import require
 
-from .config_serialization import config_of
-from .metrics_aggregation import joined
+from .config_serialization import config_from_dict
+from .metrics_aggregation import merge_metrics
 
-__all__ = ["Replica", "why_not"]
+__all__ = ["Replica", "failure_reason"]
 
 log = get_logger(__name__)
 
@@ -24,7 +24,7 @@ _STARTING = ("STARTING", "UPDATING", "RECOVERING")
 _LOOK = 0.2
 
 
-def why_not(told: str) -> str | None:
+def failure_reason(told: str) -> str | None:
     """Why a replica could not start, from all that Ray says about it.
 
     >>> why_not('... RuntimeError: millrace-says:"no such file" ...')
@@ -58,7 +58,7 @@ class Replica:
     async def _loaded(self) -> Any:
         from millrace._src.serve.http.app import make_app
 
-        app = make_app(config_of(self._plain))
+        app = make_app(config_from_dict(self._plain))
         try:
             await app.service.start()
         except BaseException:
@@ -132,7 +132,7 @@ class Replica:
             each["replica"]: each["page"]
             for each in [await self.counted(), *await self._broadcast("counted")]
         }
-        return joined(dict(sorted(pages.items()))).encode()
+        return merge_metrics(dict(sorted(pages.items()))).encode()
 
     async def _broadcast(self, method: str, *given: Any) -> list[Any]:
         """The answers of the replicas that serve; one that is lost meanwhile has none."""

@@ -27,11 +27,11 @@ from millrace._src.core.errors import MissingExtra, ServeError
 from millrace._src.core.log import get_logger
 from millrace._src.core.machine.cores import available_cores
 from millrace._src.core.optional import require
-from millrace._src.serve.tensor_codec import Array, Spec
+from millrace._src.serve.tensor_codec import Array, TensorSpec
 
 from .onnx_files import read_onnx
 from .onnx_graph import nodes_of
-from .runner import OnnxRunner, Runner
+from .runner import ModelRunner, OnnxRunner
 
 __all__ = ["MnnRunner", "onnx_runner"]
 
@@ -56,7 +56,7 @@ SAFE = frozenset(
 CONVERT = "import sys, _tools; _tools.mnnconvert(['mnnconvert', *sys.argv[1:]])"
 
 
-def onnx_runner(file: str | bytes, threads: int, runtime: str = "auto") -> Runner:
+def onnx_runner(file: str | bytes, threads: int, runtime: str = "auto") -> ModelRunner:
     """What computes an ONNX file: onnxruntime, or MNN where that is faster and gives the same."""
     if isinstance(file, str):
         file = read_onnx(file)  # every runtime gets the bytes that were checked
@@ -91,7 +91,7 @@ def _may_gain(file: str | bytes, usual: OnnxRunner) -> bool:
     )
 
 
-def _faster(file: str | bytes, usual: OnnxRunner, threads: int) -> Runner:
+def _faster(file: str | bytes, usual: OnnxRunner, threads: int) -> ModelRunner:
     library = _library()
     converted = _converted(file)
     net = _Net(library, converted, usual.inputs, usual.outputs)
@@ -144,7 +144,7 @@ def _converted(file: str | bytes) -> _Memory:
     return made
 
 
-def _trial(specs: Sequence[Spec], rows: int) -> list[Array]:
+def _trial(specs: Sequence[TensorSpec], rows: int) -> list[Array]:
     """Inputs with numbers of all signs."""
     made = []
     for spec in specs:
@@ -208,7 +208,9 @@ class MnnRunner:
 class _Net:
     """A net on one thread. Two of one interpreter would wait for each other, so each has its own."""
 
-    def __init__(self, mnn: Any, file: _Memory, inputs: Sequence[Spec], outputs: Sequence[Spec]) -> None:
+    def __init__(
+        self, mnn: Any, file: _Memory, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]
+    ) -> None:
         self.another = functools.partial(_Net, mnn, file, inputs, outputs)
         self._mnn, self._inputs, self._outputs = mnn, inputs, outputs
         with _printing_to_stderr():

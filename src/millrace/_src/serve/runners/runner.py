@@ -11,25 +11,25 @@ import torch
 from millrace._src.core.errors import FormatError, ServeError
 from millrace._src.core.optional import require
 from millrace._src.runtime.graph.batch_axis import find_training
-from millrace._src.runtime.graph.program_serialization import DTYPES, StoredGraph
-from millrace._src.serve.tensor_codec import DATATYPES, Array, Spec, word_of
+from millrace._src.runtime.graph.program_serialization import DTYPES, SerializedProgram
+from millrace._src.serve.tensor_codec import DATATYPES, Array, TensorSpec, datatype_of
 
 from .onnx_files import check_onnx, read_onnx
 
-__all__ = ["GraphRunner", "OnnxRunner", "Runner", "zeros"]
+__all__ = ["ArchiveRunner", "OnnxRunner", "ModelRunner", "zeros"]
 
 
-class Runner(Protocol):
+class ModelRunner(Protocol):
     """A model: arrays in the order of `inputs`, arrays in the order of `outputs`."""
 
-    inputs: tuple[Spec, ...]
-    outputs: tuple[Spec, ...]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
     platform: str
 
     def run(self, arrays: Sequence[Array]) -> list[Array]: ...
 
 
-def zeros(specs: Sequence[Spec], rows: int) -> list[Array]:
+def zeros(specs: Sequence[TensorSpec], rows: int) -> list[Array]:
     """Inputs that fit; lengths that may be any are 1, but for the number of rows."""
     made = []
     for spec in specs:
@@ -38,18 +38,18 @@ def zeros(specs: Sequence[Spec], rows: int) -> list[Array]:
     return made
 
 
-class GraphRunner:
+class ArchiveRunner:
     """An archive: the recorded calls of a net, on PyTorch."""
 
     platform = "millrace_archive"
 
-    def __init__(self, graph: StoredGraph, output_names: Sequence[str] = ()) -> None:
+    def __init__(self, graph: SerializedProgram, output_names: Sequence[str] = ()) -> None:
         self.graph = graph
         self.inputs = tuple(
-            Spec(name, _word(kind), shape)
+            TensorSpec(name, _word(kind), shape)
             for name, (shape, kind) in zip(graph.input_names, graph.inputs, strict=True)
         )
-        self.outputs: tuple[Spec, ...] = ()
+        self.outputs: tuple[TensorSpec, ...] = ()
         training = find_training(graph)
         if training is not None:
             raise FormatError(
@@ -63,9 +63,9 @@ class GraphRunner:
         if len(names) != len(made):
             raise FormatError(f"the archive names {len(names)} outputs, but has {len(made)}")
         self.outputs = tuple(
-            Spec(
+            TensorSpec(
                 name,
-                word_of(each.dtype),
+                datatype_of(each.dtype),
                 (-1 if each.shape[0] != other.shape[0] else each.shape[0], *each.shape[1:])
                 if each.ndim
                 else (),
@@ -81,7 +81,7 @@ class GraphRunner:
 
 def _word(kind: str) -> str:
     try:
-        return word_of(torch.empty(0, dtype=DTYPES[kind]).numpy().dtype)
+        return datatype_of(torch.empty(0, dtype=DTYPES[kind]).numpy().dtype)
     except TypeError:
         raise FormatError(f"an input of type {kind} cannot be served") from None
 
@@ -136,10 +136,10 @@ _ONNX = {
 }  # fmt: skip
 
 
-def _onnx_spec(described: Any) -> Spec:
+def _onnx_spec(described: Any) -> TensorSpec:
     if described.type not in _ONNX:
         raise FormatError(
             f"'{described.name}' of the ONNX file is a {described.type}, which cannot be served"
         )
     shape = tuple(n if isinstance(n, int) and n >= 0 else -1 for n in described.shape)
-    return Spec(described.name, _ONNX[described.type], shape)
+    return TensorSpec(described.name, _ONNX[described.type], shape)

@@ -9,11 +9,19 @@ from typing import Any, Literal, Self
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.values.tensor import Tensor
 
-__all__ = ["Callback", "CallbackList", "CallbackParams", "RunContext", "kept_of", "put_back", "values_of"]
+__all__ = [
+    "Callback",
+    "CallbackList",
+    "CallbackParams",
+    "RunContext",
+    "callback_states",
+    "load_callback_states",
+    "callback_tensors",
+]
 
 # The moments of a training and of an evaluation. The old names stand for both: `step_end` is on_train_step_end, and
 # on_eval_step_end where a class does not write that one.
-MOMENTS = ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
+EVENTS = ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
 
 
 class Callback:
@@ -183,7 +191,7 @@ class RunContext:
         return self._stop_requested
 
 
-def kept_of(callbacks: Iterable[Callback]) -> dict[str, dict[str, Any]]:
+def callback_states(callbacks: Iterable[Callback]) -> dict[str, dict[str, Any]]:
     """What callbacks want to be kept, by their place and class.
 
     >>> class Count(Callback):
@@ -199,7 +207,7 @@ def kept_of(callbacks: Iterable[Callback]) -> dict[str, dict[str, Any]]:
     }
 
 
-def values_of(callbacks: Iterable[Callback]) -> dict[str, Tensor]:
+def callback_tensors(callbacks: Iterable[Callback]) -> dict[str, Tensor]:
     """The tensors that callbacks want to be kept, by place, class and name."""
     return {
         f"{number} {type(each).__name__}.{name}": value
@@ -208,7 +216,7 @@ def values_of(callbacks: Iterable[Callback]) -> dict[str, Tensor]:
     }
 
 
-def put_back(
+def load_callback_states(
     callbacks: Iterable[Callback], kept: dict[str, dict[str, Any]], values: dict[str, Tensor]
 ) -> None:
     """Give callbacks what :func:`kept_of` and :func:`values_of` found; one that is new, or stands elsewhere, begins as
@@ -238,7 +246,7 @@ class CallbackList:
     def __init__(self, callbacks: Any = None) -> None:
         self.callbacks = as_list(callbacks)
         self._told: dict[str, tuple[Callable[[RunContext], Any], ...]] = {
-            f"on_{what}_{moment}": () for what in ("train", "eval") for moment in MOMENTS
+            f"on_{what}_{moment}": () for what in ("train", "eval") for moment in EVENTS
         }
 
     def __enter__(self) -> Self:
@@ -252,7 +260,7 @@ class CallbackList:
     def add(self, callback: Callback) -> None:
         """Tell one more, which is not among those that a user gave."""
         for what in ("train", "eval"):
-            for moment in MOMENTS:
+            for moment in EVENTS:
                 name = f"on_{what}_{moment}"
                 if _writes(callback, name, moment):
                     self._told[name] = (*self._told[name], getattr(callback, name))

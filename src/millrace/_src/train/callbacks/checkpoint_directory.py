@@ -12,7 +12,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.io.remote import is_remote, remote_glob, remove
 from millrace._src.core.log import get_logger
 
-__all__ = ["Shelf", "folder", "free_prefix"]
+__all__ = ["CheckpointDirectory", "ensure_directory", "free_prefix"]
 
 log = get_logger(__name__)
 
@@ -21,7 +21,7 @@ BREAKPOINT = "_breakpoint.ckpt"
 LARGE = 64 << 20
 
 
-def folder(path: Any) -> str:
+def ensure_directory(path: Any) -> str:
     """A folder that is there from now on, or an address."""
     if not isinstance(path, str):
         raise ArgumentTypeError(f"The path is invalid, the type should be string. But got {type(path)}.")
@@ -53,7 +53,7 @@ def free_prefix(where: str, prefix: str, failed: bool = False) -> str:
     return f"{prefix}_{number}" if number else prefix
 
 
-class Shelf:
+class CheckpointDirectory:
     """The files of one prefix, oldest first; those that are too many are removed after a new one is whole."""
 
     def __init__(self, format: str) -> None:

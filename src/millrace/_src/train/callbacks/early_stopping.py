@@ -10,7 +10,7 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_bool, check_int, check_kind
 
 from .callback import Callback, RunContext
-from .monitored_value import better, monitored, rate_of, set_rate
+from .monitored_value import improvement_test, learning_rate_parameter, monitored_value, set_learning_rate
 
 __all__ = ["EarlyStopping", "ReduceLROnPlateau"]
 
@@ -54,7 +54,7 @@ class EarlyStopping(Callback):
             check_kind(baseline, "baseline", owner, float, int)
         self.baseline = baseline
         self.restore_best_weights = check_bool(restore_best_weights, "restore_best_weights", owner)
-        self._better, self._worst = better(mode, monitor, self.min_delta)
+        self._better, self._worst = improvement_test(mode, monitor, self.min_delta)
         self._parameters: list[Any] = []
         self._start()
 
@@ -94,7 +94,7 @@ class EarlyStopping(Callback):
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Look at the value, and stop the training if it is time."""
         params = run_context.original_args()
-        value = monitored(params, self.monitor, "EarlyStopping")
+        value = monitored_value(params, self.monitor, "EarlyStopping")
         if value is None:
             return
         if self.restore_best_weights and not self.best_weights:
@@ -167,7 +167,7 @@ class ReduceLROnPlateau(Callback):
         self.cooldown = check_int(cooldown, "cooldown", owner, 0)
         check_kind(min_lr, "min_lr", owner, float, int)
         self.min_lr = min_lr
-        self._better, self._worst = better(mode, monitor, self.min_delta)
+        self._better, self._worst = improvement_test(mode, monitor, self.min_delta)
         self._start()
 
     def _start(self) -> None:
@@ -181,7 +181,7 @@ class ReduceLROnPlateau(Callback):
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Look at the value, and make the rate smaller if it is time."""
         params = run_context.original_args()
-        value = monitored(params, self.monitor, "ReduceLROnPlateau")
+        value = monitored_value(params, self.monitor, "ReduceLROnPlateau")
         if value is None:
             return
         if self.cooldown_counter > 0:
@@ -195,13 +195,13 @@ class ReduceLROnPlateau(Callback):
                 self._reduce(params)
 
     def _reduce(self, params: Any) -> None:
-        rate = rate_of(params.optimizer)
+        rate = learning_rate_parameter(params.optimizer)
         # the digits that a float32 is written with, not those that it has as a double
         old = float(str(rate.asnumpy()))
         if old <= self.min_lr:
             return
         new = max(old * self.factor, self.min_lr)
-        set_rate(rate, new)
+        set_learning_rate(rate, new)
         if self.verbose:
             print(  # noqa: T201
                 f"Epoch {params.cur_epoch_num:05d}: ReduceLROnPlateau reducing learning rate to {new}."

@@ -15,7 +15,7 @@ from millrace._src.train.checkpoint.save import save_checkpoint
 from millrace._src.train.checkpoint.training_state import at_position
 
 from .callback import Callback, RunContext
-from .checkpoint_directory import folder
+from .checkpoint_directory import ensure_directory
 
 __all__ = ["BackupAndRestore", "OnRequestExit"]
 
@@ -79,7 +79,9 @@ class OnRequestExit(Callback):
         self.exit = False
         self._before: Any = None
         if save_ckpt or save_mindir:
-            where = folder(os.path.join(directory or os.getcwd(), f"rank_{get_context('device_id')}"))
+            where = ensure_directory(
+                os.path.join(directory or os.getcwd(), f"rank_{get_context('device_id')}")
+            )
             self.train_name, self.eval_name = (
                 os.path.join(where, f"{file_name}_{what}") for what in ("train", "eval")
             )
@@ -171,7 +173,7 @@ class BackupAndRestore(Callback):
     """
 
     def __init__(self, backup_dir: str, save_freq: Any = "epoch", delete_checkpoint: bool = True) -> None:
-        self.backup_file = os.path.join(folder(backup_dir), "backup.ckpt")
+        self.backup_file = os.path.join(ensure_directory(backup_dir), "backup.ckpt")
         if save_freq != "epoch" and (not isinstance(save_freq, int) or isinstance(save_freq, bool)):
             raise ArgumentTypeError(f"The input value must be int, but got '{type(save_freq).__name__}'")
         if save_freq != "epoch" and save_freq < 1:

@@ -13,7 +13,7 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.backend.torch_private import tensor_version
 
 from .callback import Callback, RunContext
-from .monitored_value import rate_of, set_rate
+from .monitored_value import learning_rate_parameter, set_learning_rate
 
 __all__ = ["History", "LambdaCallback", "LearningRateScheduler"]
 
@@ -37,11 +37,11 @@ class LearningRateScheduler(Callback):
     def step_end(self, run_context: RunContext) -> None:
         """Ask the function, and set the rate if it changed."""
         params = run_context.original_args()
-        rate = rate_of(params.optimizer)
+        rate = learning_rate_parameter(params.optimizer)
         old = self._read(rate)
         new = self.learning_rate_function(old, params.cur_step_num)
         if not math.isclose(old, new, rel_tol=1e-10):
-            set_rate(rate, new)
+            set_learning_rate(rate, new)
             self._known = (rate, tensor_version(rate._torch), float(str(np.float32(new))))
 
     def _read(self, rate: Any) -> float:

@@ -14,14 +14,14 @@ from millrace._src.core.io.remote import is_remote
 from millrace._src.core.log import get_logger
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.train.checkpoint.load import load_checkpoint
-from millrace._src.train.checkpoint.load_parameters import alone, load_param_into_net
+from millrace._src.train.checkpoint.load_parameters import check_single_process, load_param_into_net
 from millrace._src.train.checkpoint.run_folder import check_folder_is_free
 from millrace._src.train.checkpoint.save import save_checkpoint, wait_for_checkpoints
 from millrace._src.train.checkpoint.training_state import at_position
 
 from .callback import Callback, RunContext
 from .checkpoint_config import CheckpointConfig
-from .checkpoint_directory import BREAKPOINT, Shelf, folder, free_prefix
+from .checkpoint_directory import BREAKPOINT, CheckpointDirectory, ensure_directory, free_prefix
 
 __all__ = ["BestCheckpoint", "ModelCheckpoint"]
 
@@ -66,10 +66,10 @@ class ModelCheckpoint(Callback):
             )
         self._given_prefix, self._given_directory = prefix, directory
         self._directory = (
-            "" if callable(directory) else folder(os.getcwd() if directory is None else directory)
+            "" if callable(directory) else ensure_directory(os.getcwd() if directory is None else directory)
         )
         self._config = config or CheckpointConfig()
-        self._shelf = Shelf(self._config.format)
+        self._shelf = CheckpointDirectory(self._config.format)
         self._prefix: str | None = None
         self._last_time = time.time()
         self._last_triggered_step = 0
@@ -127,7 +127,7 @@ class ModelCheckpoint(Callback):
         if params.get("mode", "train") == "train" and params.cur_step_num != self._last_triggered_step:
             self._save(params)
         wait_for_checkpoints()
-        self._tidy()
+        self._remove_old()
 
     def on_eval_step_end(self, run_context: RunContext) -> None:
         """Nothing is saved while evaluating."""
@@ -161,7 +161,7 @@ class ModelCheckpoint(Callback):
         """The name of a file without its ending."""
         prefix, directory = self._given_prefix, self._given_directory
         if callable(directory):
-            self._directory = folder(directory(params))
+            self._directory = ensure_directory(directory(params))
         if callable(prefix):
             self._prefix = prefix(params)
             _check_prefix(self._prefix, "is callable, it must return a")
@@ -182,16 +182,16 @@ class ModelCheckpoint(Callback):
 
     def _save(self, params: Any) -> None:
         if self._config.remove_redundancy:
-            alone("saving")
+            check_single_process("saving")
         wait_for_checkpoints()  # a file that is on its way is counted below
-        self._tidy()
+        self._remove_old()
         self._last_triggered_step = params.cur_step_num
         file = f"{self._where(params)}.{self._config.format}"
         self._write(params, file, self._resumable(params))
         self._latest_ckpt_file_name = file
         self._shelf.add(file)
         if not self._config.async_save:
-            self._tidy()
+            self._remove_old()
 
     def _resumable(self, params: Any) -> dict[str, Any]:
         training = params.get("training")
@@ -216,7 +216,7 @@ class ModelCheckpoint(Callback):
             format=config.format,
         )
 
-    def _tidy(self) -> None:
+    def _remove_old(self) -> None:
         """Remove what is too old, once all that was begun is on the disk."""
         config = self._config
         if callable(self._given_prefix) or not self._latest_ckpt_file_name or self._prefix is None:

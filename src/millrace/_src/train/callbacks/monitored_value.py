@@ -11,11 +11,11 @@ from millrace._src.core.log import warn_once
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.parameter import Parameter
 
-__all__ = ["better", "loss_of", "monitored", "rate_of", "set_rate"]
+__all__ = ["improvement_test", "loss_of", "monitored_value", "learning_rate_parameter", "set_learning_rate"]
 
 
 # Words in the names of what should become smaller.
-FALLING = ("loss", "mae", "mse", "err", "perplexity", "distance")
+LOWER_IS_BETTER = ("loss", "mae", "mse", "err", "perplexity", "distance")
 
 
 def loss_of(outputs: Any) -> Any:
@@ -29,7 +29,7 @@ def loss_of(outputs: Any) -> Any:
     return float(np.mean(outputs.asnumpy())) if isinstance(outputs, Tensor) else outputs
 
 
-def monitored(params: Any, name: str, owner: str) -> float | None:
+def monitored_value(params: Any, name: str, owner: str) -> float | None:
     """The value that is watched: ``loss`` is the training's own, other names come from the evaluation."""
     if name == "loss":
         value = loss_of(params.get("net_outputs"))
@@ -46,20 +46,20 @@ def monitored(params: Any, name: str, owner: str) -> float | None:
     return float(np.mean(value.asnumpy() if isinstance(value, Tensor) else value))
 
 
-def better(mode: str, name: str, delta: float) -> tuple[Any, float]:
+def improvement_test(mode: str, name: str, delta: float) -> tuple[Any, float]:
     """What tells whether a value is better than the best so far, and the worst value to begin with.
 
     "auto": what has the name of a loss, an error or a distance should fall, all else should rise.
     """
     if mode not in ("auto", "min", "max"):
         raise ArgumentValueError(f"mode should be 'auto', 'min' or 'max', but got {mode}.")
-    falls = mode == "min" or (mode == "auto" and any(word in name.lower() for word in FALLING))
+    falls = mode == "min" or (mode == "auto" and any(word in name.lower() for word in LOWER_IS_BETTER))
     if falls:
         return (lambda value, best: value < best - delta), float("inf")
     return (lambda value, best: value > best + delta), float("-inf")
 
 
-def rate_of(optimizer: Any) -> Parameter:
+def learning_rate_parameter(optimizer: Any) -> Parameter:
     """The parameter that holds an optimizer's learning rate; one that follows a schedule has none."""
     rate = getattr(optimizer, "learning_rate", None)
     if not isinstance(rate, Parameter) or rate.ndim:
@@ -70,6 +70,6 @@ def rate_of(optimizer: Any) -> Parameter:
     return rate
 
 
-def set_rate(rate: Parameter, value: float) -> None:
+def set_learning_rate(rate: Parameter, value: float) -> None:
     """Write a learning rate in place, where a recorded step sees it."""
     rate.set_data(Tensor(value, rate.dtype))

@@ -13,19 +13,19 @@ from millrace._src.core.values.tensor import Tensor
 from .callback import Callback, RunContext
 from .monitored_value import loss_of
 
-__all__ = ["Gauge", "ProgressLine", "wants_line"]
+__all__ = ["LiveValueReader", "ProgressBar", "should_show_progress"]
 
 # Seconds between two drawings: a loss is read for each, and reading waits for the device.
 EVERY = 0.5
 
 
-def wants_line(callbacks: list[Callback]) -> bool:
+def should_show_progress(callbacks: list[Callback]) -> bool:
     """Whether a line is drawn: to a terminal, and not between the lines of a callback that prints each step."""
     watched = sys.stderr is not None and sys.stderr.isatty()
     return watched and not any(getattr(each, "prints_steps", False) for each in callbacks)
 
 
-class ProgressLine(Callback):
+class ProgressBar(Callback):
     """Epoch, step, rate, loss, and the share of the time in which steps waited for data."""
 
     def __init__(self, stream: Any = None, every: float = EVERY) -> None:
@@ -77,7 +77,7 @@ class ProgressLine(Callback):
         )
 
 
-class Gauge(Callback):
+class LiveValueReader(Callback):
     """Reads the loss and the learning rate for whoever looks on: twice a second, since reading waits for the device."""
 
     def __init__(self, every: float = EVERY) -> None:

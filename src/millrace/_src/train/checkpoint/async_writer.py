@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from millrace._src.core.log import get_logger
 
-from .staging import Copying
+from .staging import StagingCopy
 
-__all__ = ["running", "start", "wait"]
+__all__ = ["is_saving", "start_async_save", "wait_for_save"]
 
 log = get_logger(__name__)
 
@@ -24,7 +24,7 @@ _writer: list[threading.Thread] = []
 _failure: list[BaseException] = []
 
 
-def start(write: Callable[[], None], what: str, copying: Copying) -> None:
+def start_async_save(write: Callable[[], None], what: str, copying: StagingCopy) -> None:
     """Copy what is left to copy, and run ``write``, on the thread; the interpreter does not end before it has."""
 
     def run() -> None:
@@ -45,7 +45,7 @@ def start(write: Callable[[], None], what: str, copying: Copying) -> None:
             raise
 
 
-def wait() -> None:
+def wait_for_save() -> None:
     """Wait for a save that is under way; what went wrong in it is raised here, once."""
     for thread in list(_writer):
         thread.join()
@@ -54,6 +54,6 @@ def wait() -> None:
         raise _failure.pop()
 
 
-def running() -> bool:
+def is_saving() -> bool:
     """Whether a save is under way."""
     return any(thread.is_alive() for thread in _writer)

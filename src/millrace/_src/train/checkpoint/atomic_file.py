@@ -19,14 +19,14 @@ from pathlib import Path
 
 from millrace._src.core.errors import SaveError
 
-__all__ = ["Draft", "atomic", "explain", "free_bytes", "human"]
+__all__ = ["AtomicFile", "atomic_write", "explain", "free_bytes", "format_bytes"]
 
 _DRAFT = re.compile(r"\..+\.(?:ckpt|safetensors)\.[0-9a-f]{16}\.tmp")
 _YOUNG = 60.0  # seconds: a draft that was made a moment ago may not be locked yet
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class Draft:
+class AtomicFile:
     """A file on its way. ``path`` is where it is written, by :meth:`write` or by somebody else."""
 
     def __init__(self, path: Path, fd: int) -> None:
@@ -44,7 +44,7 @@ class Draft:
 
 
 @contextlib.contextmanager
-def atomic(final: Path, wanted: int = 0) -> Iterator[Draft]:
+def atomic_write(final: Path, wanted: int = 0) -> Iterator[AtomicFile]:
     """A draft that takes the place of ``final`` when the block ends well, and is removed when it does not.
 
     ``wanted`` is how many bytes it will have: a disk that has no room for them is refused before a byte is written.
@@ -70,7 +70,7 @@ def atomic(final: Path, wanted: int = 0) -> Iterator[Draft]:
     try:
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield Draft(path, fd)
+        yield AtomicFile(path, fd)
         _sync(path)  # by its name: who wrote it may have put another file there
         os.chmod(path, stat.S_IRUSR)
         os.replace(path, final)
@@ -99,11 +99,12 @@ def explain(error: OSError, final: Path, wanted: int) -> OSError:
 def _full(final: Path, wanted: int, free: int | None, error: OSError | None = None) -> SaveError:
     number = errno.ENOSPC if error is None else error.errno
     why = "no room for" if error is None else f"{error.strerror} while writing"
-    room = "" if free is None else f", {human(free)} ({free} bytes) are free"
+    room = "" if free is None else f", {format_bytes(free)} ({free} bytes) are free"
     kept = f"; the file that was there before is untouched: {final}" if final.exists() else ""
     return SaveError(
         number,
-        f"{why} the checkpoint {final}: it wants {human(wanted)} ({wanted} bytes){room} in {final.parent}{kept}. "
+        f"{why} the checkpoint {final}: it wants {format_bytes(wanted)} ({wanted} bytes){room} in "
+        f"{final.parent}{kept}. "
         "Remove old checkpoints (CheckpointConfig(keep_checkpoint_max=...)), or save to another disk.",
     )
 
@@ -121,7 +122,7 @@ def free_bytes(folder: Path) -> int | None:
     return found.f_bavail * found.f_frsize if found.f_blocks else None
 
 
-def human(count: float) -> str:
+def format_bytes(count: float) -> str:
     """A number of bytes to read.
 
     >>> human(512), human(3 << 20)

@@ -10,14 +10,14 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, MillraceError
 from millrace._src.core.io.remote import download, is_remote, remote_exists, upload
-from millrace._src.core.io.temporary_directory import Scratch
+from millrace._src.core.io.temporary_directory import LockedTemporaryDirectory
 
-__all__ = ["FORMATS", "local_copy", "name_to_load", "name_to_save", "placed"]
+__all__ = ["FORMATS", "local_copy", "resolve_load_path", "resolve_save_path", "atomic_upload"]
 
 FORMATS = ("ckpt", "safetensors")
 
 
-def name_to_save(name: Any, format: str) -> str:
+def resolve_save_path(name: Any, format: str) -> str:
     """The full name of a file to write: with its ending, unless the name ends with those letters already."""
     if not isinstance(name, str):
         raise ArgumentTypeError(
@@ -37,7 +37,7 @@ def name_to_save(name: Any, format: str) -> str:
 _TORCH = (".pth", ".pt", ".bin")
 
 
-def name_to_load(name: Any, format: str) -> str:
+def resolve_load_path(name: Any, format: str) -> str:
     """The full name of a file to read, which is there."""
     if not isinstance(name, str):
         raise ArgumentTypeError(
@@ -77,7 +77,7 @@ def local_copy(name: str) -> Iterator[Path]:
     if not is_remote(name):
         yield Path(name)
         return
-    with Scratch("upload") as folder:
+    with LockedTemporaryDirectory("upload") as folder:
         target = folder / name.rpartition("/")[2]
         try:
             download(name, target)
@@ -87,12 +87,12 @@ def local_copy(name: str) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def placed(name: str) -> Iterator[Path]:
+def atomic_upload(name: str) -> Iterator[Path]:
     """A local path to write, whose file is put where ``name`` says when the block ends well."""
     if not is_remote(name):
         yield Path(name)
         return
-    with Scratch("upload") as folder:
+    with LockedTemporaryDirectory("upload") as folder:
         target = folder / name.rpartition("/")[2]
         yield target
         upload(target, name)  # an object is there whole or not at all

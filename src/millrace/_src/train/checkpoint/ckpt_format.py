@@ -18,9 +18,9 @@ from millrace._src.core.io import encrypted_stream
 from millrace._src.core.io import encryption as sealed
 
 from . import ckpt_protobuf as wire
-from .atomic_file import Draft
-from .ckpt_protobuf import CHUNK, CRC_BYTES, CRC_MARK, Damage, Record
-from .state_entries import KINDS, TEXT, Entry, raw
+from .atomic_file import AtomicFile
+from .ckpt_protobuf import CHUNK, CRC_BYTES, CRC_MARK, CorruptCheckpointError, Record
+from .state_entries import KINDS, TEXT, StateEntry, raw
 
 # How the three parts of a table of keys name their types.
 _NUMPY_TYPES = frozenset(
@@ -41,7 +41,7 @@ __all__ = ["check", "contents", "records", "text_of", "to_numpy", "to_torch", "t
 # --- writing ------------------------------------------------------------------------------------------------
 
 
-def total(entries: Iterable[Entry]) -> int:
+def total(entries: Iterable[StateEntry]) -> int:
     """About how many bytes a file of these entries has, and never less."""
     return sum(
         entry.nbytes + (64 + 2 * len(entry.name) + 10 * len(entry.dims)) * (1 + entry.nbytes // CHUNK)
@@ -50,8 +50,8 @@ def total(entries: Iterable[Entry]) -> int:
 
 
 def write(
-    draft: Draft,
-    entries: Iterable[Entry],
+    draft: AtomicFile,
+    entries: Iterable[StateEntry],
     by_rows: bool = False,
     key: bytes | None = None,
     mode: str = "AES-GCM",
@@ -84,22 +84,24 @@ def write(
 class _BlockWriter:
     """Encrypt what is written as MindSpore does: blocks that are authenticated one by one, or not at all (CBC)."""
 
-    def __init__(self, draft: Draft, key: bytes, mode: str) -> None:
+    def __init__(self, draft: AtomicFile, key: bytes, mode: str) -> None:
         self._draft, self._key, self._mode = draft, key, mode
         self._pending = bytearray()
 
     def write(self, data: bytes | memoryview) -> None:
         self._pending += data
         while len(self._pending) >= sealed.BLOCK:
-            self._draft.write(sealed.seal(bytes(self._pending[: sealed.BLOCK]), self._key, self._mode))
+            self._draft.write(
+                sealed.encrypt_block(bytes(self._pending[: sealed.BLOCK]), self._key, self._mode)
+            )
             del self._pending[: sealed.BLOCK]
 
     def finish(self) -> None:
         if self._pending:
-            self._draft.write(sealed.seal(bytes(self._pending), self._key, self._mode))
+            self._draft.write(sealed.encrypt_block(bytes(self._pending), self._key, self._mode))
 
 
-def _messages(entry: Entry, by_rows: bool, chunk: int) -> Iterator[bytes | memoryview]:
+def _messages(entry: StateEntry, by_rows: bool, chunk: int) -> Iterator[bytes | memoryview]:
     data = raw(entry.data)
     if not len(data) and not by_rows:
         return
@@ -108,7 +110,7 @@ def _messages(entry: Entry, by_rows: bool, chunk: int) -> Iterator[bytes | memor
         yield data[start:end]
 
 
-def _cuts(entry: Entry, size: int, by_rows: bool, chunk: int) -> Iterator[tuple[int, int]]:
+def _cuts(entry: StateEntry, size: int, by_rows: bool, chunk: int) -> Iterator[tuple[int, int]]:
     if size <= chunk:
         yield 0, size
     elif by_rows and entry.kind != TEXT:
@@ -151,7 +153,9 @@ def contents(path: Path, key: bytes | None, mode: str, check: bool) -> tuple[Any
         return view, False
     plain = view[: size - CRC_BYTES]
     if check and zlib.crc32(plain) != int.from_bytes(view[size - 10 :], "big"):
-        raise Damage("the checksum at the end does not fit what stands before it", size - CRC_BYTES)
+        raise CorruptCheckpointError(
+            "the checksum at the end does not fit what stands before it", size - CRC_BYTES
+        )
     return plain, True
 
 
@@ -166,16 +170,16 @@ def _opened(mapped: mmap.mmap, size: int, key: bytes, mode: str, found: str | No
         try:
             for block in encrypted_stream.decrypt_blocks(lambda start, end: view[start:end], size, key):
                 plain += block
-        except sealed.Unsealable as error:
+        except sealed.DecryptionError as error:
             raise CheckpointError(f"cannot decrypt: {error}; check dec_key") from None
         return plain
     while at < size:
         try:
             after = at + sealed.block_size(mapped[at : at + 64], mode)
             if after > size:
-                raise sealed.Unsealable(f"an encrypted block of {after - at} bytes is cut short")
-            plain += sealed.unseal(mapped[at:after], key, mode)
-        except sealed.Unsealable as error:
+                raise sealed.DecryptionError(f"an encrypted block of {after - at} bytes is cut short")
+            plain += sealed.decrypt_block(mapped[at:after], key, mode)
+        except sealed.DecryptionError as error:
             raise CheckpointError(
                 f"cannot decrypt at byte {at}: {error}; check dec_key and dec_mode"
             ) from None
@@ -195,7 +199,7 @@ def check(record: Record, inside: bool = False) -> None:
     """Hold the length of a value against its shape and type."""
     if record.kind == TEXT:
         if record.nbytes % 4:
-            raise Damage(
+            raise CorruptCheckpointError(
                 f"a text has {record.nbytes} bytes, not four for each character", record.offset, record.name
             )
         return
@@ -208,12 +212,14 @@ def check(record: Record, inside: bool = False) -> None:
             record.dims = ()  # how older files say that there are no axes
     if not size:
         packed = " (two numbers to a byte: a packing for Ascend)" if record.kind == "Int4" else ""
-        raise Damage(f"nothing here has the element type {record.kind!r}{packed}", record.offset, record.name)
+        raise CorruptCheckpointError(
+            f"nothing here has the element type {record.kind!r}{packed}", record.offset, record.name
+        )
     wanted = math.prod(record.dims) * size
     if math.prod(filter(None, record.dims)) >= 1 << 62:
-        raise Damage(f"the shape {list(record.dims)} cannot be", record.offset, record.name)
+        raise CorruptCheckpointError(f"the shape {list(record.dims)} cannot be", record.offset, record.name)
     if record.nbytes != wanted:
-        raise Damage(
+        raise CorruptCheckpointError(
             f"{record.kind}{list(record.dims)} is {wanted} bytes, and {record.nbytes} are there",
             record.offset,
             record.name,
@@ -222,14 +228,14 @@ def check(record: Record, inside: bool = False) -> None:
 
 def to_torch(buffer: Any, record: Record) -> torch.Tensor:
     """The elements of a record in memory of their own."""
-    from millrace._src.runtime.tensor.storage import TO_TORCH
+    from millrace._src.runtime.tensor.storage import TORCH_DTYPES
 
     room = torch.empty(record.nbytes, dtype=torch.uint8)
     target, at = room.numpy(), 0
     for start, end in record.spans:
         target[at : at + end - start] = np.frombuffer(buffer, np.uint8, end - start, start)
         at += end - start
-    return room.view(TO_TORCH[KINDS[record.kind]]).reshape(record.dims)
+    return room.view(TORCH_DTYPES[KINDS[record.kind]]).reshape(record.dims)
 
 
 def to_numpy(buffer: Any, record: Record) -> np.ndarray[Any, Any]:
@@ -244,4 +250,6 @@ def text_of(buffer: Any, record: Record) -> str:
     try:
         return joined.decode("utf-32-le", "surrogatepass").rstrip("\0")
     except UnicodeDecodeError:
-        raise Damage("a text holds what is no character", record.offset, record.name) from None
+        raise CorruptCheckpointError(
+            "a text holds what is no character", record.offset, record.name
+        ) from None

@@ -12,7 +12,17 @@ from typing import Any
 
 from millrace._src.core.io.protobuf import field, varint
 
-__all__ = ["CHUNK", "CRC_BYTES", "CRC_MARK", "Damage", "Record", "head", "join", "printed", "scan"]
+__all__ = [
+    "CHUNK",
+    "CRC_BYTES",
+    "CRC_MARK",
+    "CorruptCheckpointError",
+    "Record",
+    "head",
+    "join",
+    "parse_print_records",
+    "scan",
+]
 
 # MindSpore cuts what is longer into several messages of the same name, so that no message comes near 2 GB.
 CHUNK = 512 << 20
@@ -24,7 +34,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _MOST_DIMS = 64
 
 
-class Damage(Exception):
+class CorruptCheckpointError(Exception):
     """The bytes are not those of a checkpoint. ``offset`` says where, ``name`` what was being read."""
 
     def __init__(self, text: str, offset: int, name: str = "") -> None:
@@ -61,7 +71,7 @@ def scan(buffer: Any) -> Iterator[Record]:
     >>> list(scan(made[:-1]))
     Traceback (most recent call last):
     ...
-    millrace._src.train.checkpoint.ckpt_protobuf.Damage: the file ends inside of a message of 20 bytes (byte 0)
+    ...CorruptCheckpointError: the file ends inside of a message of 20 bytes (byte 0)
     """
     at, size = 0, len(buffer)
     while at < size:
@@ -70,7 +80,7 @@ def scan(buffer: Any) -> Iterator[Record]:
         if wire == _BYTES:
             count, start = _varint(buffer, at, size, "")
             if start + count > size:
-                raise Damage(f"the file ends inside of a message of {count} bytes", begin)
+                raise CorruptCheckpointError(f"the file ends inside of a message of {count} bytes", begin)
             at = start + count
             if number == 1:
                 yield _value(buffer, start, at, begin)
@@ -89,7 +99,7 @@ def join(records: Iterator[Record]) -> Iterator[Record]:
     for record in records:
         if last is not None and record.name == last.name:
             if (record.kind, record.dims) != (last.kind, last.dims) and not record.parts:
-                raise Damage(
+                raise CorruptCheckpointError(
                     f"a chunk says {record.kind}{list(record.dims)}, the one before it said "
                     f"{last.kind}{list(last.dims)}",
                     record.offset,
@@ -129,7 +139,7 @@ def _varint(buffer: Any, at: int, end: int, name: str) -> tuple[int, int]:
     begin = at
     while True:
         if at >= end:
-            raise Damage("the file ends inside of a number", begin, name)
+            raise CorruptCheckpointError("the file ends inside of a number", begin, name)
         byte = buffer[at]
         at += 1
         value |= (byte & 127) << shift
@@ -137,7 +147,7 @@ def _varint(buffer: Any, at: int, end: int, name: str) -> tuple[int, int]:
             break
         shift += 7
         if shift > 63:
-            raise Damage("a number has more than ten bytes", begin, name)
+            raise CorruptCheckpointError("a number has more than ten bytes", begin, name)
     return value & 0xFFFFFFFFFFFFFFFF, at
 
 
@@ -146,7 +156,7 @@ def _key(buffer: Any, at: int, end: int, name: str) -> tuple[int, int, int]:
     key, at = _varint(buffer, at, end, name)
     number, wire = key >> 3, key & 7
     if not number or wire not in (_VARINT, _FIXED64, _BYTES, _FIXED32):
-        raise Damage("this is no part of a checkpoint", begin, name)
+        raise CorruptCheckpointError("this is no part of a checkpoint", begin, name)
     return number, wire, at
 
 
@@ -160,7 +170,7 @@ def _skip(buffer: Any, at: int, end: int, wire: int, name: str) -> int:
     else:
         after = at + (8 if wire == _FIXED64 else 4)
     if after > end:
-        raise Damage("a part is longer than what holds it", at, name)
+        raise CorruptCheckpointError("a part is longer than what holds it", at, name)
     return after
 
 
@@ -172,7 +182,9 @@ def _parts(buffer: Any, at: int, end: int, name: str) -> Iterator[tuple[int, int
             count, start = _varint(buffer, start, end, name)
             at = start + count
             if at > end:
-                raise Damage(f"a part of {count} bytes is longer than what holds it", start, name)
+                raise CorruptCheckpointError(
+                    f"a part of {count} bytes is longer than what holds it", start, name
+                )
         else:
             at = _skip(buffer, start, end, wire, name)
         yield number, wire, start, at
@@ -191,18 +203,18 @@ def _value(buffer: Any, at: int, end: int, offset: int) -> Record:
                 found = _tensor(buffer, start, stop, name, offset)
             elif number == 3:
                 found = _table(buffer, start, stop, name, offset)
-    except Damage as damage:
+    except CorruptCheckpointError as damage:
         damage.name = damage.name or name
         raise
     if found is None:
-        raise Damage("a message holds no value", offset, name)
+        raise CorruptCheckpointError("a message holds no value", offset, name)
     if not name:
-        raise Damage("a value has no name", offset)
+        raise CorruptCheckpointError("a value has no name", offset)
     found.name = name
     return found
 
 
-def printed(buffer: Any) -> Iterator[str | Record]:
+def parse_print_records(buffer: Any) -> Iterator[str | Record]:
     """What was printed into a file, in order: texts and tensors. Such a file has messages without names."""
     for number, wire, start, stop in _parts(buffer, 0, len(buffer), ""):
         if number != 1 or wire != _BYTES:
@@ -214,7 +226,7 @@ def printed(buffer: Any) -> Iterator[str | Record]:
                     _text(buffer, begin, end, "") if inner == 1 else _tensor(buffer, begin, end, "", start)
                 )
         if found is None:
-            raise Damage("a message holds no value", start)
+            raise CorruptCheckpointError("a message holds no value", start)
         yield found
 
 
@@ -242,9 +254,9 @@ def _tensor(buffer: Any, at: int, end: int, name: str, offset: int) -> Record:
         elif number == 3 and wire == _BYTES:
             span = (start, stop)
         if len(dims) > _MOST_DIMS or any(dim >= 1 << 62 for dim in dims[-1:]):
-            raise Damage(f"the shape {dims[:8]} cannot be", start, name)
+            raise CorruptCheckpointError(f"the shape {dims[:8]} cannot be", start, name)
     if not kind or span is None:
-        raise Damage(f"a value has no {'elements' if kind else 'type'}", offset, name)
+        raise CorruptCheckpointError(f"a value has no {'elements' if kind else 'type'}", offset, name)
     return Record(name, kind, tuple(dims), [span], offset)
 
 
@@ -252,4 +264,4 @@ def _text(buffer: Any, start: int, end: int, name: str) -> str:
     try:
         return bytes(buffer[start:end]).decode()
     except UnicodeDecodeError:
-        raise Damage("a name is no text", start, name) from None
+        raise CorruptCheckpointError("a name is no text", start, name) from None

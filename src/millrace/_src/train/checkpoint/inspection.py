@@ -13,14 +13,14 @@ from millrace._src.core.errors import CheckpointError
 
 from . import ckpt_format as ckpt
 from . import safetensors_format as safe
-from .checkpoint_path import local_copy, name_to_load
-from .ckpt_protobuf import Damage
-from .load import refused
+from .checkpoint_path import local_copy, resolve_load_path
+from .ckpt_protobuf import CorruptCheckpointError
+from .load import checkpoint_load_error
 from .state_entries import TEXT
 from .torch_weights import ENDINGS, read_torch
 from .training_state import OWN
 
-__all__ = ["Contents", "Item", "contents_of", "sorted_out"]
+__all__ = ["Contents", "CheckpointItem", "contents_of", "classify_items"]
 
 # What optimizers put before the name of a parameter for what they keep of it.
 _SLOTS = re.compile(
@@ -34,7 +34,7 @@ _SCALARS = re.compile(
 _STATISTICS = ("moving_mean", "moving_variance", "running_mean", "running_var", "num_batches_tracked")
 
 
-class Item(NamedTuple):
+class CheckpointItem(NamedTuple):
     """One entry: its ``part`` is "parameter", "statistic", "optimizer" or "extra"."""
 
     name: str
@@ -55,9 +55,9 @@ class Contents(NamedTuple):
     file: str
     format: str
     size: int
-    items: list[Item]
+    items: list[CheckpointItem]
 
-    def of(self, part: str) -> list[Item]:
+    def of(self, part: str) -> list[CheckpointItem]:
         """The entries of one part."""
         return [item for item in self.items if item.part == part]
 
@@ -80,43 +80,45 @@ def contents_of(file: str, key: bytes | None = None, mode: str = "AES-GCM") -> C
             raise CheckpointError(f"the file {file} does not exist")
         tensors, others = read_torch(Path(file))
         items = [
-            Item(name, str(t.dtype).removeprefix("torch."), tuple(t.shape), t.numel() * t.element_size())
+            CheckpointItem(
+                name, str(t.dtype).removeprefix("torch."), tuple(t.shape), t.numel() * t.element_size()
+            )
             for name, t in tensors.items()
         ]
-        items += [Item(name, "object", (0,), 0) for name in others]
-        return Contents(file, "PyTorch", os.path.getsize(file), sorted_out(items))
+        items += [CheckpointItem(name, "object", (0,), 0) for name in others]
+        return Contents(file, "PyTorch", os.path.getsize(file), classify_items(items))
     format = "safetensors" if file.endswith(".safetensors") else "ckpt"
-    name = name_to_load(file, format)
+    name = resolve_load_path(file, format)
     with local_copy(name) as path:
         try:
             items = _safe(path) if format == "safetensors" else _ckpt(path, key, mode)
-        except (CheckpointError, Damage, OSError) as error:
-            raise refused(name, path, format, error) from error
-        return Contents(name, format, path.stat().st_size, sorted_out(items))
+        except (CheckpointError, CorruptCheckpointError, OSError) as error:
+            raise checkpoint_load_error(name, path, format, error) from error
+        return Contents(name, format, path.stat().st_size, classify_items(items))
 
 
-def _ckpt(path: Path, key: bytes | None, mode: str) -> list[Item]:
+def _ckpt(path: Path, key: bytes | None, mode: str) -> list[CheckpointItem]:
     buffer, _ = ckpt.contents(path, key, mode, check=True)
     made = []
     for record in ckpt.records(buffer):
         size = record.nbytes + sum(part.nbytes for part in record.parts)
         shape = record.parts[1].dims if len(record.parts) > 1 else record.dims
-        made.append(Item(record.name, record.kind, (0,) if record.kind == TEXT else shape, size))
+        made.append(CheckpointItem(record.name, record.kind, (0,) if record.kind == TEXT else shape, size))
     return made
 
 
-def _safe(path: Path) -> list[Item]:
-    return [Item(*each) for each in safe.listing(path)]
+def _safe(path: Path) -> list[CheckpointItem]:
+    return [CheckpointItem(*each) for each in safe.list_tensors(path)]
 
 
-def sorted_out(items: Iterable[Item]) -> list[Item]:
+def classify_items(items: Iterable[CheckpointItem]) -> list[CheckpointItem]:
     """The same entries with the part that each belongs to."""
     listed = list(items)
     names = {item.name for item in listed}
     return [item._replace(part=_part(item, names)) for item in listed]
 
 
-def _part(item: Item, names: set[str]) -> str:
+def _part(item: CheckpointItem, names: set[str]) -> str:
     if item.kind in (TEXT, "object") or item.name.startswith(OWN):
         return "extra"
     if item.name.rpartition(".")[2] in _STATISTICS:

@@ -13,12 +13,12 @@ from millrace._src.core.io.remote import is_remote, remote_glob
 from millrace._src.core.log import get_logger
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.train.callbacks.callback import as_list
-from millrace._src.train.epoch_iterator import Position
+from millrace._src.train.epoch_iterator import TrainingPosition
 
 from .run_folder import ENDINGS, ForeignRun, Run, describe, run_in
 from .training_state import restore
 
-__all__ = ["position_in", "resumed"]
+__all__ = ["restore_latest", "resumed"]
 
 log = get_logger(__name__)
 
@@ -26,14 +26,14 @@ log = get_logger(__name__)
 @contextmanager
 def resumed(
     place: str | None, train_network: Cell, parts: tuple[Cell, Any, Any], callbacks: Any = None
-) -> Iterator[tuple[Run, tuple[str, Position] | None]]:
+) -> Iterator[tuple[Run, tuple[str, TrainingPosition] | None]]:
     """The identity of a training, and where it stands; a folder that it resumes from is locked until the block ends.
 
     ``parts`` are its network, optimizer and loss. Encrypted files are read with the key that ``callbacks`` write with.
     """
     key = None if place is None else _key_of(callbacks)
     with run_in(place, {} if place is None else describe(*parts)) as run:
-        found = None if place is None else position_in(place, train_network, run, key)
+        found = None if place is None else restore_latest(place, train_network, run, key)
         run.confirm()
         yield run, found
 
@@ -51,9 +51,9 @@ def _key_of(callbacks: Any) -> bytes | None:
     return next(iter(keys), None)
 
 
-def position_in(
+def restore_latest(
     place: str, network: Cell, run: Run | None = None, key: bytes | None = None
-) -> tuple[str, Position] | None:
+) -> tuple[str, TrainingPosition] | None:
     """Put a saved training back into its network: the file it came from, and where it stood.
 
     None for a folder without checkpoints: the training begins. A file of a folder that is torn is passed over, which
@@ -81,7 +81,7 @@ def position_in(
 
 def _loaded(
     file: str, network: Cell, run: Run | None, key: bytes | None, explicit: bool
-) -> tuple[str, Position]:
+) -> tuple[str, TrainingPosition]:
     def accept(saved: dict[str, Any] | None) -> None:
         if run is not None:
             run.accept(saved, file, explicit)
@@ -96,7 +96,7 @@ def _loaded(
     kept = found.extra.get("callbacks", {}) if isinstance(found.extra, dict) else {}
     if not isinstance(kept, dict) or not all(isinstance(facts, dict) for facts in kept.values()):
         raise CheckpointError(f"{file}: what its callbacks kept is damaged.")
-    place = Position(found.epoch, found.step, found.step_in_epoch, found.data, kept, found.kept)
+    place = TrainingPosition(found.epoch, found.step, found.step_in_epoch, found.data, kept, found.kept)
     return name, place
 
 

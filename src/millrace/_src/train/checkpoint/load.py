@@ -19,9 +19,9 @@ from millrace._src.runtime.tensor.storage import wrap
 
 from . import ckpt_format as ckpt
 from . import safetensors_format as safe
-from .checkpoint_path import local_copy, name_to_load
-from .ckpt_protobuf import Damage
-from .load_parameters import fit
+from .checkpoint_path import local_copy, resolve_load_path
+from .ckpt_protobuf import CorruptCheckpointError
+from .load_parameters import load_values
 from .save import check_cipher
 from .state_entries import TEXT
 
@@ -31,9 +31,9 @@ __all__ = [
     "load_checkpoint",
     "load_checkpoint_async",
     "parameter",
-    "read",
+    "read_checkpoint",
     "read_verified",
-    "refused",
+    "checkpoint_load_error",
 ]
 
 log = get_logger(__name__)
@@ -86,23 +86,23 @@ def load_checkpoint(
             "For 'load_checkpoint', when format is 'safetensors', the parameters 'dec_key' and 'dec_mode' must be set "
             "to default value: a safetensors file is never encrypted."
         )
-    name = name_to_load(ckpt_file_name, format)
+    name = resolve_load_path(ckpt_file_name, format)
     by_prefix = keep is not None or drop is not None
     choice = (lambda found: _wanted(found, keep, drop)) if by_prefix else choice_func
     if format == "safetensors":
         choice = choice_func
-    found = read(name, format, choice, dec_key, dec_mode, crc_check)
+    found = read_checkpoint(name, format, choice, dec_key, dec_mode, crc_check)
     if not found:
         raise CheckpointError(
             "The loaded parameter dict is empty after filter or specify, please check whether 'filter_prefix' or "
             f"'specify_prefix' are set correctly. (The file: {name})"
         )
     if net is not None:
-        fit(net, found, strict_load, remove_redundancy, name)
+        load_values(net, found, strict_load, remove_redundancy, name)
     return found
 
 
-def read(name: str, *args: Any, **options: Any) -> dict[str, Any]:
+def read_checkpoint(name: str, *args: Any, **options: Any) -> dict[str, Any]:
     """The values of :func:`read_verified`."""
     return read_verified(name, *args, **options)[0]
 
@@ -126,8 +126,8 @@ def read_verified(
             if format == "safetensors":
                 return _read_safe(path, choice, check, required)
             return _read_ckpt(path, choice, key, mode, check, required)
-        except (CheckpointError, Damage, OSError) as error:
-            raise refused(name, path, format, error) from error
+        except (CheckpointError, CorruptCheckpointError, OSError) as error:
+            raise checkpoint_load_error(name, path, format, error) from error
 
 
 def _read_ckpt(
@@ -170,7 +170,7 @@ def parameter(name: str, made: torch.Tensor) -> Parameter:
     return found
 
 
-def refused(name: str, path: Path, format: str, error: Exception) -> CheckpointError:
+def checkpoint_load_error(name: str, path: Path, format: str, error: Exception) -> CheckpointError:
     """Why a file was refused, and which one to take instead."""
     other = None if is_remote(name) else _good_beside(path, format)
     instead = f" The newest good checkpoint in that folder is {other}." if other else ""
@@ -183,7 +183,7 @@ def refused(name: str, path: Path, format: str, error: Exception) -> CheckpointE
         f"Failed to read the checkpoint file {name}. "
         + (
             "The file may be corrupted, and the content cannot be parsed: "
-            if isinstance(error, Damage)
+            if isinstance(error, CorruptCheckpointError)
             else ""
         )
         + f"{why}.{instead}"
@@ -210,7 +210,7 @@ def _whole(path: Path, format: str) -> bool:
             return True
         buffer, _ = ckpt.contents(path, None, "AES-GCM", check=True)
         return len(list(ckpt.records(buffer))) > 0
-    except (CheckpointError, Damage, OSError):
+    except (CheckpointError, CorruptCheckpointError, OSError):
         return False
 
 
@@ -307,7 +307,7 @@ def check_checkpoint(ckpt_file_name: str) -> bool:
             buffer, _ = ckpt.contents(path, None, "AES-GCM", check=True)
             for _ in ckpt.records(buffer):
                 pass
-        except (CheckpointError, Damage, zlib.error) as error:
+        except (CheckpointError, CorruptCheckpointError, zlib.error) as error:
             log.warning("%s: %s", ckpt_file_name, error)
             return False
     return True

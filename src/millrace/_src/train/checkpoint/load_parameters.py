@@ -12,7 +12,7 @@ from millrace._src.runtime.distributed.parallel_context import get_auto_parallel
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.tensor.parameter import Parameter
 
-__all__ = ["alone", "fit", "load_param_into_net"]
+__all__ = ["check_single_process", "load_values", "load_param_into_net"]
 
 log = get_logger(__name__)
 
@@ -39,10 +39,12 @@ def load_param_into_net(
     >>> load_param_into_net(nn.Dense(2, 1), saved)
     (['bias'], ['moments.weight'])
     """
-    return fit(net, parameter_dict, strict_load, remove_redundancy)
+    return load_values(net, parameter_dict, strict_load, remove_redundancy)
 
 
-def fit(net: Any, values: Any, strict: bool, redundancy: bool, file: str = "") -> tuple[list[str], list[str]]:
+def load_values(
+    net: Any, values: Any, strict: bool, redundancy: bool, file: str = ""
+) -> tuple[list[str], list[str]]:
     """The same for values of a file, which errors name."""
     _check(net, values, strict, redundancy)
     missing: list[str] = []
@@ -84,10 +86,10 @@ def _check(net: Any, saved: Any, strict: Any, redundancy: Any) -> None:
         if not isinstance(value, bool):
             raise ArgumentTypeError(f"The input value must be a bool, but got {type(value).__name__}.")
     if redundancy:
-        alone("loading")
+        check_single_process("loading")
 
 
-def alone(what: str) -> None:
+def check_single_process(what: str) -> None:
     """Refuse ``remove_redundancy`` where one process trains: it leaves out what other ranks save."""
     if get_auto_parallel_context("device_num") == 1:
         raise ArgumentTypeError(

@@ -30,7 +30,7 @@ from millrace._src.core.io.remote import is_remote
 from millrace._src.core.log import get_logger
 from millrace._src.core.random import seeds
 from millrace._src.runtime.distributed import process_groups as communication
-from millrace._src.runtime.distributed.cluster_environment import read_place
+from millrace._src.runtime.distributed.cluster_environment import detect_environment
 from millrace._src.runtime.nn.cell import Cell
 
 from .checkpoint_path import FORMATS
@@ -293,5 +293,5 @@ def _write(fd: int, run: Run, confirmed: bool) -> None:
 def _rank_and_size() -> tuple[int, int]:
     if communication.GlobalComm.INITED:
         return communication.get_rank(), communication.get_group_size()
-    place = read_place()
+    place = detect_environment()
     return place.rank, place.size

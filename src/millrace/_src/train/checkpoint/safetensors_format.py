@@ -18,8 +18,8 @@ import torch
 
 from millrace._src.core.errors import ArgumentTypeError, CheckpointError
 
-from .atomic_file import Draft
-from .state_entries import TEXT, Entry, raw
+from .atomic_file import AtomicFile
+from .state_entries import TEXT, StateEntry, raw
 
 __all__ = ["Slot", "checksum_fits", "read", "read_header", "write"]
 
@@ -66,7 +66,7 @@ class Slot(NamedTuple):
 
 
 def write(
-    draft: Draft, entries: Sequence[Entry], crc: bool = False, remove_redundancy: bool | None = None
+    draft: AtomicFile, entries: Sequence[StateEntry], crc: bool = False, remove_redundancy: bool | None = None
 ) -> None:
     """Write entries, whose tensors are in host memory."""
     tensors: dict[str, torch.Tensor] = {}
@@ -234,7 +234,7 @@ def _summed(tensor: torch.Tensor) -> bytes | memoryview:
     return raw(tensor)
 
 
-def listing(path: Path) -> list[tuple[str, str, tuple[int, ...], int]]:
+def list_tensors(path: Path) -> list[tuple[str, str, tuple[int, ...], int]]:
     """(name, type, shape, bytes) of each tensor, as the header describes them."""
     with path.open("rb", buffering=0) as file:
         slots, _ = read_header(file)

@@ -14,9 +14,9 @@ from . import async_writer as background
 from . import ckpt_format as ckpt
 from . import safetensors_format as safe
 from . import staging as copying
-from .atomic_file import atomic
-from .checkpoint_path import FORMATS, name_to_save, placed
-from .state_entries import Entry, appended, entries_of, on_host
+from .atomic_file import atomic_write
+from .checkpoint_path import FORMATS, atomic_upload, resolve_save_path
+from .state_entries import StateEntry, append_dict_entries, entries_of, on_host
 
 __all__ = [
     "async_ckpt_thread_status",
@@ -63,14 +63,14 @@ def save_checkpoint(
             f"For 'save_checkpoint', the format must be 'safetensors' or 'ckpt', but got {format}."
         )
     entries = entries_of(save_obj, choice_func)
-    name = name_to_save(ckpt_file_name, format)
+    name = resolve_save_path(ckpt_file_name, format)
     check_options(integrated_save, async_save, enc_key, enc_mode, crc_check, format)
     redundancy = kwargs.get("remove_redundancy")
     if not isinstance(redundancy, (bool, type(None))):
         raise ArgumentValueError(
             f"The parameter 'remove_redundancy' must be isinstance of {(type(None), bool)}, but got {redundancy}."
         )
-    later = {entry.name: entry for entry in appended(append_dict)}
+    later = {entry.name: entry for entry in append_dict_entries(append_dict)}
     entries = [later.pop(entry.name, entry) for entry in entries] + list(later.values())
     write = functools.partial(
         _write,
@@ -82,21 +82,21 @@ def save_checkpoint(
         format=format,
         redundancy=redundancy,
     )
-    background.wait()
+    background.wait_for_save()
     if async_save:
-        copies, left = copying.staged(entries)
-        background.start(functools.partial(write, copies), name, left)
+        copies, left = copying.stage_entries(entries)
+        background.start_async_save(functools.partial(write, copies), name, left)
     else:
         write([_host(entry) for entry in entries])
 
 
-def _host(entry: Entry) -> Entry:
+def _host(entry: StateEntry) -> StateEntry:
     return entry if isinstance(entry.data, bytes) else entry._replace(data=on_host(entry.data))
 
 
 def _write(
     name: str,
-    entries: Sequence[Entry],
+    entries: Sequence[StateEntry],
     by_rows: bool,
     key: bytes | None,
     mode: str,
@@ -104,7 +104,7 @@ def _write(
     format: str,
     redundancy: bool | None,
 ) -> None:
-    with placed(name) as path, atomic(path, ckpt.total(entries)) as draft:
+    with atomic_upload(name) as path, atomic_write(path, ckpt.total(entries)) as draft:
         if format == "safetensors":
             safe.write(draft, entries, crc, redundancy)
         else:
@@ -170,7 +170,7 @@ def async_ckpt_thread_status() -> bool:
     >>> async_ckpt_thread_status()
     False
     """
-    return background.running()
+    return background.is_saving()
 
 
 def wait_for_checkpoints() -> None:
@@ -178,4 +178,4 @@ def wait_for_checkpoints() -> None:
 
     >>> wait_for_checkpoints()
     """
-    background.wait()
+    background.wait_for_save()

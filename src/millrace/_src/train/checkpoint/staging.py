@@ -21,9 +21,9 @@ from millrace._src.core.machine.cores import available_cores
 from millrace._src.runtime.tensor import storage
 from millrace._src.runtime.tensor.backend.torch_private import DispatchMode, describe_operator
 
-from .state_entries import Entry, raw
+from .state_entries import StateEntry, raw
 
-__all__ = ["Copying", "settle", "staged", "under_way", "watched"]
+__all__ = ["StagingCopy", "wait_for_staging", "stage_entries", "_pending_copies", "guard_writes"]
 
 # bytes from which on threads are worth their start
 _MANY = 64 << 20
@@ -33,13 +33,13 @@ _LARGE = 1 << 20
 # Copies of the last save, by name: their memory has been touched before, which makes the next copy twice as fast.
 _rooms: dict[str, torch.Tensor] = {}
 # What is still being copied: at most one, since a save waits for the one before it.
-under_way: list[Copying] = []
+_pending_copies: list[StagingCopy] = []
 _here = threading.local()
 
 Pairs = list[tuple[memoryview, memoryview]]
 
 
-class Copying:
+class StagingCopy:
     """Values that are still to be copied; nobody may write to them before."""
 
     def __init__(self, pairs: Pairs, sources: list[torch.Tensor]) -> None:
@@ -57,7 +57,7 @@ class Copying:
     def end(self) -> None:
         """Nothing is copied any more, for whatever reason."""
         with contextlib.suppress(ValueError):
-            under_way.remove(self)
+            _pending_copies.remove(self)
         self._pairs = []
         self._done.set()
 
@@ -66,30 +66,30 @@ class Copying:
         self._done.wait()
 
 
-def settle() -> None:
+def wait_for_staging() -> None:
     """Wait until nothing is being copied: from here on everything may be written to."""
-    for each in list(under_way):
+    for each in list(_pending_copies):
         each.wait()
 
 
 @contextlib.contextmanager
-def watched() -> Iterator[None]:
+def guard_writes() -> Iterator[None]:
     """In here whoever would write to what is still being copied waits for it, so that a save may put copies off."""
     before = getattr(_here, "watched", False)
     _here.watched = True
-    storage.sharing.append(_before_writing)
-    storage.hiding.append(settle)
+    storage.shared_memory_listeners.append(_before_writing)
+    storage.opaque_call_listeners.append(wait_for_staging)
     try:
         with _Guard():
             yield
     finally:
-        storage.hiding.remove(settle)
-        storage.sharing.remove(_before_writing)
+        storage.opaque_call_listeners.remove(wait_for_staging)
+        storage.shared_memory_listeners.remove(_before_writing)
         _here.watched = before
 
 
 def _before_writing(tensor: torch.Tensor) -> None:
-    for copying in tuple(under_way):  # the other thread takes it out when it is done
+    for copying in tuple(_pending_copies):  # the other thread takes it out when it is done
         if tensor.untyped_storage().data_ptr() in copying.places:
             copying.wait()
 
@@ -99,7 +99,7 @@ class _Guard(DispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if under_way:
+        if _pending_copies:
             for tensor in _written(func, args, kwargs):
                 _before_writing(tensor)
         return func(*args, **kwargs)
@@ -122,7 +122,7 @@ def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterat
                 yield each
 
 
-def staged(entries: list[Entry]) -> tuple[list[Entry], Copying]:
+def stage_entries(entries: list[StateEntry]) -> tuple[list[StateEntry], StagingCopy]:
     """The entries with their values in host memory of their own, and what is left to copy there.
 
     Wait for the last writer before: it reads that memory.
@@ -151,9 +151,9 @@ def staged(entries: list[Entry]) -> tuple[list[Entry], Copying]:
         torch.cuda.synchronize()
     _rooms.clear()
     _rooms.update(rooms)
-    copying = Copying(later, sources)
+    copying = StagingCopy(later, sources)
     if later:
-        under_way.append(copying)
+        _pending_copies.append(copying)
     return made, copying
 
 

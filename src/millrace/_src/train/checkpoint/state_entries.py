@@ -16,20 +16,20 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.tensor.generator import Generator
 from millrace._src.runtime.tensor.parameter import Parameter
-from millrace._src.runtime.tensor.storage import FROM_TORCH, TO_TORCH, make
+from millrace._src.runtime.tensor.storage import DTYPES_FROM_TORCH, TORCH_DTYPES, as_torch_tensor
 
-__all__ = ["KINDS", "TEXT", "Entry", "appended", "entries_of", "on_host", "raw"]
+__all__ = ["KINDS", "TEXT", "StateEntry", "append_dict_entries", "entries_of", "on_host", "raw"]
 
 log = get_logger(__name__)
 
 TEXT = "str"
 # The name of an element type in a file -> the type. MindSpore writes complex numbers, and cannot read them; we can.
-KINDS: dict[str, DType] = {str(kind): kind for kind in TO_TORCH}
+KINDS: dict[str, DType] = {str(kind): kind for kind in TORCH_DTYPES}
 
 Choice = Callable[[str], Any] | None
 
 
-class Entry(NamedTuple):
+class StateEntry(NamedTuple):
     """One value to be written: a tensor of PyTorch, or the bytes of a text."""
 
     name: str
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
         )
 
 
-def entries_of(save_obj: Any, choice: Choice = None) -> list[Entry]:
+def entries_of(save_obj: Any, choice: Choice = None) -> list[StateEntry]:
     """The entries of a Cell, a list or a dict, in MindSpore's order; ``choice`` says which names are wanted."""
     wanted = [(name, value) for name, value in _named(save_obj) if choice is None or choice(name)]
     return _unique(_entry(name, value) for name, value in wanted)
@@ -97,7 +97,7 @@ def _listed(items: list[Any]) -> Iterator[tuple[str, Any]]:
         yield item["name"], item["data"]
 
 
-def appended(append_dict: Any) -> list[Entry]:
+def append_dict_entries(append_dict: Any) -> list[StateEntry]:
     """The entries of ``append_dict``: numbers become tensors of no axes, a generator its state."""
     if append_dict is None:
         return []
@@ -116,21 +116,21 @@ def appended(append_dict: Any) -> list[Entry]:
     return made
 
 
-def _entry(name: str, value: Any) -> Entry:
+def _entry(name: str, value: Any) -> StateEntry:
     if isinstance(value, str):
         # at least one character, as numpy has it: the empty text is a NUL
-        return Entry(name, TEXT, (0,), (value or "\0").encode("utf-32-le", "surrogatepass"))
+        return StateEntry(name, TEXT, (0,), (value or "\0").encode("utf-32-le", "surrogatepass"))
     if isinstance(value, Tensor) and value.dtype is mstype.string:
         raise ArgumentTypeError(
             f"For 'save_checkpoint', {name!r} is a tensor of texts, which no checkpoint can hold; give a str."
         )
-    data = make(Tensor(value) if isinstance(value, (bool, int, float)) else value).detach()
-    return Entry(name, str(FROM_TORCH[data.dtype]), tuple(data.shape), data)
+    data = as_torch_tensor(Tensor(value) if isinstance(value, (bool, int, float)) else value).detach()
+    return StateEntry(name, str(DTYPES_FROM_TORCH[data.dtype]), tuple(data.shape), data)
 
 
-def _unique(entries: Iterable[Entry]) -> list[Entry]:
+def _unique(entries: Iterable[StateEntry]) -> list[StateEntry]:
     """Of two values with one name the later is written, in the place of the first, as in MindSpore; it is said."""
-    found: dict[str, Entry] = {}
+    found: dict[str, StateEntry] = {}
     for entry in entries:
         if entry.name in found and found[entry.name].data is not entry.data:
             log.warning(

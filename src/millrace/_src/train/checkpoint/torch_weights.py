@@ -11,7 +11,7 @@ import torch
 
 from millrace._src.core.errors import CheckpointError
 
-__all__ = ["ENDINGS", "read_torch", "role", "to_millrace", "to_torch"]
+__all__ = ["ENDINGS", "read_torch", "parameter_role", "to_millrace", "to_torch"]
 
 ENDINGS = (".pth", ".pt", ".bin")
 # Where programs put the weights inside of what they save.
@@ -75,7 +75,7 @@ def _flat(found: Any, path: Path) -> tuple[dict[str, torch.Tensor], list[str]]:
     return tensors, [str(name) for name in found if str(name) not in tensors]
 
 
-def role(name: str) -> tuple[str, str]:
+def parameter_role(name: str) -> tuple[str, str]:
     """The layer of a parameter, and what the parameter is in it, the same for both frameworks.
 
     >>> role("net.bn.gamma"), role("net.bn.weight")

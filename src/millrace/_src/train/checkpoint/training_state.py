@@ -31,19 +31,19 @@ from millrace._src.runtime.tensor import rng_state as random
 from millrace._src.runtime.tensor.parameter import Parameter
 from millrace._src.runtime.tensor.storage import wrap
 
-from .checkpoint_path import name_to_load
-from .load import read_verified, refused
+from .checkpoint_path import resolve_load_path
+from .load import checkpoint_load_error, read_verified
 from .run_folder import Run
 from .save import check_cipher, save_checkpoint
 
 __all__ = [
     "OWN",
     "TrainingState",
-    "appendix",
+    "training_state_entries",
     "at_position",
     "is_resumable",
     "load_training",
-    "put_back",
+    "restore_cells",
     "restore",
     "save_training",
 ]
@@ -115,7 +115,7 @@ def save_training(
             raise ArgumentValueError(
                 f"For 'save_training', no parameter may be named {name!r}: names with {OWN!r} are kept for its own use."
             )
-    more = appendix(data, step, epoch, step_in_epoch, extra)
+    more = training_state_entries(data, step, epoch, step_in_epoch, extra)
     save_checkpoint(
         [{"name": name, "data": value} for name, value in values.items()],
         ckpt_file_name,
@@ -128,7 +128,7 @@ def save_training(
     )
 
 
-def appendix(
+def training_state_entries(
     data: Any,
     step: int,
     epoch: int,
@@ -156,13 +156,13 @@ def appendix(
             f"say, but got data {type(data).__name__} and extra {extra!r}: {error}."
         ) from None
     found: dict[str, Any] = {"epoch_num": epoch, "step_num": step}
-    found |= {_RANDOM + name: wrap(state) for name, state in random.states().items()}
+    found |= {_RANDOM + name: wrap(state) for name, state in random.get_rng_states().items()}
     return {**found, _ABOUT: Tensor(np.frombuffer(text.encode(), np.uint8).copy())}
 
 
 def at_position(place: Any, run: Run | None = None) -> dict[str, Any]:
     """The same for where a Model's training stands."""
-    about = appendix(
+    about = training_state_entries(
         place.data,
         place.step,
         place.epoch,
@@ -193,7 +193,7 @@ def restore(
 ) -> TrainingState:
     """Put a training file back; ``accept`` gets the identity of its run before anything changes, and may refuse it."""
     format = "safetensors" if str(ckpt_file_name).endswith(".safetensors") else "ckpt"
-    name = name_to_load(ckpt_file_name, format)
+    name = resolve_load_path(ckpt_file_name, format)
     found, verified = read_verified(
         name, format, None, dec_key, encrypted_stream.MODE, check=True, required=False
     )
@@ -202,11 +202,11 @@ def restore(
             f"it holds {len(found)} values and no state of a training, so that a run cannot go on from it: it is torn, "
             "or was saved by save_checkpoint and not by save_training or ModelCheckpoint"
         )
-        raise refused(name, Path(name), format, CheckpointError(why))
+        raise checkpoint_load_error(name, Path(name), format, CheckpointError(why))
     if not verified:
         _check_unverified(found, name, format)
     accept(_about(found, name).get("run"))
-    return put_back(found, cells, name)
+    return restore_cells(found, cells, name)
 
 
 def _check_unverified(found: dict[str, Any], name: str, format: str) -> None:
@@ -223,7 +223,7 @@ def _check_unverified(found: dict[str, Any], name: str, format: str) -> None:
         "OnRequestExit or BackupAndRestore of release 0.2 saved it, which wrote none. If you know that the file is "
         f"whole, add a checksum: save_checkpoint(load_checkpoint({name!r}), {name!r}, crc_check=True)"
     )
-    raise refused(name, Path(name), format, CheckpointError(why))
+    raise checkpoint_load_error(name, Path(name), format, CheckpointError(why))
 
 
 def is_resumable(found: dict[str, Any]) -> bool:
@@ -231,7 +231,7 @@ def is_resumable(found: dict[str, Any]) -> bool:
     return _ABOUT in found
 
 
-def put_back(found: dict[str, Any], cells: Iterable[Cell], file: str) -> TrainingState:
+def restore_cells(found: dict[str, Any], cells: Iterable[Cell], file: str) -> TrainingState:
     """Write the values of a file into cells and generators."""
     about = _about(found, file)
     targets = list(_values(cells))
@@ -254,11 +254,11 @@ def put_back(found: dict[str, Any], cells: Iterable[Cell], file: str) -> Trainin
 
 def _restore_random(about: dict[str, Any], found: dict[str, Any], file: str) -> None:
     """Put the seed and the generators back as they were saved; they stay as they are if one of them is damaged."""
-    seed, states, shared = seeds.get_seed(), random.states(), rng.global_state()
+    seed, states, shared = seeds.get_seed(), random.get_rng_states(), rng.global_state()
     try:
         if about["seed"] is not None:
             seeds.set_seed(about["seed"])
-        random.set_states(
+        random.set_rng_states(
             {
                 name.removeprefix(_RANDOM): value._torch
                 for name, value in found.items()
@@ -277,7 +277,7 @@ def _restore_random(about: dict[str, Any], found: dict[str, Any], file: str) -> 
     ) as error:
         if seed is not None:
             seeds.set_seed(seed)
-        random.set_states(states)
+        random.set_rng_states(states)
         rng.set_global_state(shared)
         raise CheckpointError(f"{file}: its states of random numbers are damaged: {error}") from None
 

@@ -14,16 +14,16 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, Che
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.tensor.parameter import Parameter
 
-from .checkpoint_path import name_to_load
-from .inspection import Item, sorted_out
-from .load import parameter, read
+from .checkpoint_path import resolve_load_path
+from .inspection import CheckpointItem, classify_items
+from .load import parameter, read_checkpoint
 from .save import save_checkpoint
-from .torch_weights import ENDINGS, read_torch, role, to_millrace, to_torch
+from .torch_weights import ENDINGS, parameter_role, read_torch, to_millrace, to_torch
 
-__all__ = ["Conversion", "Move", "convert_checkpoint", "load_torch"]
+__all__ = ["Conversion", "NameMapping", "convert_checkpoint", "load_torch"]
 
 
-class Move(NamedTuple):
+class NameMapping(NamedTuple):
     """One value: its name in the source, its shape, its name in the target ("" if it has none), and why."""
 
     source: str
@@ -40,7 +40,7 @@ class Conversion(NamedTuple):
     """
 
     values: dict[str, Any]
-    moves: list[Move]
+    moves: list[NameMapping]
     missing: list[str]
 
     @property
@@ -109,7 +109,7 @@ def convert_checkpoint(
             "For 'convert_checkpoint', by='order' pairs with the layers of a net: give net=..."
         )
     tensors, left = _read(source)
-    moves: dict[str, Move]
+    moves: dict[str, NameMapping]
     if to == "torch":
         moves = _outwards(tensors)
     elif net is None:
@@ -118,7 +118,7 @@ def convert_checkpoint(
         wanted = {param.name: param for _, param in net.parameters_and_names()}
         moves = _paired(tensors, wanted) if by == "order" else _by_name(tensors, wanted)
     moves |= _as_told(tensors, name_map or {}, rules or {}, net)
-    moves |= {name: Move(name, (), "", "not a tensor") for name in left}
+    moves |= {name: NameMapping(name, (), "", "not a tensor") for name in left}
     return _finish(tensors, moves, net, target, to)
 
 
@@ -144,7 +144,7 @@ def _read(source: str) -> tuple[dict[str, torch.Tensor], list[str]]:
             raise CheckpointError(f"the file {source} does not exist")
         return read_torch(Path(source))
     format = "safetensors" if source.endswith(".safetensors") else "ckpt"
-    found = read(name_to_load(source, format), format)
+    found = read_checkpoint(resolve_load_path(source, format), format)
     tensors = {name: value._torch for name, value in found.items() if isinstance(value, Parameter)}
     return tensors, [name for name in found if name not in tensors]
 
@@ -152,45 +152,47 @@ def _read(source: str) -> tuple[dict[str, torch.Tensor], list[str]]:
 # --- which name goes where ----------------------------------------------------------------------------------
 
 
-def _by_rule(tensors: dict[str, torch.Tensor]) -> dict[str, Move]:
+def _by_rule(tensors: dict[str, torch.Tensor]) -> dict[str, NameMapping]:
     prefix = "module." if all(name.startswith("module.") for name in tensors) else ""
     names = to_millrace(tensors)
     made = {}
     for name, tensor in tensors.items():
         new = names.get(name, "").removeprefix(prefix)
         why = "counts batches" if not new else "" if new == name else "by rule"
-        made[name] = Move(name, tuple(tensor.shape), new, why)
+        made[name] = NameMapping(name, tuple(tensor.shape), new, why)
     return made
 
 
-def _outwards(tensors: dict[str, torch.Tensor]) -> dict[str, Move]:
+def _outwards(tensors: dict[str, torch.Tensor]) -> dict[str, NameMapping]:
     parts = {
         item.name: item.part
-        for item in sorted_out(Item(n, "", tuple(t.shape), 0) for n, t in tensors.items())
+        for item in classify_items(CheckpointItem(n, "", tuple(t.shape), 0) for n, t in tensors.items())
     }
     names = to_torch(list(tensors))
     made = {}
     for name, tensor in tensors.items():
         keep = parts[name] in ("parameter", "statistic")
         why = ("" if names[name] == name else "by rule") if keep else f"belongs to the {parts[name]}"
-        made[name] = Move(
+        made[name] = NameMapping(
             name, tuple(tensor.shape), names[name] if keep else "", why.replace("the extra", "the run")
         )
     return made
 
 
-def _by_name(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, Move]:
+def _by_name(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, NameMapping]:
     """Names that are equal in both, but for how a layer calls its parameters and for one prefix."""
-    places = {role(name): name for name in wanted}
+    places = {parameter_role(name): name for name in wanted}
     best: tuple[int, str] = (-1, "")
     for prefix in sorted({"", *(_head(name) for name in tensors)}, key=len):
-        hits = sum(role(name.removeprefix(prefix)) in places for name in tensors if name.startswith(prefix))
+        hits = sum(
+            parameter_role(name.removeprefix(prefix)) in places for name in tensors if name.startswith(prefix)
+        )
         if hits > best[0]:
             best = hits, prefix
     prefix = best[1]
     made = {}
     for name, tensor in tensors.items():
-        found = places.get(role(name.removeprefix(prefix))) if name.startswith(prefix) else None
+        found = places.get(parameter_role(name.removeprefix(prefix))) if name.startswith(prefix) else None
         why = f"without {prefix!r}" if prefix and found else "by rule" if found and found != name else ""
         made[name] = _fitting(
             name, tensor, found, wanted, why or ("" if found else "the net has no such name")
@@ -202,7 +204,7 @@ def _head(name: str) -> str:
     return name.partition(".")[0] + "." if "." in name else ""
 
 
-def _paired(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, Move]:
+def _paired(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, NameMapping]:
     """Layer by layer in their order; inside of a layer by what a parameter is, else in order too."""
     here, there = (
         _layers(list(wanted)),
@@ -210,12 +212,14 @@ def _paired(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> d
     )
     made = {}
     for name, tensor in tensors.items():
-        made[name] = Move(name, tuple(tensor.shape), "", "no layer is left for it")
+        made[name] = NameMapping(name, tuple(tensor.shape), "", "no layer is left for it")
     for (_, mine), (_, theirs) in zip(here.items(), there.items()):
-        roles = {role(name)[1]: name for name in mine}
-        spare = [name for name in mine if role(name)[1] not in {role(n)[1] for n in theirs}]
+        roles = {parameter_role(name)[1]: name for name in mine}
+        spare = [
+            name for name in mine if parameter_role(name)[1] not in {parameter_role(n)[1] for n in theirs}
+        ]
         for name in theirs:
-            found = roles.get(role(name)[1]) or (spare.pop(0) if spare else None)
+            found = roles.get(parameter_role(name)[1]) or (spare.pop(0) if spare else None)
             made[name] = _fitting(
                 name, tensors[name], found, wanted, "by order" if found else "the layer has no such part"
             )
@@ -225,13 +229,13 @@ def _paired(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> d
 def _layers(names: list[str]) -> dict[str, list[str]]:
     made: dict[str, list[str]] = {}
     for name in names:
-        made.setdefault(role(name)[0], []).append(name)
+        made.setdefault(parameter_role(name)[0], []).append(name)
     return made
 
 
 def _as_told(
     tensors: dict[str, torch.Tensor], names: Mapping[str, str], rules: Mapping[str, str], net: Cell | None
-) -> dict[str, Move]:
+) -> dict[str, NameMapping]:
     unknown = [name for name in names if name not in tensors]
     if unknown:
         raise ArgumentValueError(
@@ -247,7 +251,7 @@ def _as_told(
     made = {}
     for name, new in told.items():
         if net is None:
-            made[name] = Move(name, tuple(tensors[name].shape), new, "as told")
+            made[name] = NameMapping(name, tuple(tensors[name].shape), new, "as told")
         else:
             found = new if new in wanted else None
             made[name] = _fitting(
@@ -258,19 +262,23 @@ def _as_told(
 
 def _fitting(
     name: str, tensor: torch.Tensor, found: str | None, wanted: dict[str, Parameter], why: str
-) -> Move:
+) -> NameMapping:
     """A move to a place of the net, unless the shape forbids it; axes of length 1 may come and go."""
     shape = tuple(tensor.shape)
     if found is not None and shape != wanted[found].shape:
         there = wanted[found].shape
         if [n for n in shape if n != 1] != [n for n in there if n != 1]:
-            return Move(name, shape, "", f"{found} is {_text(there)}")
+            return NameMapping(name, shape, "", f"{found} is {_text(there)}")
         why = f"{why + ', ' if why else ''}as {_text(there)}"
-    return Move(name, shape, found or "", why)
+    return NameMapping(name, shape, found or "", why)
 
 
 def _finish(
-    tensors: dict[str, torch.Tensor], moves: dict[str, Move], net: Cell | None, target: str | None, to: str
+    tensors: dict[str, torch.Tensor],
+    moves: dict[str, NameMapping],
+    net: Cell | None,
+    target: str | None,
+    to: str,
 ) -> Conversion:
     wanted = {} if net is None else {param.name: param for _, param in net.parameters_and_names()}
     values: dict[str, Parameter] = {}

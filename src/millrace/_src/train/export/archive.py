@@ -20,12 +20,20 @@ from millrace._src.core.log import get_logger
 from millrace._src.core.optional import require
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.graph.batch_axis import find_training
-from millrace._src.runtime.graph.program_serialization import StoredGraph, for_any_rows, store
+from millrace._src.runtime.graph.program_serialization import SerializedProgram, for_any_rows, store
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.storage import to_torch_dtype, unwrap_all, wrap_all
 
-__all__ = ["export", "load", "parse_program", "read_archive", "read_program", "recorded", "write_archive"]
+__all__ = [
+    "export",
+    "load",
+    "parse_program",
+    "read_archive",
+    "read_program",
+    "capture_forward",
+    "write_archive",
+]
 
 log = get_logger(__name__)
 
@@ -150,7 +158,7 @@ def _write_onnx(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
     os.replace(path + ".part", path)
 
 
-def recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
+def capture_forward(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
     """A net's forward pass as plain data, and its tensors; for any number of rows where an input leaves it open."""
     if not any(_is_open(each) for each in inputs):
         return _recorded(net, inputs)
@@ -181,7 +189,7 @@ def _recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[to
     names = {each._torch.untyped_storage().data_ptr(): each.name for each in net.get_parameters()}
     mode = modes.mode
     modes.set_mode(modes.PYNATIVE_MODE)
-    modes.state.recording = True
+    modes.thread_state.recording = True
     try:
         given = [each._torch for each in inputs]
 
@@ -191,7 +199,7 @@ def _recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[to
 
         described, tensors = store(forward, given, names)
     finally:
-        modes.state.recording = False
+        modes.thread_state.recording = False
         modes.set_mode(mode)
     described["input_names"] = _names_of(net, len(inputs))
     return described, tensors
@@ -221,7 +229,7 @@ def write_archive(
     """
     plain = json.dumps({"format": "millrace", **described})
     try:
-        StoredGraph(json.loads(plain), list(tensors))
+        SerializedProgram(json.loads(plain), list(tensors))
     except FormatError as error:
         raise OperationError(f"the network cannot be exported: {error.message}") from error
     files = require("safetensors.torch", extra="train", purpose="writing an archive of a net")
@@ -235,8 +243,8 @@ def write_archive(
 
 
 def _write_archive(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
-    described, tensors = recorded(net, inputs)
-    training = find_training(StoredGraph(json.loads(json.dumps(described)), tensors))
+    described, tensors = capture_forward(net, inputs)
+    training = find_training(SerializedProgram(json.loads(json.dumps(described)), tensors))
     if training is not None:
         raise OperationError(
             f"export: expected a network in evaluation mode, got one in which {training}. Remove what trains from "
@@ -248,7 +256,7 @@ def _write_archive(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
     )
 
 
-def load(file_name: str, **kwargs: Any) -> StoredGraph:
+def load(file_name: str, **kwargs: Any) -> SerializedProgram:
     """The graph in an archive that :func:`export` wrote, for ``nn.GraphCell``. MindSpore's own files are refused."""
     if not isinstance(file_name, str):
         raise ArgumentTypeError(
@@ -297,11 +305,11 @@ def read_program(members: dict[str, bytes], path: str) -> dict[str, Any]:
     return described
 
 
-def parse_program(members: dict[str, bytes], path: str) -> StoredGraph:
+def parse_program(members: dict[str, bytes], path: str) -> SerializedProgram:
     """The graph of an archive's members, checked."""
     described = read_program(members, path)
     try:
-        return StoredGraph(described, _parse_weights(members.get(WEIGHTS, b"")))
+        return SerializedProgram(described, _parse_weights(members.get(WEIGHTS, b"")))
     except FormatError as error:
         raise FormatError(error.message, **{**error.context, "file": path}) from error
 

@@ -10,7 +10,15 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.nn.argument_types import check_kind
 
-from .metric import ClassMetric, Metric, as_array, is_onehot, needs, no_samples, rearrange_inputs
+from .metric import (
+    ClassMetric,
+    Metric,
+    as_array,
+    check_input_count,
+    is_onehot,
+    no_samples_error,
+    rearrange_inputs,
+)
 
 __all__ = [
     "F1",
@@ -57,11 +65,11 @@ class Accuracy(ClassMetric):
 
     def eval(self) -> Any:
         if self._total_num == 0:
-            raise no_samples("Accuracy")
+            raise no_samples_error("Accuracy")
         return self._correct_num / self._total_num
 
 
-class _Share(ClassMetric):
+class _PerClassRatio(ClassMetric):
     """Right answers among something, for each class (or each sample, where it has many labels)."""
 
     def __init__(self, eval_type: str = "classification") -> None:
@@ -94,13 +102,13 @@ class _Share(ClassMetric):
     def eval(self, average: bool = False) -> Any:
         owner = type(self).__name__
         if self._class_num == 0:
-            raise no_samples(owner)
+            raise no_samples_error(owner)
         check_kind(average, "average", owner, bool)
         share = self._true_positives / (self._among + self.eps)
         return share.mean() if average else share
 
 
-class Precision(_Share):
+class Precision(_PerClassRatio):
     """For each class, the share of right answers among those that were given.
 
     With ``eval_type="multilabel"`` there is a number for each sample; ``eval(average=True)`` gives their mean.
@@ -116,7 +124,7 @@ class Precision(_Share):
         return found
 
 
-class Recall(_Share):
+class Recall(_PerClassRatio):
     """For each class, the share of right answers among those that were wanted.
 
     >>> metric = Recall()
@@ -166,7 +174,7 @@ class Fbeta(ClassMetric):
         owner = type(self).__name__
         check_kind(average, "average", owner, bool)
         if self._class_num == 0:
-            raise no_samples("Fbeta")
+            raise no_samples_error("Fbeta")
         square = self.beta**2
         score = (1.0 + square) * self._true_positives
         score = score / (square * self._actual_positives + self._positives + self.eps)
@@ -216,7 +224,7 @@ class TopKCategoricalAccuracy(Metric):
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
         owner = "TopKCategoricalAccuracy"
-        y_pred, y = map(as_array, needs(2, inputs, owner, "predicted value, true value"))
+        y_pred, y = map(as_array, check_input_count(2, inputs, owner, "predicted value, true value"))
         if y_pred.ndim == y.ndim and is_onehot(y):
             y = y.argmax(axis=1)
         if y_pred.ndim != 2 or y.size != y_pred.shape[0] or y_pred.shape[1] < self.k:
@@ -231,7 +239,7 @@ class TopKCategoricalAccuracy(Metric):
 
     def eval(self) -> Any:
         if self._samples_num == 0:
-            raise no_samples("TopKCategoricalAccuracy")
+            raise no_samples_error("TopKCategoricalAccuracy")
         return self._correct_num / self._samples_num
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.runtime.nn.argument_types import check_choice, check_kind
 
-from .metric import Metric, as_array, needs, no_samples, not_updated, rearrange_inputs
+from .metric import Metric, as_array, check_input_count, no_samples_error, not_updated_error, rearrange_inputs
 
 __all__ = ["ConfusionMatrix", "ConfusionMatrixMetric"]
 
@@ -44,7 +44,9 @@ class ConfusionMatrix(Metric):
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
-        y_pred, y = map(as_array, needs(2, inputs, "ConfusionMatrix", "predicted value, true value"))
+        y_pred, y = map(
+            as_array, check_input_count(2, inputs, "ConfusionMatrix", "predicted value, true value")
+        )
         if y_pred.ndim not in (y.ndim, y.ndim + 1):
             raise ArgumentValueError(
                 "For 'ConfusionMatrix.update', predicted value (input[0]) and true value (input[1]) should have same "
@@ -73,7 +75,7 @@ class ConfusionMatrix(Metric):
 
     def eval(self) -> Any:
         if not self._is_update:
-            raise not_updated()
+            raise not_updated_error()
         matrix = self.confusion_matrix.astype(float)
         if self.normalize == "no_norm":
             return matrix
@@ -119,7 +121,7 @@ class ConfusionMatrixMetric(Metric):
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
         owner = "ConfusionMatrixMetric"
-        y_pred, y = map(as_array, needs(2, inputs, owner, "predicted value, true value"))
+        y_pred, y = map(as_array, check_input_count(2, inputs, owner, "predicted value, true value"))
         if not np.all(y.astype(np.uint8) == y):
             raise ArgumentValueError(
                 f"For '{owner}.update', the true value (input[1]) must be a binarized ndarray."
@@ -142,7 +144,7 @@ class ConfusionMatrixMetric(Metric):
         if not self.calculation_method or self._counts.any():
             return _score(self.metric_name, self._counts[None])
         if not np.any(self._class_num):
-            raise no_samples("ConfusionMatrixMetric")
+            raise no_samples_error("ConfusionMatrixMetric")
         made = _quotient(np.asarray(self._total_num), np.asarray(self._class_num), 0.0)
         return made.item() if made.ndim == 0 else made
 

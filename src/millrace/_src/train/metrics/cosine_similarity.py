@@ -9,7 +9,7 @@ import numpy as np
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.runtime.nn.argument_types import check_choice, check_kind
 
-from .metric import Metric, as_array, needs, not_updated, rearrange_inputs
+from .metric import Metric, as_array, check_input_count, not_updated_error, rearrange_inputs
 
 __all__ = ["CosineSimilarity"]
 
@@ -41,7 +41,7 @@ class CosineSimilarity(Metric):
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
-        rows = as_array(needs(1, inputs, "CosineSimilarity", "rows")[0])
+        rows = as_array(check_input_count(1, inputs, "CosineSimilarity", "rows")[0])
         if rows.ndim != 2:
             raise ArgumentValueError(
                 f"For 'CosineSimilarity.update', the input must be rows, with 2 axes, but got shape {rows.shape}."
@@ -53,7 +53,7 @@ class CosineSimilarity(Metric):
 
     def eval(self) -> Any:
         if not self._is_update:
-            raise not_updated()
+            raise not_updated_error()
         found = self.sqr_mtx_res.copy()
         if self.zero_diagonal:
             np.fill_diagonal(found, 0)

@@ -12,7 +12,15 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.values.tensor import Tensor
 
-__all__ = ["ClassMetric", "Metric", "as_array", "needs", "no_samples", "not_updated", "rearrange_inputs"]
+__all__ = [
+    "ClassMetric",
+    "Metric",
+    "as_array",
+    "check_input_count",
+    "no_samples_error",
+    "not_updated_error",
+    "rearrange_inputs",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 EVAL_TYPES = ("classification", "multilabel")
@@ -119,7 +127,7 @@ class ClassMetric(Metric):
     def _batch(self, inputs: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Predictions and labels as arrays; labels that are one-hot become numbers of classes."""
         owner = type(self).__name__
-        y_pred, y = map(as_array, needs(2, inputs, owner, "predicted value, true value"))
+        y_pred, y = map(as_array, check_input_count(2, inputs, owner, "predicted value, true value"))
         if self._type != "multilabel" and y_pred.ndim == y.ndim and is_onehot(y):
             y = y.argmax(axis=1)
         if self._type is not None:
@@ -179,7 +187,7 @@ def as_array(data: Any) -> np.ndarray:
     )
 
 
-def needs(count: int, inputs: tuple[Any, ...], owner: str, what: str) -> tuple[Any, ...]:
+def check_input_count(count: int, inputs: tuple[Any, ...], owner: str, what: str) -> tuple[Any, ...]:
     """The inputs of ``update``, of which there must be so many."""
     if len(inputs) != count:
         plural = "input" if count == 1 else "inputs"
@@ -190,7 +198,7 @@ def needs(count: int, inputs: tuple[Any, ...], owner: str, what: str) -> tuple[A
     return inputs
 
 
-def no_samples(owner: str) -> OperationError:
+def no_samples_error(owner: str) -> OperationError:
     """What ``eval`` raises where ``update`` saw nothing."""
     return OperationError(
         f"The '{owner}' can not be calculated, because the number of samples is 0, please check whether your "
@@ -198,7 +206,7 @@ def no_samples(owner: str) -> OperationError:
     )
 
 
-def not_updated() -> OperationError:
+def not_updated_error() -> OperationError:
     """What ``eval`` raises before the first ``update``, for metrics that know no samples."""
     return OperationError("Please call the 'update' method before calling 'eval' method.")
 

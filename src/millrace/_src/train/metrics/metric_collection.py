@@ -12,10 +12,10 @@ from millrace._src.core.values.tensor import Tensor
 
 from .registry import Loss, Metric, get_metrics
 
-__all__ = ["Scores", "metrics_of"]
+__all__ = ["MetricCollection", "resolve_metrics"]
 
 
-def metrics_of(metrics: Any) -> dict[str, Metric]:
+def resolve_metrics(metrics: Any) -> dict[str, Metric]:
     """Metrics as users give them: a name, names, or a dict of objects."""
     if not metrics and not isinstance(metrics, (int, float)):
         return {}
@@ -26,7 +26,7 @@ def metrics_of(metrics: Any) -> dict[str, Metric]:
     return get_metrics(metrics) or {}
 
 
-class Scores:
+class MetricCollection:
     """Metrics that are given the results of one evaluation.
 
     `indexes` are the places of loss, result and label; without them each metric is given everything.

@@ -11,7 +11,7 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.nn.cell import Cell
 
-from .metric import Metric, as_array, needs, not_updated, rearrange_inputs
+from .metric import Metric, as_array, check_input_count, not_updated_error, rearrange_inputs
 
 __all__ = ["OcclusionSensitivity"]
 
@@ -56,7 +56,9 @@ class OcclusionSensitivity(Metric):
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
         owner = "OcclusionSensitivity"
-        net, given, label = needs(3, inputs, owner, "classification model, predicted value, label")
+        net, given, label = check_input_count(
+            3, inputs, owner, "classification model, predicted value, label"
+        )
         image = as_array(given)
         label = np.array([label]) if isinstance(label, int) else as_array(label)
         check_kind(net, "model", owner, Cell)
@@ -122,5 +124,5 @@ class OcclusionSensitivity(Metric):
 
     def eval(self) -> Any:
         if not self._is_update:
-            raise not_updated()
+            raise not_updated_error()
         return self._baseline - np.squeeze(self._sensitivity_im)

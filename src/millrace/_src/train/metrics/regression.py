@@ -8,7 +8,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
 
-from .metric import Metric, as_array, needs, no_samples, rearrange_inputs
+from .metric import Metric, as_array, check_input_count, no_samples_error, rearrange_inputs
 
 __all__ = ["Loss", "MAE", "MSE"]
 
@@ -33,7 +33,7 @@ class Loss(Metric):
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
-        loss = np.atleast_1d(as_array(needs(1, inputs, "Loss", "loss")[0]))
+        loss = np.atleast_1d(as_array(check_input_count(1, inputs, "Loss", "loss")[0]))
         if loss.ndim != 1:
             raise ArgumentValueError(
                 f"For 'Loss.update', the dimension of your input (loss) must be 1, but got {loss.ndim}."
@@ -43,7 +43,7 @@ class Loss(Metric):
 
     def eval(self) -> Any:
         if self._total_num == 0:
-            raise no_samples("Loss")
+            raise no_samples_error("Loss")
         return self._sum_loss / self._total_num
 
 
@@ -65,7 +65,7 @@ class _Error(Metric):
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
         owner = type(self).__name__
-        y_pred, y = map(as_array, needs(2, inputs, owner, "predicted value, true value"))
+        y_pred, y = map(as_array, check_input_count(2, inputs, owner, "predicted value, true value"))
         if y_pred.size != y.size or y.ndim == 0:
             raise ArgumentValueError(
                 f"For '{owner}.update', predicted value (input[0]) and true value (input[1]) must have as many "
@@ -76,7 +76,7 @@ class _Error(Metric):
 
     def eval(self) -> Any:
         if self._samples_num == 0:
-            raise no_samples(type(self).__name__)
+            raise no_samples_error(type(self).__name__)
         return self._sum / self._samples_num
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.nn.argument_types import check_kind
 
-from .metric import Metric, as_array, needs, not_updated, rearrange_inputs
+from .metric import Metric, as_array, check_input_count, not_updated_error, rearrange_inputs
 
 __all__ = ["ROC", "auc"]
 
@@ -38,7 +38,7 @@ class ROC(Metric):
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
-        y_pred, y = map(as_array, needs(2, inputs, "ROC", "predicted value, true value"))
+        y_pred, y = map(as_array, check_input_count(2, inputs, "ROC", "predicted value, true value"))
         if y_pred.ndim == y.ndim:
             if self.class_num not in (None, 1):
                 raise ArgumentValueError(
@@ -75,7 +75,7 @@ class ROC(Metric):
 
     def eval(self) -> Any:
         if not self._is_update:
-            raise not_updated()
+            raise not_updated_error()
         if self.class_num == 1:
             label = self.pos_label if self.pos_label is not None else 0
             return _curve(self.y_pred[:, 0], self.y == label)

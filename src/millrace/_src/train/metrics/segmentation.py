@@ -9,7 +9,7 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.nn.argument_types import check_choice, check_kind
 
-from .metric import Metric, as_array, needs, no_samples, not_updated, rearrange_inputs
+from .metric import Metric, as_array, check_input_count, no_samples_error, not_updated_error, rearrange_inputs
 
 __all__ = ["Dice", "HausdorffDistance", "MeanSurfaceDistance", "RootMeanSquareDistance"]
 
@@ -40,7 +40,7 @@ class Dice(Metric):
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
-        y_pred, y = map(as_array, needs(2, inputs, "Dice", "predicted value, true value"))
+        y_pred, y = map(as_array, check_input_count(2, inputs, "Dice", "predicted value, true value"))
         if y_pred.shape != y.shape or y.ndim == 0:
             raise ArgumentValueError(
                 "For 'Dice.update', predicted value (input[0]) and true value (input[1]) should have same shape, but "
@@ -52,7 +52,7 @@ class Dice(Metric):
 
     def eval(self) -> float:
         if self._samples_num == 0:
-            raise no_samples("Dice coefficient")
+            raise no_samples_error("Dice coefficient")
         return self._dice_coeff_sum / self._samples_num
 
 
@@ -72,7 +72,7 @@ class _Surfaces(Metric):
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
         owner = type(self).__name__
-        y_pred, y, label = needs(3, inputs, owner, "predicted value, true value, label index")
+        y_pred, y, label = check_input_count(3, inputs, owner, "predicted value, true value, label index")
         y_pred, y = as_array(y_pred), as_array(y)
         if not isinstance(label, (int, float)):
             kind = ArgumentTypeError if owner == "RootMeanSquareDistance" else ArgumentValueError
@@ -98,7 +98,7 @@ class _Surfaces(Metric):
 
     def _both(self) -> tuple[np.ndarray, np.ndarray]:
         if self._edges is None:
-            raise not_updated()
+            raise not_updated_error()
         return self._edges
 
     def _distances(self, start: np.ndarray, end: np.ndarray) -> np.ndarray | None:

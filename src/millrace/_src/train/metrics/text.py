@@ -12,7 +12,7 @@ import numpy as np
 from millrace._src.core.errors import ArgumentValueError, OperationError
 from millrace._src.runtime.nn.argument_types import check_kind
 
-from .metric import Metric, as_array, needs, no_samples, not_updated, rearrange_inputs
+from .metric import Metric, as_array, check_input_count, no_samples_error, not_updated_error, rearrange_inputs
 
 __all__ = ["BleuScore", "Perplexity"]
 
@@ -45,7 +45,7 @@ class BleuScore(Metric):
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
-        candidates, corpus = needs(2, inputs, "BleuScore", "candidate_corpus, reference_corpus")
+        candidates, corpus = check_input_count(2, inputs, "BleuScore", "candidate_corpus, reference_corpus")
         if len(candidates) != len(corpus):
             raise ArgumentValueError(
                 "For 'BleuScore.update', 'translate_corpus' (inputs[0]) and 'reference_corpus' (inputs[1]) should be "
@@ -74,7 +74,7 @@ class BleuScore(Metric):
 
     def eval(self) -> Any:
         if not self._is_update:
-            raise not_updated()
+            raise not_updated_error()
         if self._numerator.min() == 0.0:
             return np.array(0.0)
         extra = 1.0 if self.smooth else 0.0
@@ -108,7 +108,7 @@ class Perplexity(Metric):
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
-        scores, labels = map(as_array, needs(2, inputs, "Perplexity", "predicted value, label"))
+        scores, labels = map(as_array, check_input_count(2, inputs, "Perplexity", "predicted value, label"))
         if scores.ndim == 0 or labels.size * scores.shape[-1] != scores.size:
             raise OperationError(
                 "For 'Perplexity.update', predicted value (input[0]) and label (input[1]) should have the same shape "
@@ -129,5 +129,5 @@ class Perplexity(Metric):
 
     def eval(self) -> float:
         if self._num_inst == 0:
-            raise no_samples("Perplexity")
+            raise no_samples_error("Perplexity")
         return math.exp(self._sum_metric / self._num_inst)

@@ -8,18 +8,18 @@ from typing import Any
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.dtype import DType, bfloat16, float16, float32
 from millrace._src.runtime.nn.cell import Cell
-from millrace._src.runtime.nn.compute_dtype import cast
+from millrace._src.runtime.nn.compute_dtype import cast_floats
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 
-from .autocast import by_operation
+from .autocast import autocast
 from .cast_lists import BLACK, WHITE, cells_of
 
-__all__ = ["GivesFloat", "LEVELS", "auto_mixed_precision", "custom_mixed_precision", "lowered"]
+__all__ = ["CastOutput", "LEVELS", "auto_mixed_precision", "custom_mixed_precision", "cast_network"]
 
 LEVELS = ("O0", "O1", "O2", "O3", "auto")
 
 
-class GivesFloat(Cell):
+class CastOutput(Cell):
     """A cell whose floating results are cast to one type, whatever it computes in."""
 
     def __init__(self, backbone: Cell, dtype: DType = float32) -> None:
@@ -27,7 +27,7 @@ class GivesFloat(Cell):
         self._backbone, self._dtype = backbone, dtype
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
-        return cast(self._backbone(*args, **kwargs), self._dtype)
+        return cast_floats(self._backbone(*args, **kwargs), self._dtype)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -64,17 +64,17 @@ def auto_mixed_precision(network: Any, amp_level: str = "O0", dtype: DType = flo
             f"The amp level {amp_level} is not supported; it must be one of {list(LEVELS)}."
         )
     if amp_level == "auto" and callable(network) and not isinstance(network, Cell):
-        return by_operation(network, _checked_type(dtype))
+        return autocast(network, _checked_type(dtype))
     if not isinstance(network, Cell):
         raise ArgumentTypeError(f"For amp_level '{amp_level}', the network type should be Cell.")
     _checked_type(dtype)
     if amp_level == "O0":
         return network
     if amp_level == "auto":
-        return by_operation(network, dtype)
+        return autocast(network, dtype)
     if amp_level == "O1":
-        return _raised(network, WHITE, dtype)
-    return GivesFloat(lowered(network, dtype, BLACK if amp_level == "O2" else []))
+        return _cast_listed_cells(network, WHITE, dtype)
+    return CastOutput(cast_network(network, dtype, BLACK if amp_level == "O2" else []))
 
 
 def custom_mixed_precision(
@@ -108,8 +108,8 @@ def custom_mixed_precision(
                 raise ArgumentTypeError(f"The element in {name} should be a class, but got {each}")
     _checked_type(dtype)
     if white_list is not None:
-        return _raised(network, white_list, dtype)
-    return GivesFloat(lowered(network, dtype, black_list or []))
+        return _cast_listed_cells(network, white_list, dtype)
+    return CastOutput(cast_network(network, dtype, black_list or []))
 
 
 def _checked_type(dtype: Any) -> DType:
@@ -120,7 +120,7 @@ def _checked_type(dtype: Any) -> DType:
     return dtype
 
 
-def lowered(network: Cell, dtype: DType, kept: list[Any]) -> Cell:
+def cast_network(network: Cell, dtype: DType, kept: list[Any]) -> Cell:
     """A net that computes in `dtype`, but for these classes, which compute in float32 and give `dtype`."""
     network.to_float(dtype)
     classes = cells_of(kept)
@@ -130,29 +130,29 @@ def lowered(network: Cell, dtype: DType, kept: list[Any]) -> Cell:
         return network.to_float(float32)
 
     def keeps(cell: Cell) -> Cell:
-        return GivesFloat(cell.to_float(float32), dtype)
+        return CastOutput(cell.to_float(float32), dtype)
 
     _exchange(network, classes, keeps)
     return network
 
 
-def _raised(network: Cell, listed: list[Any], dtype: DType) -> Cell:
+def _cast_listed_cells(network: Cell, listed: list[Any], dtype: DType) -> Cell:
     """A net in which only these classes compute in `dtype`, and give float32."""
     classes = cells_of(listed)
 
     def lowers(cell: Cell) -> Cell:
-        return GivesFloat(cell.to_float(dtype))
+        return CastOutput(cell.to_float(dtype))
 
     _exchange(network, classes, lowers)
     for cell in network._all_cells():
         if not isinstance(cell, classes):  # what computes in it whole needs no wrapping inside
             for name, value in list(vars(cell).items()):
                 if type(value) in listed and not isinstance(value, Cell):
-                    object.__setattr__(cell, name, Casting(value, dtype))
+                    object.__setattr__(cell, name, CastOperation(value, dtype))
     return lowers(network) if isinstance(network, classes) else network
 
 
-class Casting:
+class CastOperation:
     """An operation that computes in one floating type and gives float32."""
 
     def __init__(self, operation: Any, dtype: DType) -> None:
@@ -160,14 +160,16 @@ class Casting:
         self.operation, self.dtype = operation, dtype
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return cast(self.operation(*cast(args, self.dtype), **cast(kwargs, self.dtype)), float32)
+        return cast_floats(
+            self.operation(*cast_floats(args, self.dtype), **cast_floats(kwargs, self.dtype)), float32
+        )
 
 
 def _exchange(network: Cell, classes: tuple[type, ...], put: Any) -> None:
     """Put something about every cell of some classes; names of parameters stay, a cell used twice is met once."""
     made: dict[int, Cell] = {}
     for parent in list(network._all_cells()):
-        if isinstance(parent, (GivesFloat, *classes)):
+        if isinstance(parent, (CastOutput, *classes)):
             continue  # it is met already, with all that is inside
         for name, child in list(parent._cells.items()):
             if isinstance(child, classes):
@@ -176,4 +178,4 @@ def _exchange(network: Cell, classes: tuple[type, ...], put: Any) -> None:
                 parent._cells[name] = found
                 if name in vars(parent):
                     object.__setattr__(parent, name, found)
-    modes.changed()
+    modes.invalidate_captures()

@@ -14,7 +14,7 @@ from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.tensor.storage import to_torch_dtype
 
-__all__ = ["by_operation"]
+__all__ = ["autocast"]
 
 # Operations that are fast in a small type and lose little: convolutions, products of matrices.
 LOWER = {
@@ -94,7 +94,7 @@ def _cast(value: Any, dtype: torch.dtype) -> Any:
     return value
 
 
-def by_operation(network: Any, dtype: DType) -> Any:
+def autocast(network: Any, dtype: DType) -> Any:
     """A net, or a function, in which each operation computes in the type of its list."""
     to = to_torch_dtype(dtype)
     construct = network.construct if isinstance(network, Cell) else network

@@ -12,7 +12,7 @@ from millrace._src.runtime.nn.loss_scale import TrainOneStepWithLossScaleCell
 from millrace._src.runtime.nn.network_wrappers import TrainOneStepCell, WithLossCell
 from millrace._src.runtime.ops.framework.composite import mixed_precision_cast
 
-from .amp_levels import LEVELS, GivesFloat, auto_mixed_precision, lowered
+from .amp_levels import LEVELS, CastOutput, auto_mixed_precision, cast_network
 from .cast_lists import BLACK
 from .loss_scale_manager import DynamicLossScaleManager, LossScaleManager
 
@@ -83,16 +83,16 @@ def _in_precision(network: Cell, level: str, keep: bool | None, to: DType | None
     """The net as its level, or the options that overrule it, say."""
     if level in ("O2", "O3"):
         whole = (keep is False) if level == "O2" else not keep
-        return lowered(network, to or float16, [] if whole else BLACK)
+        return cast_network(network, to or float16, [] if whole else BLACK)
     if level == "O0" and to is not None and to != float32:
-        return lowered(network, to, BLACK if keep else [])
+        return cast_network(network, to, BLACK if keep else [])
     made: Cell = auto_mixed_precision(network, level)
     return made
 
 
 def _with_loss(network: Cell, loss_fn: Any, lower: bool) -> Cell:
     if loss_fn is None:
-        return GivesFloat(network) if lower else network
+        return CastOutput(network) if lower else network
     return _WithFullLoss(network, loss_fn) if lower else WithLossCell(network, loss_fn)
 
 

@@ -24,9 +24,9 @@ class schedule:
     def __init__(
         self, *, wait: int, active: int, warmup: int = 0, repeat: int = 0, skip_first: int = 0
     ) -> None:
-        self.wait, self.active = _at_least(wait, 0, "wait"), _at_least(active, 1, "active")
-        self.warmup, self.repeat = _at_least(warmup, 0, "warmup"), _at_least(repeat, 0, "repeat")
-        self.skip_first = _at_least(skip_first, 0, "skip_first")
+        self.wait, self.active = _clamp_min(wait, 0, "wait"), _clamp_min(active, 1, "active")
+        self.warmup, self.repeat = _clamp_min(warmup, 0, "warmup"), _clamp_min(repeat, 0, "repeat")
+        self.skip_first = _clamp_min(skip_first, 0, "skip_first")
 
     def __call__(self, step: int) -> ProfilerAction:
         step -= self.skip_first
@@ -51,7 +51,7 @@ class schedule:
         return f"Schedule({', '.join(f'{name}={value}' for name, value in self.to_dict().items())})"
 
 
-def _at_least(value: Any, least: int, name: str) -> int:
+def _clamp_min(value: Any, least: int, name: str) -> int:
     """A number; what is none or too small becomes the least, as in MindSpore, and is told."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= least:
         return value

@@ -19,10 +19,10 @@ from millrace._src.runtime.ops.random.uniform_normal import standard_normal
 from millrace._src.train.checkpoint.load import load_checkpoint
 from millrace._src.train.checkpoint.save import save_checkpoint
 
-from .loss_plane import Array, Landscape, coordinates, normalised, principal
+from .loss_plane import Array, Landscape, coordinates, filter_normalize, principal_directions
 from .summary_record import SummaryRecord
 
-__all__ = ["Keeper", "SummaryLandscape", "check_settings"]
+__all__ = ["LandscapeCheckpoints", "SummaryLandscape", "check_settings"]
 
 log = get_logger(__name__)
 
@@ -78,7 +78,7 @@ def check_settings(given: Any, owner: str) -> dict[str, Any]:
     return dict(given)
 
 
-class Keeper:
+class LandscapeCheckpoints:
     """Keeps the weights of a training at the steps or epochs that a landscape wants, for ``SummaryCollector``."""
 
     def __init__(self, summary_dir: str, settings: dict[str, Any]) -> None:
@@ -195,7 +195,7 @@ class SummaryLandscape:
         if facts["create_landscape"]["train"]:
             for interval in facts["intervals"]:
                 points = np.stack([losses.load(files[str(number)]) for number in interval])
-                v, w = (normalised(each, losses.weights) for each in principal(points))
+                v, w = (filter_normalize(each, losses.weights) for each in principal_directions(points))
                 path = coordinates(points, v, w)
                 more = {**about, "intervals": interval, "decomposition": "PCA"}
                 yield [interval[0], interval[-1]], losses.over(points[-1], v, w, size, path, more)
@@ -203,7 +203,7 @@ class SummaryLandscape:
             last = facts["intervals"][-1][-1]
             end = losses.load(files[str(last)])
             drawn = (standard_normal((end.size,)).asnumpy().astype(np.float64) for _ in range(2))
-            v, w = (normalised(each, losses.weights) for each in drawn)
+            v, w = (filter_normalize(each, losses.weights) for each in drawn)
             more = {**about, "intervals": [last], "decomposition": "Random"}
             yield [last], losses.over(end, v, w, size, np.zeros((0, 2)), more)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Landscape", "coordinates", "normalised", "principal"]
+__all__ = ["Landscape", "coordinates", "filter_normalize", "principal_directions"]
 
 Array = np.ndarray[Any, Any]
 
@@ -18,7 +18,7 @@ _PATH, _END, _NOTHING = (220, 40, 40), (255, 255, 255), (160, 160, 160)
 _PIXELS = 256  # about how wide a picture is
 
 
-def principal(points: Array) -> tuple[Array, Array]:
+def principal_directions(points: Array) -> tuple[Array, Array]:
     """The two directions along which points lie farthest from the last of them."""
     away = points[:-1] - points[-1]
     _, _, directions = np.linalg.svd(away - away.mean(0), full_matrices=False)
@@ -27,7 +27,7 @@ def principal(points: Array) -> tuple[Array, Array]:
     return directions[0], directions[1]
 
 
-def normalised(direction: Array, weights: list[Array]) -> Array:
+def filter_normalize(direction: Array, weights: list[Array]) -> Array:
     """The direction with, for each weight, that weight's own length, so that all of them move alike."""
     made, at = [], 0
     for weight in weights:

@@ -13,7 +13,7 @@ from millrace._src.runtime.nn.argument_types import check_bool, check_int, check
 from millrace._src.train.callbacks.callback import Callback, RunContext
 from millrace._src.train.callbacks.monitored_value import loss_of
 
-from .loss_landscape import Keeper, check_settings
+from .loss_landscape import LandscapeCheckpoints, check_settings
 from .summary_record import SummaryRecord
 
 __all__ = ["SummaryCollector"]
@@ -81,7 +81,7 @@ class SummaryCollector(Callback):
         self._own = custom_lineage_data
         self._record: SummaryRecord | None = None
         landscape = self._wanted["collect_landscape"]
-        self._keeper = None if not landscape else Keeper(summary_dir, landscape)
+        self._keeper = None if not landscape else LandscapeCheckpoints(summary_dir, landscape)
 
     def __enter__(self) -> Self:
         self._record = SummaryRecord(self.summary_dir, max_file_size=self._limit)

@@ -5,8 +5,8 @@ Each gives what the transform of its name gives for every row, bit for bit, or a
 
 from __future__ import annotations
 
-from .crop_resize import Images, sampled
-from .nvjpeg import decoded
+from .crop_resize import Images, crop_and_resize_batch
+from .nvjpeg import decode_jpeg_batch
 from .pixel_ops import KERNELS
 
-__all__ = ["KERNELS", "Images", "decoded", "sampled"]
+__all__ = ["KERNELS", "Images", "decode_jpeg_batch", "crop_and_resize_batch"]

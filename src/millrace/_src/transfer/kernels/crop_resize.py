@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from millrace._src.core.errors import SinkError
-from millrace._src.core.values.offload import CardStep
+from millrace._src.core.errors import DeviceQueueError
+from millrace._src.core.values.offload import OffloadStep
 
 from .pixel_ops import to_device
 
-__all__ = ["Images", "sampled"]
+__all__ = ["Images", "crop_and_resize_batch"]
 
 _ONE = 2048  # OpenCV's weights
 
@@ -57,7 +57,9 @@ class Images(NamedTuple):
     def of_rows(cls, rows: torch.Tensor, shapes: Sequence[tuple[int, ...]]) -> Images:
         """Images <H,W> or <H,W,C> at the beginning of the rows of a matrix of bytes."""
         if len({shape[2:] for shape in shapes}) > 1:
-            raise SinkError(f"images of different channels cannot be one batch: {sorted(set(shapes))[:3]}")
+            raise DeviceQueueError(
+                f"images of different channels cannot be one batch: {sorted(set(shapes))[:3]}"
+            )
         channels = shapes[0][2] if len(shapes[0]) == 3 else 0
         sizes = np.array([shape[:2] for shape in shapes])
         many = np.full(len(shapes), max(channels, 1))
@@ -73,13 +75,15 @@ class _Axis(NamedTuple):
     weights: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None = None
 
 
-def sampled(images: Images, steps: Sequence[CardStep], drawn: Sequence[Sequence[Any]]) -> torch.Tensor:
+def crop_and_resize_batch(
+    images: Images, steps: Sequence[OffloadStep], drawn: Sequence[Sequence[Any]]
+) -> torch.Tensor:
     """The images through crops and at most one resize, as a batch; ``drawn`` holds for each step a row's numbers."""
     rows = [_window(size, steps, [each[i] for each in drawn]) for i, size in enumerate(images.sizes.tolist())]
     boxes, targets, windows = (np.array(part) for part in zip(*rows, strict=True))
     if len(set(map(tuple, windows[:, 2:].tolist()))) > 1:
         found = sorted(set(map(tuple, windows[:, 2:].tolist())))[:2]
-        raise SinkError(
+        raise DeviceQueueError(
             f"images of different sizes cannot be one batch: {found[0]} and {found[1]}. Give them one size: "
             "Resize((height, width)) or a crop as the last of them"
         )
@@ -90,7 +94,7 @@ def sampled(images: Images, steps: Sequence[CardStep], drawn: Sequence[Sequence[
     return _gathered(images, down, across)
 
 
-def _window(size: list[int], steps: Sequence[CardStep], drawn: Sequence[Any]) -> tuple[Any, Any, Any]:
+def _window(size: list[int], steps: Sequence[OffloadStep], drawn: Sequence[Any]) -> tuple[Any, Any, Any]:
     """(part of the source, size that it gets, part of that) for one image."""
     box = [0, 0, *size]
     target: list[int] | None = None

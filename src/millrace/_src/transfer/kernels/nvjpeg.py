@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from millrace._src.core.errors import MissingExtra, SinkError
+from millrace._src.core.errors import DeviceQueueError, MissingExtra
 from millrace._src.core.log import get_logger
 from millrace._src.core.optional import require
 
 from .crop_resize import Images
 
-__all__ = ["decoded"]
+__all__ = ["decode_jpeg_batch"]
 
 log = get_logger(__name__)
 
@@ -42,7 +42,7 @@ _NONE = -1
 Sizes = Sequence[tuple[int, int]]
 
 
-def decoded(encoded: Sequence[torch.Tensor], sizes: Sizes, device: torch.device) -> Images:
+def decode_jpeg_batch(encoded: Sequence[torch.Tensor], sizes: Sizes, device: torch.device) -> Images:
     """RGB images on the device, of the bytes of JPEGs that are on the host and of known sizes."""
     if device.type != "cuda":  # a CPU stands for the card
         require("torchvision", extra="gpu", purpose="Decode().device('GPU')")
@@ -93,7 +93,7 @@ class Nvjpeg:
                     steps = np.stack([shapes[:, 1] * 3, np.full(count, 3), np.ones_like(base)], 1)
                     return Images(flat, base, shapes, steps, 3)
                 statuses[backend] = status
-        raise SinkError(
+        raise DeviceQueueError(
             f"nvJPEG cannot decode a picture of this batch (status {statuses}); without device('GPU') the host decodes "
             "it, and an error names the file"
         )
@@ -136,7 +136,7 @@ class Nvjpeg:
                 heights,
             )
             if status or [heights[0], widths[0]] != shape:
-                raise SinkError(
+                raise DeviceQueueError(
                     f"a JPEG's header says {shape[0]} x {shape[1]} pixels, and nvJPEG finds {heights[0]} x {widths[0]} "
                     f"(status {status}); without device('GPU') the host decodes it, and an error names the file"
                 )

@@ -36,7 +36,7 @@ def to_device(array: Any, device: torch.device) -> Batch:
     return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
 
 
-def planes(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+def hwc_to_chw(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
     """<N,H,W,C> becomes <N,C,H,W>."""
     return x if x.ndim == 3 else x.permute(0, 3, 1, 2).contiguous()
 
@@ -69,11 +69,11 @@ def cast(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
 
 def to_tensor(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
     """Channels first, divided by 255, in another type."""
-    made = x[:, None] if x.ndim == 3 else planes(x, {}, None)
+    made = x[:, None] if x.ndim == 3 else hwc_to_chw(x, {}, None)
     return cast(rescale(made, {"factor": 1.0 / 255.0, "shift": 0.0}, None), args, None)
 
 
-def mirror(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+def flip(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
     """Mirror images of all rows, or of those where that was drawn."""
     axis = (-1 if args["across"] else -2) if x.ndim == 3 else (-2 if args["across"] else -3)
     if rows is None:
@@ -85,7 +85,7 @@ def mirror(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
     return torch.where(here, x.flip(axis), x)
 
 
-def levels(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
+def lookup_table(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
     """Another level for each of the 256, as a table says; one table for all rows, or one for each."""
     tables = to_device(np.stack(rows), x.device)
     if len(tables) == 1:
@@ -121,10 +121,10 @@ def saturation(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
 KERNELS: dict[str, Callable[[Batch, dict[str, Any], Any], Batch]] = {
     "cast": cast,
     "contrast": contrast,
-    "levels": levels,
-    "mirror": mirror,
+    "levels": lookup_table,
+    "mirror": flip,
     "normalize": normalize,
-    "planes": planes,
+    "planes": hwc_to_chw,
     "rescale": rescale,
     "saturation": saturation,
     "to_tensor": to_tensor,

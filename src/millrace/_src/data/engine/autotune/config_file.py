@@ -16,7 +16,7 @@ from typing import Any
 
 from millrace._src.core.log import get_logger
 from millrace._src.core.machine.cores import available_cores
-from millrace._src.core.tuned import Tuning
+from millrace._src.core.tuned import AutotuneRecord
 from millrace._src.data.plan.bind import Plan
 from millrace._src.data.plan.fingerprint.plan_fingerprint import Fingerprint
 from millrace._src.data.plan.node import Node
@@ -24,7 +24,7 @@ from millrace._src.data.plan.serialize import to_json
 
 from .knobs import Knobs
 
-__all__ = ["Saved"]
+__all__ = ["AutotuneFile"]
 
 log = get_logger(__name__)
 
@@ -42,7 +42,7 @@ def _rank() -> str:
     return next((os.environ[name] for name in RANKS if os.environ.get(name, "").isdigit()), "0")
 
 
-class Saved:
+class AutotuneFile:
     """The numbers of one plan in one file."""
 
     def __init__(self, prefix: str, plan: Plan, fingerprint: Fingerprint) -> None:
@@ -96,7 +96,7 @@ class Saved:
 
     # writing ---------------------------------------------------------------------------------------
 
-    def save(self, knobs: Knobs, values: dict[str, int], record: Tuning) -> bool:
+    def save(self, knobs: Knobs, values: dict[str, int], record: AutotuneRecord) -> bool:
         """Write the numbers, and keep those of other plans; False, with a word, where that cannot be done."""
         numbers = [
             {"knob": knob.name, "of": knobs.owner(knob), "value": values[knob.name]}
@@ -151,7 +151,7 @@ def _fill(
     lines.append(f"{name:20}(num_parallel_workers: {workers or 'NA'}, prefetch_size: {queue})")
 
 
-def _remark(record: Tuning) -> str:
+def _remark(record: AutotuneRecord) -> str:
     changed = [f"{s.stage}: {s.knob} {s.before} -> {s.now}" for s in record.changed]
     if not changed:
         return UNCHANGED

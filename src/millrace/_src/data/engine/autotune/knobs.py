@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from millrace._src.core.machine.cores import available_cores
-from millrace._src.core.tuned import Setting
+from millrace._src.core.tuned import AutotuneParameter
 from millrace._src.data.engine.executors.base import Executor
-from millrace._src.data.engine.stages.prefetch import Pump
-from millrace._src.data.engine.stages.segment import SegmentStage, Wish
+from millrace._src.data.engine.stages.prefetch import PrefetchStage
+from millrace._src.data.engine.stages.segment import SegmentConfig, SegmentStage
 
-from .measurement import Part
+from .measurement import StageMeasurement
 from .search import AHEAD, CHUNK, WORKERS, Knob
 
 __all__ = ["Knobs"]
@@ -38,11 +38,11 @@ class _Counted:
 class Knobs:
     """Knobs by name, their values now, and how to change them. The parts of the search are the segments here."""
 
-    def __init__(self, segments: Sequence[SegmentStage], pumps: Sequence[Pump]) -> None:
+    def __init__(self, segments: Sequence[SegmentStage], pumps: Sequence[PrefetchStage]) -> None:
         self.segments = [stage for stage in segments if stage.executor.traits.background]
         self.knobs: list[Knob] = []
         self.values: dict[str, int] = {}
-        self.settings: dict[str, Setting] = {}
+        self.settings: dict[str, AutotuneParameter] = {}
         self._change: dict[str, Callable[[int], None]] = {}
         # chunks as the engine sizes them by itself, and numbers that came from a file
         self._chunks: dict[int, int] = {}
@@ -51,7 +51,7 @@ class Knobs:
             self._segment(number, stage)
         for number, pump in enumerate(pumps):
             name, where = pump.stats.name, pump.stats.where
-            self.offer(f"{number}/queue", name, where, pump.depth, 1, MOST_AHEAD, pump.deepen)
+            self.offer(f"{number}/queue", name, where, pump.depth, 1, MOST_AHEAD, pump.set_depth)
         self._before = [self._counted(stage) for stage in self.segments]
 
     def offer(
@@ -89,7 +89,7 @@ class Knobs:
     def _add(self, knob: Knob, stage: str, where: str, value: int) -> None:
         self.knobs.append(knob)
         self.values[knob.name] = value
-        self.settings[knob.name] = Setting(stage, where, knob.kind, value, value)
+        self.settings[knob.name] = AutotuneParameter(stage, where, knob.kind, value, value)
 
     def look_again(self) -> None:
         """The run has found its pace: workers that rest do not count, and chunks have the size that suits them."""
@@ -138,7 +138,7 @@ class Knobs:
             if f"{number}/chunk" not in self._given and chunk == self._chunks.get(number, chunk):
                 chunk = 0
             workers = values.get(f"{number}/workers", stage.stats.working)
-            stage.retune(Wish(workers, values[f"{number}/ahead"], chunk))
+            stage.retune(SegmentConfig(workers, values[f"{number}/ahead"], chunk))
 
     @property
     def starting(self) -> bool:
@@ -156,14 +156,14 @@ class Knobs:
         """Count from here."""
         self._before = [self._counted(stage) for stage in self.segments]
 
-    def parts(self, steps: int) -> tuple[Part, ...]:
+    def parts(self, steps: int) -> tuple[StageMeasurement, ...]:
         """The segments since the mark, over so many steps."""
         made = []
         for stage, before in zip(self.segments, self._before, strict=True):
             now = self._counted(stage)
             chunks = max(1, now.chunks - before.chunks)
             made.append(
-                Part(
+                StageMeasurement(
                     workers=stage.stats.working,
                     busy=(now.busy - before.busy) / steps,
                     cpu=(now.cpu - before.cpu) / steps,

@@ -6,14 +6,14 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-__all__ = ["Look", "Part", "Seen", "averaged"]
+__all__ = ["StepTiming", "StageMeasurement", "Measurement", "average"]
 
 # Looks are put into so many groups; how far those lie apart tells how much a mean can be trusted.
 GROUPS = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class StageMeasurement:
     """One stage with workers. Seconds are those of all its workers together, per step."""
 
     workers: int
@@ -43,7 +43,7 @@ WAITS = 3
 
 
 @dataclasses.dataclass(frozen=True)
-class Look:
+class StepTiming:
     """What one pull of the consumer took: steps, seconds it waited for us, seconds it was busy itself."""
 
     steps: int
@@ -52,7 +52,7 @@ class Look:
 
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
+class Measurement:
     """The consumer's side of some steps, and the parts meanwhile."""
 
     steps: int
@@ -60,7 +60,7 @@ class Seen:
     busy: float
     # of one standard error, as a share of a step's time
     noise: float
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StageMeasurement, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -72,14 +72,14 @@ class Seen:
         """The share of its time that the consumer waited."""
         return self.wait / self.seconds if self.seconds > 0 else 0.0
 
-    def gain_over(self, other: Seen) -> float:
+    def gain_over(self, other: Measurement) -> float:
         """How many times as fast as another time; what the consumer itself took is evened out."""
         busy = (self.busy + other.busy) / 2
         mine = busy + self.wait
         return (busy + other.wait) / mine if mine > 0 else 1.0
 
 
-def averaged(looks: Sequence[Look], parts: tuple[Part, ...] = ()) -> Seen:
+def average(looks: Sequence[StepTiming], parts: tuple[StageMeasurement, ...] = ()) -> Measurement:
     """The mean of some looks, and how far it can be trusted.
 
     >>> averaged([Look(1, 0.01, 0.03)] * 8).waiting
@@ -95,4 +95,4 @@ def averaged(looks: Sequence[Look], parts: tuple[Part, ...] = ()) -> Seen:
         mean = sum(means) / len(means)
         spread = math.sqrt(sum((m - mean) ** 2 for m in means) / (len(means) - 1))
         noise = spread / math.sqrt(len(means)) / (wait + busy)
-    return Seen(steps, wait, busy, noise, parts)
+    return Measurement(steps, wait, busy, noise, parts)

@@ -15,9 +15,9 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from .measurement import Part, Seen
+from .measurement import Measurement, StageMeasurement
 
-__all__ = ["AHEAD", "CHUNK", "WORKERS", "Attempt", "Knob", "Room", "Search"]
+__all__ = ["AHEAD", "CHUNK", "WORKERS", "Attempt", "Knob", "ResourceLimits", "Search"]
 
 WORKERS, CHUNK, AHEAD = "workers", "chunk", "ahead"
 
@@ -63,7 +63,7 @@ class Knob:
 
 
 @dataclasses.dataclass(frozen=True)
-class Room:
+class ResourceLimits:
     """What there is: cores, and bytes that may be held."""
 
     cores: int
@@ -76,8 +76,8 @@ class Attempt:
 
     why: str
     changes: Mapping[str, tuple[int, int]]
-    before: Seen
-    after: Seen
+    before: Measurement
+    after: Measurement
     kept: bool
 
 
@@ -85,7 +85,7 @@ class Attempt:
 class _Trial:
     why: str
     values: dict[str, int]
-    before: Seen
+    before: Measurement
     # fewer of something: it stays unless it costs
     gives_back: bool = False
     # it looked bad once, and is looked at again
@@ -96,14 +96,14 @@ class Search:
     """``values`` are the numbers to be in force now; :meth:`see` may change them."""
 
     def __init__(
-        self, knobs: Sequence[Knob], values: Mapping[str, int], room: Room, *, known: bool = False
+        self, knobs: Sequence[Knob], values: Mapping[str, int], room: ResourceLimits, *, known: bool = False
     ) -> None:
         """``known``: the values come from an earlier run, so that no guess is needed."""
         self.knobs, self.room = tuple(knobs), room
         self.values = dict(values)
         self.settled = False
         self._kept = dict(values)
-        self._base: Seen | None = None
+        self._base: Measurement | None = None
         self._trial: _Trial | None = None
         self._guessed = known
         # how often changes were tried that did not gain
@@ -117,7 +117,7 @@ class Search:
         """The values without what is being tried just now."""
         return dict(self._kept)
 
-    def see(self, seen: Seen) -> Attempt | None:
+    def observe(self, seen: Measurement) -> Attempt | None:
         """So many steps went like this under ``values``; the attempt that this decided, if there was one."""
         if self.settled:
             self._watch(seen)
@@ -139,7 +139,7 @@ class Search:
 
     # judging ---------------------------------------------------------------------------------------
 
-    def _judge(self, trial: _Trial, seen: Seen) -> Attempt:
+    def _judge(self, trial: _Trial, seen: Measurement) -> Attempt:
         before = trial.before
         gain = seen.gain_over(before)
         doubt = min(MOST_DOUBT, TRUST * math.hypot(seen.noise, before.noise))
@@ -155,7 +155,7 @@ class Search:
             self._failed[frozenset(changes.items())] = self._failures(trial) + 1
         return Attempt(trial.why, changes, before, seen, kept)
 
-    def _watch(self, seen: Seen) -> None:
+    def _watch(self, seen: Measurement) -> None:
         assert self._base is not None
         slower = seen.gain_over(self._base) < WORSE and seen.waiting > QUIET
         self._worse = self._worse + 1 if slower else 0
@@ -167,7 +167,7 @@ class Search:
 
     # what to try -----------------------------------------------------------------------------------
 
-    def _next(self, seen: Seen) -> None:
+    def _next(self, seen: Measurement) -> None:
         """The next trial, or the end of the search."""
         quiet = seen.waiting < QUIET
         if not self._guessed and not quiet:
@@ -190,7 +190,7 @@ class Search:
     def _try(self, trial: _Trial) -> None:
         self._trial, self.values = trial, dict(trial.values)
 
-    def _is_open(self, trial: _Trial, seen: Seen) -> bool:
+    def _is_open(self, trial: _Trial, seen: Measurement) -> bool:
         return trial.values != self._kept and self._failures(trial) < TRIES and self._fits(trial.values, seen)
 
     def _failures(self, trial: _Trial) -> int:
@@ -199,7 +199,7 @@ class Search:
     def _changes(self, trial: _Trial) -> dict[str, tuple[int, int]]:
         return {n: (self._kept[n], v) for n, v in trial.values.items() if v != self._kept[n]}
 
-    def _guess(self, seen: Seen) -> dict[str, int]:
+    def _guess(self, seen: Measurement) -> dict[str, int]:
         """Workers for the rate at which the consumer would not wait, or the most that cores and bytes allow."""
         rates = [MARGIN / seen.busy] if seen.busy > 0 else []
         cpu = sum(part.cpu for part in seen.parts)
@@ -218,7 +218,7 @@ class Search:
             made[most.name] -= 1
         return made
 
-    def _climbs(self, seen: Seen) -> Iterator[_Trial]:
+    def _climbs(self, seen: Measurement) -> Iterator[_Trial]:
         """One number more or less, the most promising first."""
         parts = seen.parts
         by_load = sorted(range(len(parts)), key=lambda i: _load(parts[i], seen), reverse=True)
@@ -249,7 +249,7 @@ class Search:
             if parts[i].turns and parts[i].cpu > TURNS * seen.seconds:
                 yield from self._set(WORKERS, i, lambda v: v // 2, "they may take turns at the GIL", seen)
 
-    def _cuts(self, seen: Seen) -> Iterator[_Trial]:
+    def _cuts(self, seen: Measurement) -> Iterator[_Trial]:
         """Fewer workers where they have little to do."""
         most = max((_load(part, seen) for part in seen.parts), default=0.0)
         for knob in self._of_kind(WORKERS):
@@ -264,7 +264,7 @@ class Search:
                 )
 
     def _set(
-        self, kind: str, part: int, change: Callable[[int], int], why: str, seen: Seen
+        self, kind: str, part: int, change: Callable[[int], int], why: str, seen: Measurement
     ) -> Iterator[_Trial]:
         for knob in self._of_kind(kind):
             if knob.part == part:
@@ -272,13 +272,13 @@ class Search:
                 if trial.values != self.values:
                     yield trial
 
-    def _changed(self, knob: Knob, value: int, why: str, seen: Seen) -> _Trial:
+    def _changed(self, knob: Knob, value: int, why: str, seen: Measurement) -> _Trial:
         return _Trial(why, {**self.values, knob.name: _within(knob, value)}, seen)
 
     def _of_kind(self, kind: str) -> list[Knob]:
         return [knob for knob in self.knobs if knob.kind == kind]
 
-    def _fits(self, values: Mapping[str, int], seen: Seen) -> bool:
+    def _fits(self, values: Mapping[str, int], seen: Measurement) -> bool:
         """Whether chunks under way, and those ahead, find room in the bytes that may be held."""
         held = 0.0
         for i, part in enumerate(seen.parts):
@@ -302,6 +302,6 @@ def _twice(value: int, least: int) -> int:
     return 2 * max(value, least)
 
 
-def _load(part: Part, seen: Seen) -> float:
+def _load(part: StageMeasurement, seen: Measurement) -> float:
     """The share of their time that its workers were busy."""
     return part.busy / seen.seconds / max(1, part.workers) if seen.seconds > 0 else 0.0

@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from millrace._src.core.log import get_logger
 from millrace._src.core.machine.cores import available_cores
 from millrace._src.core.statistics import RunStats
-from millrace._src.core.tuned import Tried, Tuning
-from millrace._src.data.engine.stages.prefetch import Pump
+from millrace._src.core.tuned import AutotuneRecord, AutotuneTrial
+from millrace._src.data.engine.stages.prefetch import PrefetchStage
 from millrace._src.data.engine.stages.segment import SegmentStage
-from millrace._src.data.engine.thread_limits import Bytes
+from millrace._src.data.engine.thread_limits import MemoryBudget
 
-from .config_file import Saved
+from .config_file import AutotuneFile
 from .knobs import Knobs
-from .measurement import Look, averaged
-from .search import Attempt, Room, Search
+from .measurement import StepTiming, average
+from .search import Attempt, ResourceLimits, Search
 
 __all__ = ["Tuner"]
 
@@ -44,21 +44,21 @@ class Tuner:
     def __init__(
         self,
         stats: RunStats,
-        budget: Bytes,
+        budget: MemoryBudget,
         segments: Sequence[SegmentStage],
-        pumps: Sequence[Pump],
+        pumps: Sequence[PrefetchStage],
         interval: int = 0,
-        saved: Saved | None = None,
+        saved: AutotuneFile | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.stats, self.budget, self.saved = stats, budget, saved
         self.knobs = Knobs(segments, pumps)
-        self.record = stats.tuning = Tuning(settings=list(self.knobs.settings.values()))
+        self.record = stats.tuning = AutotuneRecord(settings=list(self.knobs.settings.values()))
         self._steps, self._clock = interval or STEPS, clock
         self._search: Search | None = None
         self._known = False
         self._last = (0, 0.0, 0.0, 0)
-        self._looks: list[Look] = []
+        self._looks: list[StepTiming] = []
         # the steps that were delivered when this measurement began
         self._began = 0
         # steps of settling that are left, and when stages were last asked for something
@@ -92,7 +92,7 @@ class Tuner:
             self._settling -= steps
             self._begin()
             return
-        self._looks.append(Look(steps, now[1] - wait, now[2] - busy))
+        self._looks.append(StepTiming(steps, now[1] - wait, now[2] - busy))
         if self._is_enough():
             self._decide()
 
@@ -121,13 +121,13 @@ class Tuner:
         return steps >= times * self._steps and len(looks) >= PULLS and took >= times * SECONDS
 
     def _decide(self) -> None:
-        seen = averaged(self._looks, self.knobs.parts(max(1, self.stats.delivered - self._began)))
+        seen = average(self._looks, self.knobs.parts(max(1, self.stats.delivered - self._began)))
         with self._lock:
             if self._search is None:
                 self._search = self._first(1 / seen.seconds if seen.seconds else 0.0)
             search = self._search
         was_settled, tried = search.settled, search.values != search.best
-        attempt = search.see(seen)
+        attempt = search.observe(seen)
         if attempt is not None:
             self._note(attempt)
         if not tried or (attempt is not None and attempt.kept):  # else these numbers are no result yet
@@ -148,7 +148,7 @@ class Tuner:
         self.knobs.look_again()
         self.record.first_rate = self._rows(rate)
         self.knobs.apply(dict(self.knobs.values))
-        room = Room(available_cores(), self.budget.limit)
+        room = ResourceLimits(available_cores(), self.budget.limit)
         return Search(self.knobs.knobs, self.knobs.values, room, known=self._known)
 
     def _rows(self, steps: float) -> float:
@@ -166,7 +166,7 @@ class Tuner:
             for name, (old, new) in attempt.changes.items()
         )
         self.record.tried.append(
-            Tried(self.stats.delivered, attempt.why, changes, before, after, attempt.kept)
+            AutotuneTrial(self.stats.delivered, attempt.why, changes, before, after, attempt.kept)
         )
         words = "; ".join(f"{stage}: {knob} {old} -> {new}" for stage, knob, old, new in changes)
         verb = "keeps" if attempt.kept else "gives back"

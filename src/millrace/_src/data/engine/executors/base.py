@@ -7,13 +7,13 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from millrace._src.core.executor_traits import ExecutorTraits, traits_of
+from millrace._src.core.executor_traits import ExecutorTraits, executor_traits
 from millrace._src.core.values.chunk import Chunk
 
-__all__ = ["Executor", "Runner", "Task"]
+__all__ = ["Executor", "ChunkFunction", "Task"]
 
 
-class Runner(Protocol):
+class ChunkFunction(Protocol):
     """A segment's work as one callable: pure, thread-safe, picklable by cloudpickle.
 
     Readers are re-opened in each worker process; ``close()`` closes them. A runner returns the result chunk and a
@@ -104,7 +104,7 @@ class Executor:
 
     @property
     def traits(self) -> ExecutorTraits:
-        return traits_of(self.kind)
+        return executor_traits(self.kind)
 
     def submit(self, chunk: Chunk) -> Task:
         """Take a chunk on; its task has an outcome sooner or later, also after ``close``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from millrace._src.core.settings import Settings
 from millrace._src.core.values.chunk import Chunk
 
-from .base import Executor, Runner, Task
+from .base import ChunkFunction, Executor, Task
 
 __all__ = ["InlineExecutor", "make"]
 
@@ -14,7 +14,7 @@ class InlineExecutor(Executor):
     kind = "inline"
     slots = 1
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: ChunkFunction) -> None:
         self.runner = runner
 
     def submit(self, chunk: Chunk) -> Task:
@@ -29,5 +29,5 @@ class InlineExecutor(Executor):
         self.runner.close()
 
 
-def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
     return InlineExecutor(runner)

@@ -9,12 +9,12 @@ import importlib
 
 from millrace._src.core.settings import Settings
 
-from .base import Executor, Runner
+from .base import ChunkFunction, Executor
 
 __all__ = ["make_executor"]
 
 
-def make_executor(kind: str, runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+def make_executor(kind: str, runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
     """An executor of this kind; PlanError where it cannot run this work."""
     module = importlib.import_module(f"{__package__}.{kind}")
     made: Executor = module.make(runner, workers, name, settings)

@@ -12,9 +12,9 @@ from millrace._src.core.log import get_logger
 from millrace._src.core.settings import Settings
 from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.engine import thread_limits as budget
-from millrace._src.data.engine.shutdown import joined
+from millrace._src.data.engine.shutdown import join_thread
 
-from .base import Executor, Runner, Task
+from .base import ChunkFunction, Executor, Task
 
 __all__ = ["ThreadExecutor", "make"]
 
@@ -24,7 +24,7 @@ log = get_logger(__name__)
 class ThreadExecutor(Executor):
     kind = "threads"
 
-    def __init__(self, runner: Runner, workers: int, name: str = "millrace") -> None:
+    def __init__(self, runner: ChunkFunction, workers: int, name: str = "millrace") -> None:
         self.runner = runner
         self.slots = workers
         self.name = name
@@ -98,13 +98,13 @@ class ThreadExecutor(Executor):
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:
-            joined(thread)
+            join_thread(thread)
         self._threads.clear()
         if self._gate.all_gone():
             self.runner.close()
 
 
-def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
     return ThreadExecutor(runner, workers, name=name)
 
 
@@ -152,16 +152,16 @@ def _cap(stack: contextlib.ExitStack, tasks: int) -> None:
     """
     try:
         if tasks == 0:
-            stack.enter_context(budget.capped_libraries())
+            stack.enter_context(budget.limit_library_threads())
         elif tasks == 2:
-            budget.cap_loaded()
+            budget.limit_loaded_libraries()
         else:
-            budget.cap_again()
+            budget.limit_new_libraries()
     except Exception as error:
         log.warning("the threads of libraries inside workers could not be limited: %s", error)
 
 
-def _work(queue: SimpleQueue[Task | None], runner: Runner, gate: _Gate, number: int) -> None:
+def _work(queue: SimpleQueue[Task | None], runner: ChunkFunction, gate: _Gate, number: int) -> None:
     try:
         with contextlib.ExitStack() as stack:
             tasks = 0

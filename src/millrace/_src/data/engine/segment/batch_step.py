@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from millrace._src.core.errors import DataError
-from millrace._src.core.machine.host_allocator import Lender
-from millrace._src.core.random.rng import Draws, mix, rng_place, with_rng
+from millrace._src.core.machine.host_allocator import HostAllocator
+from millrace._src.core.random.rng import RandomStream, hash_integers, rng_parameter_index, with_rng
 from millrace._src.core.settings import Settings
 from millrace._src.core.values.chunk import Chunk, Column
 from millrace._src.data.engine.batch_info import BatchInfo
-from millrace._src.data.plan.nodes.order_ops import HIDDEN_PREFIX, Batch, replaced_columns
-from millrace._src.data.transforms.base import name_of
+from millrace._src.data.plan.nodes.order_ops import HIDDEN_PREFIX, Batch, columns_after_map
+from millrace._src.data.transforms.base import display_name
 
-from .collate import collate_column, dict_of_lists, pad_columns, unstacked
-from .failures import Failures, data_error
-from .step_registry import Step, step_for
+from .collate import collate_column, dict_of_lists, pad_columns, to_row_list
+from .failures import RowErrors, data_error
+from .step_registry import SegmentStep, register_step
 
-__all__ = ["BatchStep", "epoch_of", "locate"]
+__all__ = ["BatchStep", "epoch_of", "add_row_context"]
 
 
 def epoch_of(epoch: int, passes: int) -> int:
@@ -29,7 +29,7 @@ def epoch_of(epoch: int, passes: int) -> int:
     return epoch // passes
 
 
-def locate(error: DataError, rows: Chunk, op: str) -> None:
+def add_row_context(error: DataError, rows: Chunk, op: str) -> None:
     """Say where it happened: a batch knows the offset of a row, its chunk the row itself."""
     error.context.setdefault("op", op)
     offset = error.context.pop("offset", None)
@@ -41,7 +41,7 @@ def locate(error: DataError, rows: Chunk, op: str) -> None:
         error.context["batch"] = f"of the {len(rows)} rows from this one on"
 
 
-class Whole(NamedTuple):
+class WholeBatchValue(NamedTuple):
     """The value of a column for the whole batch, as the user's function gave it: nothing is left to stack."""
 
     value: dict[Any, Any]
@@ -50,12 +50,12 @@ class Whole(NamedTuple):
 class BatchStep:
     """Aligned: the chunk holds whole batches of a fixed size. Otherwise it holds exactly one batch."""
 
-    def __init__(self, op: Batch, aligned: bool, seed: int, lender: Lender | None = None) -> None:
+    def __init__(self, op: Batch, aligned: bool, seed: int, lender: HostAllocator | None = None) -> None:
         self.op, self.aligned, self.seed, self.lender = op, aligned and not op.whole, seed, lender
-        self.asks = op.per_batch_map is not None and rng_place(op.per_batch_map) is not None
-        self.name = f"batch({op.shown_size}) at {op.where}"
+        self.asks = op.per_batch_map is not None and rng_parameter_index(op.per_batch_map) is not None
+        self.name = f"batch({op.describe_size}) at {op.where}"
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         n = len(chunk)
         size, number = n, chunk.start
         if self.aligned and isinstance(self.op.batch_size, int):
@@ -89,7 +89,7 @@ class BatchStep:
 
     def _one(self, rows: Chunk, info: BatchInfo) -> dict[str, Any]:
         given: dict[str, Column] = {n: c for n, c in rows.columns.items() if not n.startswith(HIDDEN_PREFIX)}
-        columns: dict[str, Column | Whole]
+        columns: dict[str, Column | WholeBatchValue]
         try:
             if self.op.pad_info is not None:
                 given = pad_columns(given, self.op.pad_info, lender=self.lender)
@@ -98,12 +98,12 @@ class BatchStep:
                 columns = self._map(given, info, rows)
             return {
                 name: column.value
-                if isinstance(column, Whole)
+                if isinstance(column, WholeBatchValue)
                 else collate_column(column, name, i, self.lender)
                 for i, (name, column) in enumerate(columns.items())
             }
         except DataError as error:
-            locate(error, rows, self.name)
+            add_row_context(error, rows, self.name)
             raise
 
     def _function(self, rows: Chunk, info: BatchInfo) -> Callable[..., Any]:
@@ -111,18 +111,22 @@ class BatchStep:
         assert self.op.per_batch_map is not None
         if not self.asks:
             return self.op.per_batch_map
-        batch = np.array([mix(int(rows.ids[0]), info.get_batch_num())], np.uint64)
-        draws = Draws.for_rows(batch, seed=self.seed, epoch=rows.epoch, op=mix(self.op.op, 0))
+        batch = np.array([hash_integers(int(rows.ids[0]), info.get_batch_num())], np.uint64)
+        draws = RandomStream.for_rows(
+            batch, seed=self.seed, epoch=rows.epoch, op=hash_integers(self.op.op, 0)
+        )
         return functools.partial(with_rng(self.op.per_batch_map, draws), 0)
 
-    def _map(self, columns: dict[str, Column], info: BatchInfo, chunk: Chunk) -> dict[str, Column | Whole]:
+    def _map(
+        self, columns: dict[str, Column], info: BatchInfo, chunk: Chunk
+    ) -> dict[str, Column | WholeBatchValue]:
         op, rows = self.op, len(chunk)
         names = list(columns)
         inputs = list(op.input_columns or names)
         outputs = list(op.output_columns or inputs)
-        given = [unstacked(columns[name]) for name in inputs]
+        given = [to_row_list(columns[name]) for name in inputs]
         assert op.per_batch_map is not None
-        what = f"batch operation: [per_batch_map {name_of(op.per_batch_map)}]"
+        what = f"batch operation: [per_batch_map {display_name(op.per_batch_map)}]"
         try:
             result = self._function(chunk, info)(*given, info)
         except Exception as error:
@@ -136,10 +140,10 @@ class BatchStep:
                 op=self.name,
                 column=", ".join(outputs),
             )
-        made: dict[str, Column | Whole] = {}
+        made: dict[str, Column | WholeBatchValue] = {}
         for name, values in zip(outputs, result, strict=True):
             if isinstance(values, dict):
-                made[name] = Whole(values)
+                made[name] = WholeBatchValue(values)
                 continue
             if values is None:
                 raise DataError("Got None from Python object.", op=self.name, column=name)
@@ -160,17 +164,17 @@ class BatchStep:
                     column=name,
                 )
             if any(isinstance(value, dict) for value in values):
-                made[name] = Whole(dict_of_lists(list(values), name))
+                made[name] = WholeBatchValue(dict_of_lists(list(values), name))
                 continue
             made[name] = (
                 values if isinstance(values, np.ndarray) and values.dtype.kind != "O" else list(values)
             )
-        after = replaced_columns(names, inputs, outputs)
+        after = columns_after_map(names, inputs, outputs)
         return {n: made[n] if n in made else columns[n] for n in after}
 
     def close(self) -> None: ...
 
 
-@step_for(Batch)
-def _batch(op: Batch, seed: int, settings: Settings, aligned: bool) -> Step:
+@register_step(Batch)
+def _batch(op: Batch, seed: int, settings: Settings, aligned: bool) -> SegmentStep:
     return BatchStep(op, aligned, seed, settings.lender)

@@ -15,24 +15,24 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import CacheError, FormatError, ResourceError
-from millrace._src.core.executor_traits import DIRECT
+from millrace._src.core.executor_traits import INLINE
 from millrace._src.core.log import warn_once
 from millrace._src.core.settings import Settings
 from millrace._src.core.statistics import CacheCounts
-from millrace._src.core.values.batch_buffers import Slots
+from millrace._src.core.values.batch_buffers import BatchAssembler
 from millrace._src.core.values.chunk import Chunk, Column
-from millrace._src.data.engine.failed_rows import Entry
-from millrace._src.data.plan.fingerprint.plan_fingerprint import key_of
-from millrace._src.data.plan.nodes.cache_ops import Keeper
-from millrace._src.data.plan.nodes.physical import KeptRead
-from millrace._src.data.plan.passes import inside_out
+from millrace._src.data.engine.failed_rows import FailedRow
+from millrace._src.data.plan.fingerprint.plan_fingerprint import cache_key
+from millrace._src.data.plan.nodes.cache_ops import CacheProtocol
+from millrace._src.data.plan.nodes.physical import CachedRead
+from millrace._src.data.plan.passes import optimize_cached_segment
 
-from .failures import Failures, standing_in
-from .fast_path import Shortcut, Trial
+from .failures import RowErrors, replacement_rows
+from .fast_path import DetectOnlyErrors, FastPath
 from .map_step import MapStep
-from .step_registry import Step, make_step, step_for
+from .step_registry import SegmentStep, make_step, register_step
 
-__all__ = ["KeptStep", "Worth", "opened", "seconds_of", "warn_gone"]
+__all__ = ["CachedReadStep", "CacheBenefit", "open_row_store", "seconds_of", "warn_cache_lost"]
 
 # Chunks after which it is decided whether rows are worth keeping; the very first one also opens files.
 TRIALS = 4
@@ -45,7 +45,7 @@ def seconds_of(clock: float, cpu: float) -> float:
     return cpu if cpu * WAITS > clock else clock
 
 
-class Worth:
+class CacheBenefit:
     """Whether fetching a row takes less than making it, from the first chunks of both.
 
     >>> worth = Worth()
@@ -73,7 +73,7 @@ class Worth:
         return f"a row takes {made:.1f} us to make and {fetched:.1f} us to fetch: rows are made, not kept"
 
 
-def opened(keeper: Keeper, key: str, rows: int | None) -> Any:
+def open_row_store(keeper: CacheProtocol, key: str, rows: int | None) -> Any:
     """The shelf, in the user's process and before the first row: a cache that cannot be used says so here.
 
     None where the machine has no room for it, or the cache was of use to this process before and is gone now: then rows
@@ -87,45 +87,45 @@ def opened(keeper: Keeper, key: str, rows: int | None) -> Any:
     except CacheError as error:
         if not keeper.used:
             raise
-        warn_gone(error)
+        warn_cache_lost(error)
     return None
 
 
-def warn_gone(error: Exception) -> None:
+def warn_cache_lost(error: Exception) -> None:
     warn_once(
         "cache-gone",
         f"the cache cannot be used any more ({error}); rows are made as without one, and they are the same",
     )
 
 
-class KeptStep:
+class CachedReadStep:
     """Opens its shelf where it runs: once per process. In the user's process it is open from the start."""
 
     _shelf: Any
 
-    def __init__(self, op: KeptRead, seed: int, settings: Settings) -> None:
+    def __init__(self, op: CachedRead, seed: int, settings: Settings) -> None:
         self.op, self.seed, self.settings = op, seed, settings
-        self.key = key_of(op.subject, settings, ordered=False)
+        self.key = cache_key(op.subject, settings, ordered=False)
         self._begin()
-        self._shelf = opened(op.keeper, self.key, op.source.size())
+        self._shelf = open_row_store(op.keeper, self.key, op.source.size())
         self._gone = self._shelf is None
 
     def _begin(self) -> None:
-        inner = inside_out(self.op.inner, self.settings.replace(executor=DIRECT), self.op.gather)
+        inner = optimize_cached_segment(self.op.inner, self.settings.replace(executor=INLINE), self.op.gather)
         assert not inner.inputs
-        self.slots = Slots(self.op.gather, self.settings.lender) if self.op.gather else None
-        self.steps: list[Step] = [make_step(op, self.seed, self.settings, True) for op in inner.ops]
-        self.fast: Shortcut | None = None
+        self.slots = BatchAssembler(self.op.gather, self.settings.lender) if self.op.gather else None
+        self.steps: list[SegmentStep] = [make_step(op, self.seed, self.settings, True) for op in inner.ops]
+        self.fast: FastPath | None = None
         if inner.fast:
             fast = [make_step(op, self.seed, self.settings, True) for op in inner.fast]
-            self.fast = Shortcut(fast, inner.fast_places, inner.fast_count)
+            self.fast = FastPath(fast, inner.fast_path_positions, inner.fast_path_length)
         for step in (*self.steps, *(self.fast.steps if self.fast else ())):
             if isinstance(step, MapStep) and step.slots is not None:
                 step.slots = self.slots  # rows that are made and rows that are fetched meet in one batch
         self._shelf = None
         self._gone = False
         self._opening = threading.Lock()
-        self._worth = Worth()
+        self._worth = CacheBenefit()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"op": self.op, "seed": self.seed, "settings": self.settings, "key": self.key}
@@ -142,7 +142,7 @@ class KeptStep:
 
     # a chunk ----------------------------------------------------------------------------------------
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         if self._gone or self._worth.while_ is False:
             return self._wanted(self._make(chunk, failures))
         try:
@@ -150,11 +150,11 @@ class KeptStep:
             made = self._through(shelf, chunk, failures)
         except (CacheError, ResourceError, OSError) as error:
             self._gone = True
-            warn_gone(error)
+            warn_cache_lost(error)
             made = None
         return self._wanted(self._make(chunk, failures)) if made is None else made
 
-    def _through(self, shelf: Any, chunk: Chunk, failures: Failures) -> Chunk | None:
+    def _through(self, shelf: Any, chunk: Chunk, failures: RowErrors) -> Chunk | None:
         """The rows by way of the shelf; None where they have to be made as without one."""
         numbers = chunk.origin.view(np.uint64)
         places = shelf.find(numbers)
@@ -209,7 +209,7 @@ class KeptStep:
         shelf: Any,
         numbers: npt.NDArray[np.uint64],
         places: npt.NDArray[np.uint64],
-        failures: Failures,
+        failures: RowErrors,
         into: Any,
     ) -> dict[str, Column] | None:
         clock, cpu = time.perf_counter(), time.thread_time()
@@ -222,9 +222,9 @@ class KeptStep:
         shelf.note(hits=len(numbers))
         return columns
 
-    def _tried(self, part: Chunk, shelf: Any, failures: Failures) -> Chunk | None:
+    def _tried(self, part: Chunk, shelf: Any, failures: RowErrors) -> Chunk | None:
         """Rows that are not kept yet, made and stored; None where something is amiss with one."""
-        trial = Trial()
+        trial = DetectOnlyErrors()
         clock, cpu = time.perf_counter(), time.thread_time()
         try:
             made = self._make(part, trial)
@@ -251,7 +251,7 @@ class KeptStep:
             self._judge(shelf, numbers, spent, failures)
         return made
 
-    def _judge(self, shelf: Any, numbers: npt.NDArray[np.uint64], spent: float, failures: Failures) -> None:
+    def _judge(self, shelf: Any, numbers: npt.NDArray[np.uint64], spent: float, failures: RowErrors) -> None:
         """Fetch what was just stored, as a later epoch would, and compare."""
         clock, cpu = time.perf_counter(), time.thread_time()
         try:
@@ -265,7 +265,7 @@ class KeptStep:
 
     # without the shelf ------------------------------------------------------------------------------
 
-    def _make(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def _make(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         done = 0
         if self.fast is not None:
             made = self.fast(chunk)
@@ -279,13 +279,13 @@ class KeptStep:
                 break
         return chunk
 
-    def _replacing(self, steps: list[Step], chunk: Chunk, failures: Failures) -> Chunk:
+    def _replacing(self, steps: list[SegmentStep], chunk: Chunk, failures: RowErrors) -> Chunk:
         """Each op that fails replaces its rows itself, as where each is a stage of its own.
 
         Rows at the beginning of the chunk that want the last good one of the chunk before are left out from there on.
         """
-        head: list[Entry] = []
-        tail: list[Entry] = []
+        head: list[FailedRow] = []
+        tail: list[FailedRow] = []
         for step in steps:
             own = failures.fresh()
             made = step(chunk, own)
@@ -299,7 +299,7 @@ class KeptStep:
         failures.lead = len(head)
         if not head or not len(chunk):
             return chunk
-        whole = Chunk.concat([standing_in(chunk.slice(0, 1), len(head), before=True), chunk])
+        whole = Chunk.concat([replacement_rows(chunk.slice(0, 1), len(head), before=True), chunk])
         return Chunk(whole.columns, whole.ids, whole.origin, chunk.epoch, chunk.start - len(head))
 
     def _wanted(self, chunk: Chunk) -> Chunk:
@@ -325,6 +325,6 @@ def _apart(chunk: Chunk, rows: npt.NDArray[np.int64]) -> Chunk:
     return Chunk(part.columns, part.ids, part.origin, part.epoch, -1)
 
 
-@step_for(KeptRead)
-def _kept(op: KeptRead, seed: int, settings: Settings, aligned: bool) -> Step:
-    return KeptStep(op, seed, settings)
+@register_step(CachedRead)
+def _kept(op: CachedRead, seed: int, settings: Settings, aligned: bool) -> SegmentStep:
+    return CachedReadStep(op, seed, settings)

@@ -7,53 +7,53 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import BatchShapeError, DataError
-from millrace._src.core.machine.host_allocator import Lender
-from millrace._src.core.values.chunk import Column, as_value, stack_rows
-from millrace._src.core.values.columns import Runs
-from millrace._src.core.values.string_array import narrow
+from millrace._src.core.machine.host_allocator import HostAllocator
+from millrace._src.core.values.chunk import Column, normalize_value, stack_rows
+from millrace._src.core.values.columns import VariableLengthColumn
+from millrace._src.core.values.string_array import shrink_width
 
 from .map_step import row_values
 
-__all__ = ["collate_column", "dict_of_lists", "pad_columns", "unstacked"]
+__all__ = ["collate_column", "dict_of_lists", "pad_columns", "to_row_list"]
 
 
-def unstacked(column: Column) -> list[Any]:
+def to_row_list(column: Column) -> list[Any]:
     """The rows of a column as a list."""
     return list(row_values(column))
 
 
-def collate_column(column: Column, name: str, position: int, lender: Lender | None = None) -> Any:
+def collate_column(column: Column, name: str, position: int, lender: HostAllocator | None = None) -> Any:
     """One array for the batch (or one dict of arrays for a column of dicts), in the lender's memory if there is one."""
     made = _collated(column, name, position, lender)
     return made if lender is None or type(made) is not np.ndarray else lender.settle(made)
 
 
-def _collated(column: Column, name: str, position: int, lender: Lender | None) -> Any:
+def _collated(column: Column, name: str, position: int, lender: HostAllocator | None) -> Any:
     if isinstance(column, np.ndarray):
-        return narrow(column) if column.dtype.kind in "US" else column
-    if isinstance(column, Runs):
+        return shrink_width(column) if column.dtype.kind in "US" else column
+    if isinstance(column, VariableLengthColumn):
         whole = column.stacked()
         if whole is None:
-            raise _mismatch(unstacked(column), name, position)
+            raise _mismatch(to_row_list(column), name, position)
         return whole
     dense = stack_rows(column, lender)
     if dense is not None:
         return dense
     if any(isinstance(value, dict) for value in column):
         return _collate_dicts(column, name, position, lender)
-    values = [as_value(value) for value in column]
+    values = [normalize_value(value) for value in column]
     dense = stack_rows(values, lender)
     if dense is None:
         raise _mismatch(values, name, position)
     return dense
 
 
-def _collate_dicts(rows: list[Any], name: str, position: int, lender: Lender | None) -> dict[Any, Any]:
+def _collate_dicts(rows: list[Any], name: str, position: int, lender: HostAllocator | None) -> dict[Any, Any]:
     _check_keys(rows, name)
     first = rows[0]
     return {
         key: collate_column(
-            [v if isinstance(v, dict) else as_value(v) for v in (r[key] for r in rows)],
+            [v if isinstance(v, dict) else normalize_value(v) for v in (r[key] for r in rows)],
             name,
             position,
             lender,
@@ -138,7 +138,7 @@ def pad_columns(
     columns: dict[str, Column],
     pad_info: dict[str, tuple[Any, Any]],
     free: int | None = None,
-    lender: Lender | None = None,
+    lender: HostAllocator | None = None,
 ) -> dict[str, Column]:
     """Pad the named columns (all when none is named) at the end to one shape.
 
@@ -153,10 +153,12 @@ def pad_columns(
     return made
 
 
-def _pad(column: Column, name: str, shape: Any, fill: Any, free: int | None, lender: Lender | None) -> Column:
-    runs = column if isinstance(column, Runs) and column.rows is not None else None
+def _pad(
+    column: Column, name: str, shape: Any, fill: Any, free: int | None, lender: HostAllocator | None
+) -> Column:
+    runs = column if isinstance(column, VariableLengthColumn) and column.rows is not None else None
     # of runs, one row stands for all: they are of one rank and type
-    rows = [as_value(row) for row in (unstacked(column) if runs is None else [runs[0]])]
+    rows = [normalize_value(row) for row in (to_row_list(column) if runs is None else [runs[0]])]
     rank = rows[0].ndim
     if any(row.ndim != rank for row in rows):
         raise BatchShapeError(f"column {name!r} mixes ranks; padding needs one rank", column=name)

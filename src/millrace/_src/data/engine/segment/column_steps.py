@@ -7,8 +7,8 @@ from millrace._src.core.settings import Settings
 from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.plan.nodes.order_ops import Project, Rename
 
-from .failures import Failures
-from .step_registry import Step, step_for
+from .failures import RowErrors
+from .step_registry import SegmentStep, register_step
 
 __all__ = ["ProjectStep", "RenameStep"]
 
@@ -17,7 +17,7 @@ class ProjectStep:
     def __init__(self, op: Project) -> None:
         self.columns = op.columns
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         for name in self.columns:
             if name not in chunk.columns:
                 raise PlanError(
@@ -32,7 +32,7 @@ class RenameStep:
     def __init__(self, op: Rename) -> None:
         self.names = dict(zip(op.input_columns, op.output_columns, strict=True))
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         taken = [n for n in self.names.values() if n in chunk.columns and n not in self.names]
         if taken:  # after a flat_map the columns are known only now
             raise PlanError(
@@ -44,11 +44,11 @@ class RenameStep:
     def close(self) -> None: ...
 
 
-@step_for(Project)
-def _project(op: Project, seed: int, settings: Settings, aligned: bool) -> Step:
+@register_step(Project)
+def _project(op: Project, seed: int, settings: Settings, aligned: bool) -> SegmentStep:
     return ProjectStep(op)
 
 
-@step_for(Rename)
-def _rename(op: Rename, seed: int, settings: Settings, aligned: bool) -> Step:
+@register_step(Rename)
+def _rename(op: Rename, seed: int, settings: Settings, aligned: bool) -> SegmentStep:
     return RenameStep(op)

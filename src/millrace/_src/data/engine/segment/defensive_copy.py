@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace._src.core.values.batch_buffers import Passing, in_place
-from millrace._src.core.values.chunk import as_value
+from millrace._src.core.values.batch_buffers import ChunkBufferPool, is_in_batch_buffer
+from millrace._src.core.values.chunk import normalize_value
 
-__all__ = ["Kept"]
+__all__ = ["ResultCollector"]
 
 # what cannot change, and Python's own containers, of which a new array is made
 _PLAIN = (np.generic, int, float, str, bytes, list, dict)
@@ -27,12 +27,12 @@ _PLAIN = (np.generic, int, float, str, bytes, list, dict)
 KEPT = object()
 
 
-class Pile:
+class DenseBuffer:
     """Copies of arrays, side by side while they have one shape and type."""
 
     __slots__ = ("block", "count", "dtype", "passing", "rows", "shape")
 
-    def __init__(self, rows: int, passing: Passing) -> None:
+    def __init__(self, rows: int, passing: ChunkBufferPool) -> None:
         self.rows, self.count, self.passing = rows, 0, passing
         self.block: Any = None
         self.shape: tuple[int, ...] | None = None
@@ -64,11 +64,11 @@ class Pile:
         return [self.block[next(rows), ...] if value is KEPT else value for value in values]
 
 
-class Kept:
+class ResultCollector:
     """Makes the results of a chunk's rows ours; called with each before the next row runs."""
 
-    def __init__(self, rows: int, outputs: int, passing: Passing) -> None:
-        self.piles = [Pile(rows, passing) for _ in range(outputs)]
+    def __init__(self, rows: int, outputs: int, passing: ChunkBufferPool) -> None:
+        self.piles = [DenseBuffer(rows, passing) for _ in range(outputs)]
 
     def __call__(self, made: Any, given: tuple[Any, ...]) -> Any:
         if type(made) is not tuple:
@@ -102,16 +102,16 @@ def _settled(value: Any) -> Any:
     """A tensor as its array, which is the tensor's own memory; anything else as it is."""
     if type(value) is np.ndarray or isinstance(value, _PLAIN):
         return value
-    return as_value(value) if hasattr(value, "asnumpy") or hasattr(value, "__array__") else value
+    return normalize_value(value) if hasattr(value, "asnumpy") or hasattr(value, "__array__") else value
 
 
-def _keep(value: Any, given: tuple[Any, ...], pile: Pile | None) -> Any:
+def _keep(value: Any, given: tuple[Any, ...], pile: DenseBuffer | None) -> Any:
     if type(value) is not np.ndarray:
         return value
     base: Any = value.base
     for one in given:
         if value is one or (base is not None and (base is one or base is getattr(one, "base", None))):
             return value
-    if type(base) is bytes or in_place(value) or value.dtype.kind == "O":
+    if type(base) is bytes or is_in_batch_buffer(value) or value.dtype.kind == "O":
         return value
     return value.copy() if pile is None else pile.put(value)

@@ -21,34 +21,34 @@ import numpy as np
 
 from millrace._src.core.errors import DataError
 from millrace._src.core.package import PACKAGE_ROOT
-from millrace._src.core.random.rng import mix_into
+from millrace._src.core.random.rng import derive_row_ids
 from millrace._src.core.statistics import CacheCounts
 from millrace._src.core.values.chunk import Chunk, Column
-from millrace._src.core.values.columns import Runs
-from millrace._src.data.engine.failed_rows import Entry
+from millrace._src.core.values.columns import VariableLengthColumn
+from millrace._src.data.engine.failed_rows import FailedRow
 
-__all__ = ["Failures", "copies", "data_error", "standing_in", "user_traceback"]
+__all__ = ["RowErrors", "copy_rows", "data_error", "replacement_rows", "user_traceback"]
 
 # A row that stands in for another has an id of its own: made from its neighbour's, so that no chunk border shows.
 NOTHING_CACHED = CacheCounts()
 _AFTER, _BEFORE = 0xBAD, 0xBADBAD
 
 
-class Failures:
+class RowErrors:
     """The bad rows of one chunk: all of them in the ledger, or the first as the error that ends the run."""
 
     def __init__(self, policy: str, where: Callable[[int], str | None] | None = None) -> None:
         self.policy, self._where = policy, where
-        self.ledger: list[Entry] = []
+        self.ledger: list[FailedRow] = []
         self.error: DataError | None = None
         # rows at the beginning of the chunk that failed and want the last good row of the chunk before
         self.lead = 0
         # what a cache did for the chunk
         self.cached = NOTHING_CACHED
 
-    def fresh(self) -> Failures:
+    def fresh(self) -> RowErrors:
         """Of the same kind, with nothing in it."""
-        return Failures(self.policy, self._where)
+        return RowErrors(self.policy, self._where)
 
     def row(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
         """Row i failed with this error: True to go on without it, False to stop before it."""
@@ -64,7 +64,7 @@ class Failures:
         else:
             reason, file = f"{type(error).__name__}: {error}", None
         action: Any = self.policy
-        self.ledger.append(Entry(op, index, reason[:500], file, ", ".join(columns), action))
+        self.ledger.append(FailedRow(op, index, reason[:500], file, ", ".join(columns), action))
         return True
 
     def place(self, chunk: Chunk, i: int) -> str:
@@ -95,9 +95,9 @@ class Failures:
         columns = {n: _own(c, places) for n, c in taken.columns.items()}
         ids = taken.ids.copy()
         for i in range(self.lead - 1, -1, -1):
-            ids[i : i + 1] = mix_into(ids[i + 1 : i + 2], _BEFORE)
+            ids[i : i + 1] = derive_row_ids(ids[i + 1 : i + 2], _BEFORE)
         for i in places[self.lead :]:
-            ids[i : i + 1] = mix_into(ids[i - 1 : i], _AFTER)
+            ids[i : i + 1] = derive_row_ids(ids[i - 1 : i], _AFTER)
         first = len(self.ledger) - len(places)
         for entry, place in enumerate(places[self.lead :], start=first + self.lead):
             self.ledger[entry] = dataclasses.replace(self.ledger[entry], replacement=int(taken.origin[place]))
@@ -106,7 +106,7 @@ class Failures:
 
 def _own(column: Column, rows: Iterable[int]) -> Column:
     """A column that was just taken, with these values copied: no two rows share memory a function might write to."""
-    if isinstance(column, (np.ndarray, Runs)):
+    if isinstance(column, (np.ndarray, VariableLengthColumn)):
         return column  # rows that were taken from it lie apart
     made = list(column)
     for i in rows:
@@ -114,19 +114,19 @@ def _own(column: Column, rows: Iterable[int]) -> Column:
     return made
 
 
-def copies(row: Chunk, count: int) -> Chunk:
+def copy_rows(row: Chunk, count: int) -> Chunk:
     """``count`` rows like this one, each in memory that nobody else has."""
     taken = row.take(np.zeros(count, np.int64))
     return taken.with_columns({n: _own(c, range(count)) for n, c in taken.columns.items()})
 
 
-def standing_in(row: Chunk, count: int, *, before: bool = False) -> Chunk:
+def replacement_rows(row: Chunk, count: int, *, before: bool = False) -> Chunk:
     """``count`` rows like this one, to stand after it (or before it) for rows that failed."""
-    made = copies(row, count)
+    made = copy_rows(row, count)
     ids = np.empty(count, np.uint64)
     beside = row.ids[:1]
     for i in range(count - 1, -1, -1) if before else range(count):
-        ids[i : i + 1] = beside = mix_into(beside, _BEFORE if before else _AFTER)
+        ids[i : i + 1] = beside = derive_row_ids(beside, _BEFORE if before else _AFTER)
     return Chunk(made.columns, ids, made.origin, row.epoch, row.start)
 
 

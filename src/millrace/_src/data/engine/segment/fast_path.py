@@ -11,17 +11,17 @@ from collections.abc import Sequence
 
 from millrace._src.core.values.chunk import Chunk
 
-from .failures import Failures
-from .step_registry import Step
+from .failures import RowErrors
+from .step_registry import SegmentStep
 
-__all__ = ["Shortcut", "Trial"]
+__all__ = ["FastPath", "DetectOnlyErrors"]
 
 
-class _AmissError(Exception):
+class _FallbackNeeded(Exception):
     """Something was about to be said of a row."""
 
 
-class Trial(Failures):
+class DetectOnlyErrors(RowErrors):
     """Notes only whether something is amiss."""
 
     amiss = False
@@ -34,19 +34,19 @@ class Trial(Failures):
         return False
 
     def place(self, chunk: Chunk, i: int) -> str:
-        raise _AmissError
+        raise _FallbackNeeded
 
 
-class Shortcut:
+class FastPath:
     """Runs steps in place of the first ``count`` of a segment; ``places`` says which of those each stands for."""
 
-    def __init__(self, steps: Sequence[Step], places: Sequence[int], count: int) -> None:
+    def __init__(self, steps: Sequence[SegmentStep], places: Sequence[int], count: int) -> None:
         self.steps, self.places, self.count = steps, places, count
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, list[float], list[float]] | None:
         """The chunk, the seconds and the processor's seconds of each step it stands for; None if something is amiss."""
         seconds, cpu = [0.0] * self.count, [0.0] * self.count
-        trial = Trial()
+        trial = DetectOnlyErrors()
         clock, work = time.perf_counter, time.thread_time
         began, worked = clock(), work()
         for step, place in zip(self.steps, self.places, strict=True):

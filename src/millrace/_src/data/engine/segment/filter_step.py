@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from millrace._src.core.random.rng import Draws, mix, rng_place, with_rng
+from millrace._src.core.random.rng import RandomStream, hash_integers, rng_parameter_index, with_rng
 from millrace._src.core.settings import Settings
 from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.plan.nodes.order_ops import Filter
 
-from .failures import Failures
+from .failures import RowErrors
 from .map_step import row_values
-from .step_registry import Step, step_for
+from .step_registry import SegmentStep, register_step
 
 __all__ = ["FilterStep"]
 
@@ -22,11 +22,15 @@ __all__ = ["FilterStep"]
 class FilterStep:
     def __init__(self, op: Filter, seed: int) -> None:
         self.predicate = op.predicate
-        self.seed, self.key, self.asks = seed, mix(op.op, 0), rng_place(op.predicate) is not None
+        self.seed, self.key, self.asks = (
+            seed,
+            hash_integers(op.op, 0),
+            rng_parameter_index(op.predicate) is not None,
+        )
         self.columns = op.input_columns
         self.name = f"filter({op.details()['predicate']}) at {op.where}"
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         columns = list(self.columns or chunk.columns)
         rows = list(zip(*(row_values(chunk.columns[name]) for name in columns), strict=True))
         keep = np.zeros(len(rows), np.bool_)
@@ -51,12 +55,12 @@ class FilterStep:
         if not self.asks:
             return self.predicate
         return with_rng(
-            self.predicate, Draws.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=self.key)
+            self.predicate, RandomStream.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=self.key)
         )
 
     def close(self) -> None: ...
 
 
-@step_for(Filter)
-def _filter(op: Filter, seed: int, settings: Settings, aligned: bool) -> Step:
+@register_step(Filter)
+def _filter(op: Filter, seed: int, settings: Settings, aligned: bool) -> SegmentStep:
     return FilterStep(op, seed)

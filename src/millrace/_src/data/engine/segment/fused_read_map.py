@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from millrace._src.core.row_warnings import name_rows
+from millrace._src.core.row_warnings import set_row_context
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.core.values.chunk_builder import RowsBuilder
+from millrace._src.core.values.chunk_builder import ChunkBuilder
 
-from .failures import Failures
+from .failures import RowErrors
 from .map_step import MapStep
 from .read_step import ReadStep
-from .step_registry import Step
+from .step_registry import SegmentStep
 
-__all__ = ["Straight", "straight"]
+__all__ = ["FusedReadMap", "make_fused_read_map"]
 
 # Seconds that both steps take for a row at most: with more, a copy more or less is nothing.
 CHEAP = 20e-6
@@ -34,17 +34,17 @@ AGAIN = 16
 _NOTHING: Any = object()
 
 
-def straight(steps: Sequence[Step], policy: str) -> Straight | None:
+def make_fused_read_map(steps: Sequence[SegmentStep], policy: str) -> FusedReadMap | None:
     """The short way for the first two steps of a segment, where they are a user's object and a user's function."""
     if policy != "return" or len(steps) < 2:
         return None
     read, mapped = steps[0], steps[1]
     if type(read) is ReadStep and type(mapped) is MapStep and mapped.plain_function is not None:
-        return Straight(read, mapped)
+        return FusedReadMap(read, mapped)
     return None
 
 
-class Straight:
+class FusedReadMap:
     """Stands for two steps, on chunks for which it pays."""
 
     def __init__(self, read: ReadStep, mapped: MapStep) -> None:
@@ -71,7 +71,7 @@ class Straight:
         made = chunk.columns[inputs[0]]
         return isinstance(made, np.ndarray) and _is_number(made)
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> tuple[Chunk, list[float], list[float]] | None:
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> tuple[Chunk, list[float], list[float]] | None:
         """The chunk after both steps with the seconds and the processor's seconds of each; None: it has not begun."""
         reader = self.read.opened
         if self._share is None or self._chunks % AGAIN == 0 or not getattr(reader, "plain", False):
@@ -94,16 +94,16 @@ class _OddError(Exception):
 class _Rows:
     """One chunk on its way."""
 
-    def __init__(self, way: Straight, reader: Any, chunk: Chunk) -> None:
+    def __init__(self, way: FusedReadMap, reader: Any, chunk: Chunk) -> None:
         self.way, self.reader, self.chunk = way, reader, chunk
         self.names: list[str] = reader.maker.columns
         self.column = self.names.index(way.mapped.op.inputs_of(self.names)[0])
         self.error: Exception | None = None  # of the function
 
-    def run(self, failures: Failures) -> Chunk:
+    def run(self, failures: RowErrors) -> Chunk:
         read, mapped, chunk = self.way.read, self.way.mapped, self.chunk
-        builder = RowsBuilder(self.names, len(chunk), passing=mapped.passing)
-        before = name_rows(lambda: failures.place(chunk, builder.count))
+        builder = ChunkBuilder(self.names, len(chunk), passing=mapped.passing)
+        before = set_row_context(lambda: failures.place(chunk, builder.count))
         odd: _OddError | None = None
         try:
             with read.turn:
@@ -115,7 +115,7 @@ class _Rows:
         except Exception as error:
             read.failed(chunk, builder.count, error, failures)
         finally:
-            name_rows(before)
+            set_row_context(before)
         at = builder.count
         if self.error is not None:
             mapped.failed(chunk, at, self.error, failures, self.names[self.column : self.column + 1])

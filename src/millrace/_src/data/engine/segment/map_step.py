@@ -11,18 +11,24 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import PlanError
-from millrace._src.core.random.rng import Draws
-from millrace._src.core.row_warnings import name_rows
+from millrace._src.core.random.rng import RandomStream
+from millrace._src.core.row_warnings import set_row_context
 from millrace._src.core.settings import Settings
-from millrace._src.core.values.batch_buffers import Passing, Slots, in_place
-from millrace._src.core.values.chunk import Chunk, Column, as_value, column_of, column_value
-from millrace._src.core.values.columns import Ragged, Texts, as_ragged, as_texts
-from millrace._src.data.plan.nodes.order_ops import Map, replaced_columns
-from millrace._src.data.transforms.base import Joined, PyFunc, Transform, inside, name_of
+from millrace._src.core.values.batch_buffers import BatchAssembler, ChunkBufferPool, is_in_batch_buffer
+from millrace._src.core.values.chunk import Chunk, Column, column_value, make_column, normalize_value
+from millrace._src.core.values.columns import RaggedColumn, StringColumn, as_ragged_column, as_string_column
+from millrace._src.data.plan.nodes.order_ops import Map, columns_after_map
+from millrace._src.data.transforms.base import (
+    FusedTransform,
+    PyFunc,
+    Transform,
+    display_name,
+    nested_transforms,
+)
 
-from .defensive_copy import Kept
-from .failures import Failures
-from .step_registry import step_for
+from .defensive_copy import ResultCollector
+from .failures import RowErrors
+from .step_registry import register_step
 
 __all__ = ["MapStep", "map_step", "row_values"]
 
@@ -34,25 +40,27 @@ def row_values(column: Column) -> Sequence[Any]:
     """One value per row; scalars of a dense column as 0-d arrays."""
     if isinstance(column, np.ndarray):
         return list(column) if column.ndim > 1 else [column_value(column, i) for i in range(len(column))]
-    return column.values() if isinstance(column, Texts) else column
+    return column.values() if isinstance(column, StringColumn) else column
 
 
 class MapStep:
     def __init__(self, op: Map, seed: int, hooks: tuple[Any, ...] = (), lender: Any = None) -> None:
         self.op, self.seed, self.hooks = op, seed, hooks
-        self.keys = op.draws_from()
+        self.keys = op.resolve_random_keys()
         # the user's functions that want random numbers
         self.asks = [isinstance(operation, PyFunc) and operation.random for operation in op.operations]
-        self.wholesale = op.operations[0].batch is not None and not hooks
-        self.slots = Slots(op.gather, lender) if op.gather else None
+        self.has_batch_kernel = op.operations[0].batch is not None and not hooks
+        self.slots = BatchAssembler(op.gather, lender) if op.gather else None
         # whether rows are large enough for it: the first one tells
         self.unsure = True
-        self.passing = Passing()
-        whose = [any(part.user_code for part in inside(operation)) for operation in op.operations]
+        self.passing = ChunkBufferPool()
+        whose = [any(part.user_code for part in nested_transforms(operation)) for operation in op.operations]
         # results of a chain in which the user's code has a part may be the user's memory
         self.foreign, self.foreign_end = any(whose), whose[-1]
-        self.name = f"map({', '.join(name_of(t) for t in op.operations)}) at {op.where}"
-        for library in {name for whole in op.operations for part in inside(whole) for name in part.libraries}:
+        self.name = f"map({', '.join(display_name(t) for t in op.operations)}) at {op.where}"
+        for library in {
+            name for whole in op.operations for part in nested_transforms(whole) for name in part.libraries
+        }:
             with contextlib.suppress(ImportError):  # the transform itself says which extra brings it
                 importlib.import_module(library)
 
@@ -64,18 +72,18 @@ class MapStep:
             return None
         return first.function
 
-    def __call__(self, chunk: Chunk, failures: Failures, head: tuple[Any, ...] = ()) -> Chunk:
+    def __call__(self, chunk: Chunk, failures: RowErrors, head: tuple[Any, ...] = ()) -> Chunk:
         """``head`` is what was made of the first row already, where something was."""
         names = list(chunk.columns)
         inputs = self.op.inputs_of(names)
         outputs = self.op.outputs_of(names)
         given = [chunk.columns[name] for name in inputs]
         done = 0
-        if self.wholesale:
+        if self.has_batch_kernel:
             done, given = self._whole(chunk, given)
             if done == len(self.op.operations) and len(given) == len(outputs):
                 made = dict(zip(outputs, given, strict=True))
-                after = replaced_columns(names, inputs, outputs)
+                after = columns_after_map(names, inputs, outputs)
                 return chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
             if done == len(self.op.operations):  # an error, for which the rows have the words
                 done, given = 0, [chunk.columns[name] for name in inputs]
@@ -89,9 +97,9 @@ class MapStep:
         results: list[Any] = []
         bad: list[int] = []
         i, n = 0, len(chunk)
-        kept = Kept(n, len(outputs), self.passing) if self.foreign else None
+        kept = ResultCollector(n, len(outputs), self.passing) if self.foreign else None
         whole = chunk
-        before = name_rows(lambda: failures.place(whole, len(results)))
+        before = set_row_context(lambda: failures.place(whole, len(results)))
         # the first row ever alone, where there are slots
         end = 1 if slots is not None and self.unsure else n
         while i < n:
@@ -114,7 +122,7 @@ class MapStep:
                 results.append(None)
                 bad.append(i)
                 i += 1
-        name_rows(before)
+        set_row_context(before)
         try:
             made = self._columns(_without(results, bad), outputs, kept)
         except TypeError:
@@ -127,11 +135,11 @@ class MapStep:
             chunk = chunk.take(keep)
         if not made:
             empty: list[Any] = []
-            none = chunk.with_columns(dict.fromkeys(replaced_columns(names, inputs, outputs), empty))
+            none = chunk.with_columns(dict.fromkeys(columns_after_map(names, inputs, outputs), empty))
             return failures.filled(none, bad)
-        if slots is not None and not any(in_place(column[0]) for column in made.values()):
+        if slots is not None and not any(is_in_batch_buffer(column[0]) for column in made.values()):
             self.slots = None  # rows too small to be worth it
-        after = replaced_columns(names, inputs, outputs)
+        after = columns_after_map(names, inputs, outputs)
         chunk = chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
         return failures.filled(chunk, bad)
 
@@ -140,7 +148,7 @@ class MapStep:
         columns, done = given, 0
         keys = iter(self.keys)
         for operation in self.op.operations:
-            parts = operation.operations if isinstance(operation, Joined) else (operation,)
+            parts = operation.operations if isinstance(operation, FusedTransform) else (operation,)
             key, *_ = [next(keys) for _ in parts]
             offered = [_offered(column, operation) for column in columns]
             if operation.batch is None or any(column is None for column in offered):
@@ -158,7 +166,7 @@ class MapStep:
         return done, columns
 
     def _refuse(
-        self, chunk: Chunk, results: list[Any], bad: list[int], failures: Failures, inputs: list[str]
+        self, chunk: Chunk, results: list[Any], bad: list[int], failures: RowErrors, inputs: list[str]
     ) -> int:
         """Rows whose results are no values (None, objects, ragged lists) have failed; how many rows are left."""
         n = len(results)
@@ -167,7 +175,7 @@ class MapStep:
                 continue
             try:
                 for value in result if type(result) is tuple else (result,):
-                    as_value(value)
+                    normalize_value(value)
             except TypeError as error:
                 if not failures.row(chunk, i, error, self.name, "map operation: [PyFunc]", inputs):
                     n = i
@@ -184,7 +192,7 @@ class MapStep:
         calls: Calls = []
         keys = iter(self.keys)
         for operation, asks in zip(self.op.operations, self.asks, strict=True):
-            if isinstance(operation, Joined):
+            if isinstance(operation, FusedTransform):
                 draws = [self._draws(chunk, next(keys), part) for part in operation.operations]
                 calls.append((True, operation.rows_of(draws)))
                 continue
@@ -199,13 +207,13 @@ class MapStep:
                 calls.insert(number + 1, (False, self._hook("OUTPUT", number - 1)))
         return calls
 
-    def _draws(self, chunk: Chunk, key: int, operation: Transform) -> Draws | None:
+    def _draws(self, chunk: Chunk, key: int, operation: Transform) -> RandomStream | None:
         if not operation.random:
             return None
-        return Draws.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=key)
+        return RandomStream.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=key)
 
     def _hook(self, side: str, number: int) -> Callable[..., Any]:
-        name = name_of(self.op.operations[number])
+        name = display_name(self.op.operations[number])
 
         def call(*values: Any) -> Any:
             for hook in self.hooks:
@@ -216,7 +224,7 @@ class MapStep:
 
         return call
 
-    def _place(self, slots: Slots, chunk: Chunk, outputs: list[str], calls: Calls) -> None:
+    def _place(self, slots: BatchAssembler, chunk: Chunk, outputs: list[str], calls: Calls) -> None:
         """Let the last operation write into the batch, or else copy what it returns there."""
         last = self.op.operations[-1]
         compute = calls[-1][1]
@@ -241,7 +249,13 @@ class MapStep:
             calls.append((True, copy))
 
     def _one_column(
-        self, values: Sequence[Any], start: int, end: int, calls: Calls, kept: Kept | None, results: list[Any]
+        self,
+        values: Sequence[Any],
+        start: int,
+        end: int,
+        calls: Calls,
+        kept: ResultCollector | None,
+        results: list[Any],
     ) -> None:
         if kept is not None and len(calls) == 1 and not calls[0][0]:
             kept.run(calls[0][1], values[start:end], results)
@@ -255,13 +269,13 @@ class MapStep:
         start: int,
         end: int,
         calls: Calls,
-        kept: Kept | None,
+        kept: ResultCollector | None,
         results: list[Any],
     ) -> None:
         for i in range(start, end):
             results.append(self._through(calls, i, tuple(column[i] for column in columns), kept))
 
-    def _through(self, calls: Calls, i: int, given: tuple[Any, ...], kept: Kept | None) -> Any:
+    def _through(self, calls: Calls, i: int, given: tuple[Any, ...], kept: ResultCollector | None) -> Any:
         """One row through every operation; a tuple becomes the arguments of the next one."""
         values: Any = given
         before: Any = given
@@ -280,7 +294,7 @@ class MapStep:
         return kept(made, given)
 
     def _columns(
-        self, results: list[Any], outputs: list[str], kept: Kept | None, cut: bool = False
+        self, results: list[Any], outputs: list[str], kept: ResultCollector | None, cut: bool = False
     ) -> dict[str, Column]:
         """Results as columns; a row gives one value, or a tuple with one per output column. None for no results."""
         if not results:
@@ -302,16 +316,16 @@ class MapStep:
             for k, (name, values) in enumerate(zip(outputs, columns, strict=True))
         }
 
-    def _column(self, values: list[Any], kept: Kept | None, number: int, cut: bool) -> Column:
+    def _column(self, values: list[Any], kept: ResultCollector | None, number: int, cut: bool) -> Column:
         if kept is not None:
             found = kept.piles[number].column(values, cut)
             if isinstance(found, np.ndarray):
                 return found
             values = found
-        return column_of(values)
+        return make_column(values)
 
     def failed(
-        self, chunk: Chunk, i: int, error: Exception, failures: Failures, inputs: Sequence[str]
+        self, chunk: Chunk, i: int, error: Exception, failures: RowErrors, inputs: Sequence[str]
     ) -> bool:
         """An operation failed on row i: True to go on without it."""
         what = f"map operation: [{getattr(error, 'millrace_op', None) or 'PyFunc'}]"
@@ -339,24 +353,24 @@ def _without(results: list[Any], bad: list[int]) -> list[Any]:
 
 def _lies_in_place(result: Any) -> bool:
     """Whether a part of a row was written into its batch."""
-    return any(in_place(value) for value in (result if type(result) is tuple else (result,)))
+    return any(is_in_batch_buffer(value) for value in (result if type(result) is tuple else (result,)))
 
 
 def _plain(value: Any) -> Any:
     """What a transform takes: a Tensor that the user's function before it gave becomes an array."""
-    return as_value(value) if hasattr(value, "asnumpy") else value
+    return normalize_value(value) if hasattr(value, "asnumpy") else value
 
 
 def _offered(column: Column, operation: Transform) -> Any:
     """The column in a form that the operation's `batch` takes, or None."""
     wanted = operation.columns
-    if Texts in wanted:
-        texts = as_texts(column)
+    if StringColumn in wanted:
+        texts = as_string_column(column)
         if texts is not None:
             return texts
     if isinstance(column, np.ndarray):
         return column if np.ndarray in wanted and column.dtype.kind in "biufc" else None
-    return as_ragged(column) if Ragged in wanted else None
+    return as_ragged_column(column) if RaggedColumn in wanted else None
 
 
 def _in_batch(operation: Transform, columns: list[Any], params: Sequence[Any]) -> Sequence[Any] | None:
@@ -375,7 +389,7 @@ def _is_new(value: Any, before: tuple[Any, ...]) -> bool:
     return type(value) is not np.ndarray or (value.base is None and all(value is not one for one in before))
 
 
-@step_for(Map)
+@register_step(Map)
 def map_step(op: Map, seed: int, settings: Settings, aligned: bool) -> MapStep:
     if op.in_turn:
         op = op.replace(operations=copy.deepcopy(op.operations))  # what it remembers is this run's alone

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from millrace._src.core.random.rng import Draws, mix
+from millrace._src.core.random.rng import RandomStream, hash_integers
 from millrace._src.core.settings import Settings
 from millrace._src.core.values.chunk import Chunk, Column
 from millrace._src.data.plan.nodes.order_ops import Read
 
-from .failures import Failures, data_error
-from .step_registry import Step, step_for
+from .failures import RowErrors, data_error
+from .step_registry import SegmentStep, register_step
 
 __all__ = ["ReadStep"]
 
@@ -58,13 +58,15 @@ class ReadStep:
     def _rows(self, reader: Any, chunk: Chunk) -> Mapping[str, Column]:
         found: Mapping[str, Column]
         if getattr(reader, "asks", False):  # a user's __getitem__ with a parameter rng
-            draws = Draws.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=mix(self.op.op, 0))
+            draws = RandomStream.for_rows(
+                chunk.ids, seed=self.seed, epoch=chunk.epoch, op=hash_integers(self.op.op, 0)
+            )
             found = reader.read(chunk.origin, draws)
         else:
             found = reader.read(chunk.origin)
         return found
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         reader = self.opened
         wanted = self.op.columns
         try:
@@ -76,7 +78,7 @@ class ReadStep:
             columns = {name: columns[name] for name in wanted}
         return chunk.with_columns(dict(columns))
 
-    def _one_by_one(self, reader: Any, chunk: Chunk, failures: Failures, error: Exception) -> Chunk:
+    def _one_by_one(self, reader: Any, chunk: Chunk, failures: RowErrors, error: Exception) -> Chunk:
         """Find the row that failed. A reader that knows says so itself; otherwise each row is read alone."""
         names = list(self.op.source.schema())
         known = getattr(error, "row_index", None)
@@ -121,7 +123,7 @@ class ReadStep:
     def _op(self) -> str:
         return f"{self.op.label} at {self.op.where}"
 
-    def failed(self, chunk: Chunk, i: int, error: Exception, failures: Failures) -> bool:
+    def failed(self, chunk: Chunk, i: int, error: Exception, failures: RowErrors) -> bool:
         """Row i could not be read: True to go on without it."""
         return failures.row(chunk, i, error, self._op, self._what, list(self.op.source.schema()))
 
@@ -137,6 +139,6 @@ def _turns(readers: int | None) -> contextlib.AbstractContextManager[Any]:
     return threading.Lock() if readers == 1 else threading.Semaphore(readers)
 
 
-@step_for(Read)
-def _read(op: Read, seed: int, settings: Settings, aligned: bool) -> Step:
+@register_step(Read)
+def _read(op: Read, seed: int, settings: Settings, aligned: bool) -> SegmentStep:
     return ReadStep(op, seed, settings.enable_autotune)

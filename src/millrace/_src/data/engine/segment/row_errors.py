@@ -9,14 +9,14 @@ import numpy as np
 
 from millrace._src.core.values.chunk import Chunk
 
-from .failures import Failures
+from .failures import RowErrors
 from .map_step import row_values
 
-__all__ = ["each_row"]
+__all__ = ["map_rows"]
 
 
-def each_row(
-    chunk: Chunk, failures: Failures, columns: list[str], work: Callable[..., Any], op: str, what: str
+def map_rows(
+    chunk: Chunk, failures: RowErrors, columns: list[str], work: Callable[..., Any], op: str, what: str
 ) -> tuple[Chunk, list[Any], list[int]]:
     """``work`` on these columns of each row: the rows it took, what it made of them, the places of those it refused."""
     results: list[Any] = []

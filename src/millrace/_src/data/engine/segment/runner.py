@@ -9,25 +9,25 @@ from typing import Any, NamedTuple
 
 from millrace._src.core.args import UINT32_MAX
 from millrace._src.core.errors import DataError
-from millrace._src.core.log import kept_warnings
+from millrace._src.core.log import pop_collected_warnings
 from millrace._src.core.random.rng import seed_globals
-from millrace._src.core.settings import Settings, current, restore, using
+from millrace._src.core.settings import Settings, current, restore, use_settings
 from millrace._src.core.statistics import CacheCounts
 from millrace._src.core.values.chunk import Chunk
 from millrace._src.core.values.schema import Schema
-from millrace._src.data.engine.failed_rows import Entry
+from millrace._src.data.engine.failed_rows import FailedRow
 from millrace._src.data.plan.explain import describe
-from millrace._src.data.plan.nodes.physical import KeptRead, Segment
+from millrace._src.data.plan.nodes.physical import CachedRead, Segment
 
-from .failures import Failures
-from .fast_path import Shortcut
-from .fused_read_map import straight
-from .step_registry import Step, make_step
+from .failures import RowErrors
+from .fast_path import FastPath
+from .fused_read_map import make_fused_read_map
+from .step_registry import SegmentStep, make_step
 
-__all__ = ["Report", "SegmentRunner"]
+__all__ = ["ChunkReport", "SegmentRunner"]
 
 
-class Report(NamedTuple):
+class ChunkReport(NamedTuple):
     """What a chunk's run tells the stage; it crosses process borders."""
 
     rows: int
@@ -39,7 +39,7 @@ class Report(NamedTuple):
     seconds: list[float]
     cpu: list[float]
     # rows that failed under an error mode that goes on
-    ledger: list[Entry]
+    ledger: list[FailedRow]
     # rows at its beginning that want the last good row of the chunk before (error mode REPLACE)
     lead: int
     # what is raised after the rows of the chunk were delivered
@@ -68,18 +68,18 @@ class SegmentRunner:
         aligned = ops[0].addressable
         # columns that nobody knew before (those of flat_map) are checked when the first rows bring them
         self._unchecked = None if aligned else ops
-        self.steps: list[Step] = [make_step(op, seed, settings, aligned) for op in ops]
-        self.caches = any(isinstance(op, KeptRead) for op in ops)
-        self.straight = straight(self.steps, self.policy)
-        self.fast: Shortcut | None = None
+        self.steps: list[SegmentStep] = [make_step(op, seed, settings, aligned) for op in ops]
+        self.caches = any(isinstance(op, CachedRead) for op in ops)
+        self.straight = make_fused_read_map(self.steps, self.policy)
+        self.fast: FastPath | None = None
         if segment.fast:
             steps = [make_step(op, seed, settings, aligned) for op in segment.fast]
-            self.fast = Shortcut(steps, segment.fast_places, segment.fast_count)
+            self.fast = FastPath(steps, segment.fast_path_positions, segment.fast_path_length)
 
-    def __call__(self, chunk: Chunk) -> tuple[Chunk, Report]:
+    def __call__(self, chunk: Chunk) -> tuple[Chunk, ChunkReport]:
         if self.settings == current():
             return self._run(chunk)
-        with using(self.settings):
+        with use_settings(self.settings):
             return self._run(chunk)
 
     def begin(self, worker: int) -> None:
@@ -91,8 +91,8 @@ class SegmentRunner:
         self.settings = self.settings.replace(seed=seed, seed_turn=self.settings.seed_turn + 1)
         restore(self.settings)
 
-    def _run(self, chunk: Chunk) -> tuple[Chunk, Report]:
-        failures = Failures(self.policy, self.where)
+    def _run(self, chunk: Chunk) -> tuple[Chunk, ChunkReport]:
+        failures = RowErrors(self.policy, self.where)
         if self._unchecked is not None:
             self._check(Schema(list(chunk.columns)))
         rows = len(chunk)
@@ -131,7 +131,7 @@ class SegmentRunner:
             held *= 2  # the rows before the last step are alive beside its result
         if failures.error is not None and not len(chunk):
             raise failures.error
-        return chunk, Report(
+        return chunk, ChunkReport(
             rows,
             held,
             kept,
@@ -140,7 +140,7 @@ class SegmentRunner:
             failures.ledger,
             failures.lead,
             failures.error,
-            kept_warnings(),
+            pop_collected_warnings(),
             failures.cached if self.caches else None,
         )
 

@@ -13,27 +13,27 @@ from millrace._src.core.settings import Settings
 from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.plan.node import Node
 
-from .failures import Failures
+from .failures import RowErrors
 
-__all__ = ["Step", "make_step", "step_for"]
+__all__ = ["SegmentStep", "make_step", "register_step"]
 
 
-class Step(Protocol):
+class SegmentStep(Protocol):
     """What a segment does for one op: a chunk in, a chunk out; pure, thread-safe, picklable."""
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk: ...
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk: ...
 
     def close(self) -> None: ...
 
 
 # (node, seed, settings, aligned: chunks are cut along batch borders)
-StepMaker = Callable[[Any, int, Settings, bool], Step]
-M = TypeVar("M", bound=StepMaker)
+StepFactory = Callable[[Any, int, Settings, bool], SegmentStep]
+M = TypeVar("M", bound=StepFactory)
 
-_STEPS: dict[type[Node], StepMaker] = {}
+_STEPS: dict[type[Node], StepFactory] = {}
 
 
-def step_for(kind: type[Node]) -> Callable[[M], M]:
+def register_step(kind: type[Node]) -> Callable[[M], M]:
     """Enter a function into the table: it makes the step that runs this type of node."""
 
     def enter(make: M) -> M:
@@ -43,7 +43,7 @@ def step_for(kind: type[Node]) -> Callable[[M], M]:
     return enter
 
 
-def make_step(node: Node, seed: int, settings: Settings, aligned: bool) -> Step:
+def make_step(node: Node, seed: int, settings: Settings, aligned: bool) -> SegmentStep:
     make = _STEPS.get(type(node))
     if make is None:
         raise PlanError(f"{node.label} is not a row-wise op: no step is entered for it with @step_for")

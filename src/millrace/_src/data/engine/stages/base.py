@@ -14,7 +14,16 @@ from millrace._src.core.errors import PlanError
 from millrace._src.core.statistics import StageStats
 from millrace._src.core.values.chunk import Chunk
 
-__all__ = ["DONE", "END", "Interrupted", "Pulled", "Signal", "Stage", "State", "Through"]
+__all__ = [
+    "END_OF_DATA",
+    "END_OF_EPOCH",
+    "Interrupted",
+    "StageOutput",
+    "Signal",
+    "Stage",
+    "State",
+    "UnaryStage",
+]
 
 
 class Signal(enum.Enum):
@@ -22,10 +31,10 @@ class Signal(enum.Enum):
     DONE = "no more epochs"
 
 
-END: Final = Signal.END
-DONE: Final = Signal.DONE
+END_OF_EPOCH: Final = Signal.END
+END_OF_DATA: Final = Signal.DONE
 
-Pulled = Chunk | Signal
+StageOutput = Chunk | Signal
 State = Any
 
 
@@ -40,7 +49,7 @@ class Stage:
     # set by interrupt, from another thread; a stage at which chunks begin or are waited for looks at it
     stopped = False
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         raise TypeError(f"{type(self).__name__} does not define this")
 
     def state(self) -> State:
@@ -80,7 +89,7 @@ class Stage:
         """Release everything; safe at any time and more than once."""
 
 
-class Through(Stage):
+class UnaryStage(Stage):
     """A stage with one upstream that hands readiness, interrupting and closing on."""
 
     def __init__(self, up: Stage, stats: StageStats) -> None:

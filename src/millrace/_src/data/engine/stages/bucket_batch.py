@@ -8,38 +8,38 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import DataError
-from millrace._src.core.machine.host_allocator import Lender
+from millrace._src.core.machine.host_allocator import HostAllocator
 from millrace._src.core.statistics import StageStats
 from millrace._src.core.values.chunk import Chunk, Column
-from millrace._src.data.engine.segment.batch_step import locate
+from millrace._src.data.engine.segment.batch_step import add_row_context
 from millrace._src.data.engine.segment.collate import collate_column, pad_columns
-from millrace._src.data.engine.segment.failures import Failures
-from millrace._src.data.engine.segment.row_errors import each_row
+from millrace._src.data.engine.segment.failures import RowErrors
+from millrace._src.data.engine.segment.row_errors import map_rows
 from millrace._src.data.plan.nodes.order_ops import BucketBatch
 
-from .base import DONE, END, Pulled, Stage, State, Through
-from .rebatch import Rows
-from .sequential_step import StepStage
-from .stage_registry import Making, stage_for
+from .base import END_OF_DATA, END_OF_EPOCH, Stage, StageOutput, State, UnaryStage
+from .rebatch import RowBuffer
+from .sequential_step import SequentialStepStage
+from .stage_registry import StageContext, register_stage
 
-__all__ = ["BucketStage", "CollateStep", "MeasureStep"]
+__all__ = ["BucketStage", "BucketCollateStep", "AssignBucketStep"]
 
 # The column that says which bucket a row is for, and then holds the rows of a batch.
 BUCKET = "_bucket"
 
 
-class MeasureStep:
+class AssignBucketStep:
     """Which bucket each row is for."""
 
     def __init__(self, node: BucketBatch) -> None:
         self.node, self.name = node, f"bucket_batch_by_length at {node.where}"
         self.boundaries = np.asarray(node.boundaries)
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         columns = list(self.node.inputs_of(list(chunk.columns)))
         what = "bucket_batch_by_length operation: [element_length_function]"
         measure = partial(self._bucket, columns[0])
-        good, buckets, bad = each_row(chunk, failures, columns, measure, self.name, what)
+        good, buckets, bad = map_rows(chunk, failures, columns, measure, self.name, what)
         return failures.filled(good.with_columns({**good.columns, BUCKET: np.array(buckets, np.int64)}), bad)
 
     def _bucket(self, column: str, *values: Any) -> int:
@@ -63,13 +63,13 @@ class MeasureStep:
         return length
 
 
-class CollateStep:
+class BucketCollateStep:
     """The rows of a full bucket as a batch."""
 
-    def __init__(self, node: BucketBatch, lender: Lender | None = None) -> None:
+    def __init__(self, node: BucketBatch, lender: HostAllocator | None = None) -> None:
         self.node, self.lender, self.name = node, lender, f"bucket_batch_by_length at {node.where}"
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         number, rows = chunk.columns[BUCKET][0]
         try:
             columns = pad_columns(
@@ -79,7 +79,7 @@ class CollateStep:
                 n: [collate_column(c, n, i, self.lender)] for i, (n, c) in enumerate(columns.items())
             }
         except DataError as error:
-            locate(error, rows, self.name)
+            add_row_context(error, rows, self.name)
             if not failures.batch(rows, error, self.name):
                 raise
             return failures.filled(chunk.slice(0, 0), [0])
@@ -100,22 +100,22 @@ class CollateStep:
         return None
 
 
-class BucketStage(Through):
+class BucketStage(UnaryStage):
     """The state lists which rows wait in which bucket, and leads back to the oldest of them."""
 
     def __init__(self, up: Stage, stats: StageStats, node: BucketBatch) -> None:
         super().__init__(up, stats)
-        self.node, self.rows = node, Rows(up)
+        self.node, self.rows = node, RowBuffer(up)
         self.buckets: list[list[tuple[int, State, Chunk]]] = [[] for _ in node.batch_sizes]
         self.position, self.batch, self.epoch = 0, 0, 0
         self._ended = False
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         while not self._ended:
             signal = self.rows.fill(1)
-            if signal is DONE:
-                return DONE
-            if signal is END:
+            if signal is END_OF_DATA:
+                return END_OF_DATA
+            if signal is END_OF_EPOCH:
                 self._ended = True
                 break
             before = self.rows.state()
@@ -130,7 +130,7 @@ class BucketStage(Through):
                     return self._emit(number)
         self.rows.take_signal()
         self._next_epoch()
-        return END
+        return END_OF_EPOCH
 
     def _take(self) -> tuple[int, Chunk]:
         """The next row and the bucket it is for."""
@@ -176,12 +176,14 @@ class BucketStage(Through):
                 self.buckets[number].append((position, before, row))
 
 
-@stage_for(BucketBatch)
-def _bucket(making: Making) -> Stage:
+@register_stage(BucketBatch)
+def _bucket(making: StageContext) -> Stage:
     node, stats = making.node, making.stats
     stats.batches = True
-    measured = StepStage(making.up, stats, MeasureStep(node), making.mender(making.up.state()), whole=True)
+    measured = SequentialStepStage(
+        making.up, stats, AssignBucketStep(node), making.mender(making.up.state()), whole=True
+    )
     buckets = BucketStage(measured, stats, node)
-    return StepStage(
-        buckets, stats, CollateStep(node, making.settings.lender), making.mender(buckets.state())
+    return SequentialStepStage(
+        buckets, stats, BucketCollateStep(node, making.settings.lender), making.mender(buckets.state())
     )

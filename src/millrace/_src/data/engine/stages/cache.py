@@ -16,23 +16,28 @@ import numpy as np
 from millrace._src.core.errors import CacheError, ResourceError
 from millrace._src.core.statistics import CacheCounts, StageStats
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.failed_rows import Ledger
-from millrace._src.data.engine.segment.cached_read_step import Worth, opened, seconds_of, warn_gone
-from millrace._src.data.plan.fingerprint.plan_fingerprint import key_of
+from millrace._src.data.engine.failed_rows import FailedRowLog
+from millrace._src.data.engine.segment.cached_read_step import (
+    CacheBenefit,
+    open_row_store,
+    seconds_of,
+    warn_cache_lost,
+)
+from millrace._src.data.plan.fingerprint.plan_fingerprint import cache_key
 from millrace._src.data.plan.node import walk
-from millrace._src.data.plan.nodes.cache_ops import Cached
+from millrace._src.data.plan.nodes.cache_ops import Cache
 from millrace._src.data.plan.nodes.order_ops import FlatMap
 
-from .base import DONE, END, Pulled, Signal, Stage, State, Through
-from .stage_registry import Making, stage_for
+from .base import END_OF_DATA, END_OF_EPOCH, Signal, Stage, StageOutput, State, UnaryStage
+from .stage_registry import StageContext, register_stage
 
-__all__ = ["KeepStage"]
+__all__ = ["CacheStage"]
 
 # Rows handed out at a time.
 MOST_ROWS = 256
 
 
-class KeepStage(Through):
+class CacheStage(UnaryStage):
     """Its state is the epoch and the position in it, and where what is below stands, if it has come as far."""
 
     def __init__(
@@ -51,14 +56,14 @@ class KeepStage(Through):
         self._at: int | None = None
         # places behind a row that was left out are not what they would be without it; a run resumed there knows of it
         self._bad = False
-        self._worth = Worth()
+        self._worth = CacheBenefit()
         self._busy, self._rows = 0.0, 0
         stats.cache = CacheCounts()
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         self.check()
         if self.epochs is not None and self.epoch >= self.epochs:
-            return DONE
+            return END_OF_DATA
         chunk = self._kept()
         if chunk is not None:
             return self._give(chunk)
@@ -66,8 +71,8 @@ class KeepStage(Through):
             return self._end()
         got = self._made()
         if isinstance(got, Signal):
-            if got is DONE:
-                return DONE
+            if got is END_OF_DATA:
+                return END_OF_DATA
             self._at = None
             self._finish()
             return self._end()
@@ -82,7 +87,7 @@ class KeepStage(Through):
 
     def _end(self) -> Signal:
         self.epoch, self.position = self.epoch + 1, 0
-        return END
+        return END_OF_EPOCH
 
     # kept rows --------------------------------------------------------------------------------------
 
@@ -115,11 +120,11 @@ class KeepStage(Through):
 
     def _give_up(self, error: Exception) -> None:
         self._shelf = None
-        warn_gone(error)
+        warn_cache_lost(error)
 
     # rows from below --------------------------------------------------------------------------------
 
-    def _made(self) -> Pulled:
+    def _made(self) -> StageOutput:
         self._move()
         got = self.up.pull()
         if isinstance(got, Signal):
@@ -236,19 +241,19 @@ class KeepStage(Through):
             shelf.close()
 
 
-@stage_for(Cached)
-def _keep(making: Making) -> Stage:
-    node: Cached = making.node
-    key = key_of(node.subject or node.inputs[0], making.settings)
-    shelf = opened(node.cache, key, making.rows_of(node.inputs[0]))
-    failed = Failed(node, making.mender([0, 0]).policy.ledger)
-    return KeepStage(making.up, making.stats, shelf, making.epochs, making.below, failed)
+@register_stage(Cache)
+def _keep(making: StageContext) -> Stage:
+    node: Cache = making.node
+    key = cache_key(node.subject or node.inputs[0], making.settings)
+    shelf = open_row_store(node.cache, key, making.rows_of(node.inputs[0]))
+    failed = UpstreamFailureCheck(node, making.mender([0, 0]).policy.ledger)
+    return CacheStage(making.up, making.stats, shelf, making.epochs, making.below, failed)
 
 
-class Failed:
+class UpstreamFailureCheck:
     """Whether a row failed in an op below a cache. Those that fail above it are no matter of the cache's."""
 
-    def __init__(self, node: Cached, ledger: Ledger) -> None:
+    def __init__(self, node: Cache, ledger: FailedRowLog) -> None:
         below = [op for found in walk(node.inputs[0]) for op in (found, *found.parts)]
         # what a dataset inside flat_map is made of, nobody knows beforehand: there every failed row counts
         known = not any(isinstance(op, FlatMap) for op in below) and all(op.where for op in below)

@@ -8,26 +8,26 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import PlanError
-from millrace._src.core.random.rng import mix, mix_into
+from millrace._src.core.random.rng import derive_row_ids, hash_integers
 from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.plan.nodes import order_ops as ops
 
-from .base import DONE, END, Pulled, Stage, State
-from .rebatch import Rows
-from .row_provenance import starts
-from .stage_registry import Making, stage_for
+from .base import END_OF_DATA, END_OF_EPOCH, Stage, StageOutput, State
+from .rebatch import RowBuffer
+from .row_provenance import first_row_numbers
+from .stage_registry import StageContext, register_stage
 
-__all__ = ["Alike", "ConcatStage", "Several", "ZipStage"]
+__all__ = ["SchemaConsistencyCheck", "ConcatStage", "MultiInputStage", "ZipStage"]
 
 
-class Several(Stage):
+class MultiInputStage(Stage):
     """A stage over several others."""
 
-    def __init__(self, making: Making) -> None:
+    def __init__(self, making: StageContext) -> None:
         self.ups, self.stats = making.ups, making.stats
         # the number of each input's first row, found when one is needed
         self._starts: list[int] | None = None
-        self._find_starts = partial(starts, making.node)
+        self._find_starts = partial(first_row_numbers, making.node)
 
     def numbered(self, chunk: Chunk, number: int) -> npt.NDArray[np.int64]:
         """The numbers that rows of this input have here; errors name rows and files by them."""
@@ -50,7 +50,7 @@ class Several(Stage):
             up.close()
 
 
-class Alike:
+class SchemaConsistencyCheck:
     """Rows of all inputs must agree in columns, types and ranks; the first row of each chunk is compared."""
 
     def __init__(self, name: str, done: str) -> None:
@@ -85,34 +85,34 @@ class Alike:
                 )
 
 
-class ConcatStage(Several):
+class ConcatStage(MultiInputStage):
     """One input after the other; ids are mixed with the input's number, so equal sources stay apart."""
 
-    def __init__(self, making: Making) -> None:
+    def __init__(self, making: StageContext) -> None:
         super().__init__(making)
         self.child, self.epoch, self.rows = 0, 0, 0
-        self._alike = Alike("Concat", "concatenated")
+        self._alike = SchemaConsistencyCheck("Concat", "concatenated")
         # rows of each input in an epoch, where that is known
         self.sizes = [partial(making.rows_of, child) for child in making.node.inputs]
 
     def ready(self) -> bool:
         return self.ups[min(self.child, len(self.ups) - 1)].ready()
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         while self.child < len(self.ups):
             got = self.ups[self.child].pull()
-            if got is DONE:
-                return DONE
+            if got is END_OF_DATA:
+                return END_OF_DATA
             if isinstance(got, Chunk):
                 self._alike.check(got)
-                ids = mix_into(got.ids, self.child) if self.child else got.ids
+                ids = derive_row_ids(got.ids, self.child) if self.child else got.ids
                 chunk = Chunk(got.columns, ids, self.numbered(got, self.child), self.epoch, self.rows)
                 self.rows += len(got)
                 self.stats.rows += len(got)
                 return chunk
             self.child += 1
         self.child, self.rows, self.epoch = 0, 0, self.epoch + 1
-        return END
+        return END_OF_EPOCH
 
     def skip(self, rows: int) -> int:
         """Whole inputs unread, then into the next; where an input's size is not known, as far as it goes."""
@@ -145,21 +145,21 @@ class ConcatStage(Several):
         self.child, self.epoch, self.rows = state["child"], state["epoch"], state["rows"]
 
 
-class ZipStage(Several):
+class ZipStage(MultiInputStage):
     """Rows side by side until the shortest input ends; the others leave out their rest."""
 
-    def __init__(self, making: Making) -> None:
+    def __init__(self, making: StageContext) -> None:
         super().__init__(making)
         # rows of an epoch, where that is known
         self.size = partial(making.rows_of, making.node)
-        self.sides = [Rows(up) for up in self.ups]
+        self.sides = [RowBuffer(up) for up in self.ups]
         self.epoch, self.position = 0, 0
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         signals = [side.fill(1) for side in self.sides]
         ended = [s for s in signals if s is not None]
-        if DONE in ended:
-            return DONE
+        if END_OF_DATA in ended:
+            return END_OF_DATA
         if ended:
             for side, signal in zip(self.sides, signals, strict=True):
                 if signal is None:
@@ -167,13 +167,13 @@ class ZipStage(Several):
                 else:
                     side.take_signal()
             self.epoch, self.position = self.epoch + 1, 0
-            return END
+            return END_OF_EPOCH
         n = min(side.have for side in self.sides)
         parts = [side.take(n) for side in self.sides]
         columns = {name: column for part in parts for name, column in part.columns.items()}
         ids = parts[0].ids
         for number, part in enumerate(parts[1:], start=1):
-            ids = mix_into(ids ^ part.ids, mix(number, 0x21))
+            ids = derive_row_ids(ids ^ part.ids, hash_integers(number, 0x21))
         chunk = Chunk(columns, ids, parts[0].origin, self.epoch, self.position)
         self.position += n
         self.stats.rows += n
@@ -186,7 +186,7 @@ class ZipStage(Several):
             return 0
         self.position = min(rows, size)
         for side in self.sides:
-            side.leave_out(self.position)
+            side.drop(self.position)
         return self.position
 
     def skip_rest(self) -> None:
@@ -204,11 +204,11 @@ class ZipStage(Several):
         self.epoch, self.position = state["epoch"], state["position"]
 
 
-@stage_for(ops.Concat)
-def _concat(making: Making) -> Stage:
+@register_stage(ops.Concat)
+def _concat(making: StageContext) -> Stage:
     return ConcatStage(making)
 
 
-@stage_for(ops.Zip)
-def _zip(making: Making) -> Stage:
+@register_stage(ops.Zip)
+def _zip(making: StageContext) -> Stage:
     return ZipStage(making)

@@ -8,33 +8,33 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError
-from millrace._src.core.random.rng import mix_into
+from millrace._src.core.random.rng import derive_row_ids
 from millrace._src.core.statistics import StageStats
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.segment.failures import Failures
+from millrace._src.data.engine.segment.failures import RowErrors
 from millrace._src.data.plan.node import Node
-from millrace._src.data.plan.nodes.cache_ops import check_inside
+from millrace._src.data.plan.nodes.cache_ops import check_cacheable_inner
 from millrace._src.data.plan.nodes.order_ops import FlatMap
 
-from .base import DONE, END, Pulled, Signal, Stage, State, Through
-from .rebatch import Rows
-from .sequential_step import StepStage
-from .stage_registry import Making, stage_for
+from .base import END_OF_DATA, END_OF_EPOCH, Signal, Stage, StageOutput, State, UnaryStage
+from .rebatch import RowBuffer
+from .sequential_step import SequentialStepStage
+from .stage_registry import StageContext, register_stage
 
-__all__ = ["FlatMapStage", "OpenStep"]
+__all__ = ["FlatMapStage", "OpenInnerDatasetStep"]
 
 
 # The one column of what the user's function makes of rows.
 DATASET = "_dataset"
 
 
-class OpenStep:
+class OpenInnerDatasetStep:
     """The dataset that the user's function makes of a row."""
 
     def __init__(self, node: FlatMap) -> None:
         self.node, self.name = node, f"flat_map at {node.where}"
 
-    def __call__(self, row: Chunk, failures: Failures) -> Chunk:
+    def __call__(self, row: Chunk, failures: RowErrors) -> Chunk:
         try:
             made = self.node.function(*row.row(0).values())
             node: Any = getattr(made, "_node", None)
@@ -49,27 +49,27 @@ class OpenStep:
         return row.with_columns({DATASET: datasets})
 
 
-class FlatMapStage(Through):
+class FlatMapStage(UnaryStage):
     """Upstream's rows are datasets: it runs each, in place."""
 
     def __init__(self, up: Stage, stats: StageStats, build: Callable[[Node], Stage]) -> None:
         super().__init__(up, stats)
-        self.rows, self._build = Rows(up), build
+        self.rows, self._build = RowBuffer(up), build
         self.epoch, self.position = 0, 0
         self._inner: Stage | None = None
         self._before: State = None
         self._id, self._origin = 0, 0
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         while True:
             if self._inner is None:
                 signal = self.rows.fill(1)
-                if signal is DONE:
-                    return DONE
-                if signal is END:
+                if signal is END_OF_DATA:
+                    return END_OF_DATA
+                if signal is END_OF_EPOCH:
                     self.rows.take_signal()
                     self.epoch, self.position = self.epoch + 1, 0
-                    return END
+                    return END_OF_EPOCH
                 self._before = self.rows.state()
                 self._open(self.rows.take(1))
             assert self._inner is not None
@@ -77,7 +77,7 @@ class FlatMapStage(Through):
             if isinstance(got, Signal):
                 self._close_inner()
                 continue
-            ids = mix_into(got.ids, self._id)
+            ids = derive_row_ids(got.ids, self._id)
             origin = np.full(len(got), self._origin, np.int64)
             chunk = Chunk(got.columns, ids, origin, self.epoch, self.position)
             self.position += len(got)
@@ -127,14 +127,16 @@ class FlatMapStage(Through):
         super().close()
 
 
-@stage_for(FlatMap)
-def _flat_map(making: Making) -> Stage:
+@register_stage(FlatMap)
+def _flat_map(making: StageContext) -> Stage:
     node, stats = making.node, making.stats
-    datasets = StepStage(making.up, stats, OpenStep(node), making.mender(making.up.state()))
+    datasets = SequentialStepStage(
+        making.up, stats, OpenInnerDatasetStep(node), making.mender(making.up.state())
+    )
 
     def build(inner: Node) -> Stage:
         if node.kept_at is not None:
-            check_inside(node, inner)
+            check_cacheable_inner(node, inner)
         return making.inner(inner, node.op)
 
     return FlatMapStage(datasets, stats, build)

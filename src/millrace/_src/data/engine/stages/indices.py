@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import PlanError
-from millrace._src.core.random.permutation import Composed, Indices, Order, RangeOrder
-from millrace._src.core.random.rng import Permutation, mix
+from millrace._src.core.random.permutation import ComposedOrder, IndexOrder, Indices, RangeOrder
+from millrace._src.core.random.rng import RandomPermutation, hash_integers
 from millrace._src.core.statistics import StageStats
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.plan.nodes.order_ops import Permute, Read
+from millrace._src.data.plan.nodes.order_ops import PermuteStep, Read
 
-from .base import DONE, END, Pulled, Stage, State
+from .base import END_OF_DATA, END_OF_EPOCH, Stage, StageOutput, State
 
-__all__ = ["BatchIndexStage", "IndexStage", "Orders", "order_of"]
+__all__ = ["BatchIndexStage", "IndexStage", "EpochOrders", "epoch_order"]
 
 
-class Orders:
+class EpochOrders:
     """The order of each epoch of one run, as a function of position.
 
     A sampler of the user's own is copied once and asked once per epoch, in turn: to go back it is asked all over.
@@ -30,23 +30,23 @@ class Orders:
         self._asked = 0  # epochs for which the sampler gave its order
         self._open = False  # ... the last of which is not over
 
-    def at(self, epoch: int) -> Order:
+    def at(self, epoch: int) -> IndexOrder:
         read, seed = self.read, self.seed
         size = read.source.size() or 0
-        order: Order = RangeOrder(size)
+        order: IndexOrder = RangeOrder(size)
         if read.sampler is not None:
             order = self._sampled(size, epoch)
         for step in read.steps:
-            if isinstance(step, Permute):
-                key = mix(seed, epoch, step.op) if step.key is None else step.key
-                order = Composed(Permutation(order.size, key), order)
+            if isinstance(step, PermuteStep):
+                key = hash_integers(seed, epoch, step.op) if step.key is None else step.key
+                order = ComposedOrder(RandomPermutation(order.size, key), order)
             else:
                 rows = max(0, order.size - step.skip)
                 rows = rows if step.take is None else min(rows, step.take)
-                order = Composed(RangeOrder(rows - rows % step.multiple, start=step.skip), order)
+                order = ComposedOrder(RangeOrder(rows - rows % step.multiple, start=step.skip), order)
         return order
 
-    def _sampled(self, size: int, epoch: int) -> Order:
+    def _sampled(self, size: int, epoch: int) -> IndexOrder:
         read = self.read
         if self._sampler is None or self._asked > epoch:
             self._sampler = read.sampler.for_run(getattr(read.source, "source", None))
@@ -55,7 +55,9 @@ class Orders:
             self._asked = epoch
         while True:
             self.over()
-            order: Order = self._sampler.order(size, mix(self.seed, self._asked, read.op), labels=read.labels)
+            order: IndexOrder = self._sampler.order(
+                size, hash_integers(self.seed, self._asked, read.op), labels=read.labels
+            )
             self._asked, self._open = self._asked + 1, True
             if self._asked > epoch:
                 return order
@@ -67,9 +69,9 @@ class Orders:
             self._sampler.reset_all()
 
 
-def order_of(read: Read, seed: int, epoch: int) -> Order:
+def epoch_order(read: Read, seed: int, epoch: int) -> IndexOrder:
     """The whole order of one epoch, for who needs no other."""
-    return Orders(read, seed).at(epoch)
+    return EpochOrders(read, seed).at(epoch)
 
 
 class IndexStage(Stage):
@@ -92,19 +94,19 @@ class IndexStage(Stage):
         # rows per block; the segment above adapts it
         self.rows, self.batch = rows, batch
         self.epoch, self.position = 0, 0
-        self._orders = Orders(read, seed)
-        self._order: Order | None = None
+        self._orders = EpochOrders(read, seed)
+        self._order: IndexOrder | None = None
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         self.check()
         if self.epochs is not None and self.epoch >= self.epochs:
-            return DONE
+            return END_OF_DATA
         if self._order is None:
             self._order = self._orders.at(self.epoch)
         start = self.position
         if start >= self._order.size:
             self.skip_rest()
-            return END
+            return END_OF_EPOCH
         rows = self._order.at(start, start + self.rows)
         self.position = start + len(rows)
         ids = rows.astype(np.uint64)
@@ -153,15 +155,15 @@ class BatchIndexStage(Stage):
         self._lists: Any = None
         self._asked = 0
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         self.check()
         if self.epochs is not None and self.epoch >= self.epochs:
-            return DONE
+            return END_OF_DATA
         if self._batches is None:
             self._batches = self._of_epoch()
         if self.position >= len(self._batches):
             self.skip_rest()
-            return END
+            return END_OF_EPOCH
         rows = self._check(self._batches[self.position])
         self.position += 1
         return Chunk({}, rows.astype(np.uint64), rows, self.epoch, self.position - 1)

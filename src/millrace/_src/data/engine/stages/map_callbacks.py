@@ -6,14 +6,14 @@ from typing import Any
 
 from millrace._src.core.statistics import StageStats
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.segment.failures import Failures, data_error
+from millrace._src.data.engine.segment.failures import RowErrors, data_error
 from millrace._src.data.engine.segment.map_step import MapStep, map_step
 from millrace._src.data.plan.nodes import order_ops as ops
 
-from .base import END, Pulled, Signal, Stage, State
-from .row_error_handler import Mender
-from .sequential_step import StepStage
-from .stage_registry import Making, stage_for
+from .base import END_OF_EPOCH, Signal, Stage, StageOutput, State
+from .row_error_handler import RowErrorHandler
+from .sequential_step import SequentialStepStage
+from .stage_registry import StageContext, register_stage
 
 __all__ = ["CallbackStage"]
 
@@ -27,7 +27,7 @@ class _RunContext:
         self.cur_step_num_in_epoch = step_in_epoch
 
 
-class CallbackStage(StepStage):
+class CallbackStage(SequentialStepStage):
     """``passes``: how often a repeat above reads this map in one epoch of the iterator."""
 
     def __init__(
@@ -35,7 +35,7 @@ class CallbackStage(StepStage):
         up: Stage,
         stats: StageStats,
         step: MapStep,
-        mender: Mender,
+        mender: RowErrorHandler,
         callbacks: tuple[Any, ...],
         passes: int,
     ) -> None:
@@ -59,7 +59,7 @@ class CallbackStage(StepStage):
                 what = f"map operation: callback {type(callback).__name__}.{event}"
                 raise data_error(error, what, op=self.name, row=self.in_epoch - 1, columns=[]) from error
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         if not self._begun:
             self._begun = True
             self._call("ds_begin")
@@ -70,7 +70,7 @@ class CallbackStage(StepStage):
             self._epoch_begun = True
             self._call("ds_epoch_begin")
 
-    def _run(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def _run(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         if self._again:
             self._again -= 1
             return super()._run(chunk, failures)
@@ -85,7 +85,7 @@ class CallbackStage(StepStage):
         return made
 
     def _ended(self, signal: Signal) -> Signal:
-        if signal is END:
+        if signal is END_OF_EPOCH:
             self._begin_epoch()
             if self.turn + 1 == self.passes:
                 self._call("ds_epoch_end")
@@ -119,8 +119,8 @@ class CallbackStage(StepStage):
         self._begun = self._epoch_begun = self.in_epoch > 0
 
 
-@stage_for(ops.Map)
-def _callbacks(making: Making) -> Stage:
+@register_stage(ops.Map)
+def _callbacks(making: StageContext) -> Stage:
     """Only a map with callbacks: others are inside segments by now."""
     node = making.node
     step = map_step(node, making.seed, making.settings, False)

@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import DataError
-from millrace._src.core.random.rng import Draws, mix_into
+from millrace._src.core.random.rng import RandomStream, derive_row_ids
 from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.plan.nodes.order_ops import Mix
 
-from .base import DONE, END, Pulled, Stage, State
-from .concat_zip import Alike, Several
-from .rebatch import Rows
-from .stage_registry import Making, stage_for
+from .base import END_OF_DATA, END_OF_EPOCH, Stage, StageOutput, State
+from .concat_zip import MultiInputStage, SchemaConsistencyCheck
+from .rebatch import RowBuffer
+from .stage_registry import StageContext, register_stage
 
 __all__ = ["MixStage"]
 
@@ -21,44 +21,44 @@ __all__ = ["MixStage"]
 BLOCK = 256
 
 
-class MixStage(Several):
+class MixStage(MultiInputStage):
     """Which input a row comes from is a function of (seed, epoch, position), so only counts are kept.
 
     An input that has run out is noticed when a row is drawn from it, never earlier: where chunks end changes nothing.
     """
 
-    def __init__(self, making: Making) -> None:
+    def __init__(self, making: StageContext) -> None:
         super().__init__(making)
         ups, stats, node = making.ups, making.stats, making.node
         self.node: Mix = node
         self.seed, self.epochs = making.seed, making.epochs
-        self.sides = [Rows(up) for up in ups]
+        self.sides = [RowBuffer(up) for up in ups]
         self.weights = np.array(node.weights, np.float64)
         self.epoch, self.position = 0, 0
         # how often each input ran out in this epoch, and whether it gave a row since
         self.turns, self.gave = [0] * len(ups), [False] * len(ups)
-        self._alike = Alike("Mix", "mixed")
+        self._alike = SchemaConsistencyCheck("Mix", "mixed")
         stats.drawn = [0] * len(ups)
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         if self.node.exhausted == "restart" and self.epochs is not None and self.epoch >= self.epochs:
-            return DONE
+            return END_OF_DATA
         while True:
             drawn = self._draw()
             signals = {int(k): self.sides[k].fill(1) for k in np.unique(drawn)}
-            if DONE in signals.values():
-                return DONE
+            if END_OF_DATA in signals.values():
+                return END_OF_DATA
             ready = self._ready(drawn)
             if ready:
                 return self._take(drawn[:ready])
             if self._ran_out(int(drawn[0])):
                 self.skip_rest()
-                return END
+                return END_OF_EPOCH
 
     def _draw(self) -> npt.NDArray[np.int64]:
         """The inputs of the next rows."""
         places = np.arange(self.position, self.position + BLOCK, dtype=np.uint64)
-        draws = Draws.for_rows(places, seed=self.seed, epoch=self.epoch, op=self.node.op)
+        draws = RandomStream.for_rows(places, seed=self.seed, epoch=self.epoch, op=self.node.op)
         weights = self.weights
         if self.node.exhausted == "drop":
             weights = np.where(np.array(self.turns) == 0, weights, 0.0)
@@ -83,7 +83,7 @@ class MixStage(Several):
         for k in np.unique(drawn).tolist():
             part = self.sides[k].take(int((drawn == k).sum()))
             self._alike.check(part)
-            ids = mix_into(part.ids, k, self.turns[k]) if k or self.turns[k] else part.ids
+            ids = derive_row_ids(part.ids, k, self.turns[k]) if k or self.turns[k] else part.ids
             parts.append(Chunk(part.columns, ids, self.numbered(part, k)))
             self.gave[k] = True
             self.stats.drawn[k] += len(part)
@@ -133,6 +133,6 @@ class MixStage(Several):
         self.turns, self.gave = list(state["turns"]), list(state["gave"])
 
 
-@stage_for(Mix)
-def _mix(making: Making) -> Stage:
+@register_stage(Mix)
+def _mix(making: StageContext) -> Stage:
     return MixStage(making)

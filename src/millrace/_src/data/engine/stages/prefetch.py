@@ -8,22 +8,24 @@ from collections import deque
 from collections.abc import Callable
 
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.shutdown import joined
-from millrace._src.data.engine.thread_limits import Bytes, thread_limit_error
+from millrace._src.data.engine.shutdown import join_thread
+from millrace._src.data.engine.thread_limits import MemoryBudget, thread_limit_error
 
-from .base import DONE, Pulled, Signal, Stage, State
+from .base import END_OF_DATA, Signal, Stage, StageOutput, State
 
-__all__ = ["Pump"]
+__all__ = ["PrefetchStage"]
 
 
-class Pump(Stage):
+class PrefetchStage(Stage):
     """Everything below this stage runs in the pump's thread; ``restore`` comes before the thread starts."""
 
-    def __init__(self, up: Stage, depth: int, budget: Bytes, wait: Callable[..., None], name: str) -> None:
+    def __init__(
+        self, up: Stage, depth: int, budget: MemoryBudget, wait: Callable[..., None], name: str
+    ) -> None:
         self.up, self.depth, self.budget, self.name = up, depth, budget, name
         self.stats = up.stats
         self._wait = wait
-        self._queue: deque[tuple[Pulled | BaseException, State, int]] = deque()
+        self._queue: deque[tuple[StageOutput | BaseException, State, int]] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._stop = False
@@ -61,7 +63,7 @@ class Pump(Stage):
                 if self._stop:
                     return
                 skip = self._unwanted == self._pushed
-            got: Pulled | BaseException
+            got: StageOutput | BaseException
             try:
                 if skip:
                     self.up.skip_rest()
@@ -73,7 +75,7 @@ class Pump(Stage):
             self._put(got)
             before, cpu = cpu, time.thread_time()
             self.stats.pump_cpu += cpu - before
-            if got is DONE or isinstance(got, BaseException):
+            if got is END_OF_DATA or isinstance(got, BaseException):
                 return
 
     def _has_room(self) -> bool:
@@ -81,9 +83,9 @@ class Pump(Stage):
             return False
         return not self._queue or self.budget.used < self.budget.limit
 
-    def _put(self, got: Pulled | BaseException) -> None:
+    def _put(self, got: StageOutput | BaseException) -> None:
         size = got.nbytes if isinstance(got, Chunk) else 0
-        self.budget.admit(size, must=True)
+        self.budget.try_reserve(size, must=True)
         state = None if isinstance(got, BaseException) else self.up.state()
         with self._changed:
             self._queue.append((got, state, size))
@@ -101,7 +103,7 @@ class Pump(Stage):
                 self._thread = None
                 raise thread_limit_error(wanted=1, started=0) from error
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         self._start()
         with self._changed:
             if not self._queue:
@@ -112,7 +114,7 @@ class Pump(Stage):
                 self.stats.wait_in += time.perf_counter() - began
             self.stats.fill.append(len(self._queue) / self.depth)
             got, state, size = self._queue[0]
-            if got is not DONE and not isinstance(got, BaseException):
+            if got is not END_OF_DATA and not isinstance(got, BaseException):
                 self._queue.popleft()
             self._taken += got is Signal.END
             self._changed.notify_all()
@@ -126,7 +128,7 @@ class Pump(Stage):
         self._start()
         return bool(self._queue)
 
-    def deepen(self, depth: int) -> None:
+    def set_depth(self, depth: int) -> None:
         """Hold so many chunks ready from here on, asked for by any thread."""
         with self._changed:
             self.depth = depth
@@ -143,7 +145,7 @@ class Pump(Stage):
             while True:
                 while self._queue:
                     got, state, size = self._queue[0]
-                    if got is DONE or isinstance(got, BaseException):
+                    if got is END_OF_DATA or isinstance(got, BaseException):
                         return
                     self._queue.popleft()
                     self.budget.give_back(size)
@@ -178,7 +180,7 @@ class Pump(Stage):
 
     def close(self) -> None:
         self.interrupt()
-        if self._thread is not None and not joined(self._thread):
+        if self._thread is not None and not join_thread(self._thread):
             with self._changed:
                 self._alone = not self._over
             if self._alone:

@@ -18,13 +18,13 @@ from millrace._src.data.engine.segment.failures import data_error
 from millrace._src.data.plan.explain import describe
 from millrace._src.data.plan.nodes import physical
 
-from .base import DONE, END, Pulled, Signal, Stage, State, Through
-from .stage_registry import Making, stage_for
+from .base import END_OF_DATA, END_OF_EPOCH, Signal, Stage, StageOutput, State, UnaryStage
+from .stage_registry import StageContext, register_stage
 
-__all__ = ["RegroupStage", "Rows", "later"]
+__all__ = ["RebatchStage", "RowBuffer", "advance_state"]
 
 
-class Rows:
+class RowBuffer:
     """Rows pulled from a stage and not yet used, with the state that leads back to the first of them.
 
     The state is upstream's state before the chunk that holds the first pending row, and how many rows of what
@@ -86,13 +86,13 @@ class Rows:
         """Leave out rows unread; before the first fill."""
         return 0 if self._chunks or self._skip else self.up.skip(n)
 
-    def leave_out(self, n: int) -> None:
+    def drop(self, n: int) -> None:
         """Leave out the next n rows, or all that the epoch still has: unmade where upstream can, else dropped."""
         self._skip += n - self.skip(n)
 
     def take_signal(self) -> None:
         """Accept the pending END: upstream now stands at its next epoch."""
-        if self._signal is END:
+        if self._signal is END_OF_EPOCH:
             self._signal = None
 
     def skip_rest(self) -> None:
@@ -106,7 +106,7 @@ class Rows:
         if self._chunks:
             return {"up": self._chunks[0][1], "skip": self._used}
         state: dict[str, Any] = {"up": self.up.state(), "skip": self._skip}
-        if self._signal is END:
+        if self._signal is END_OF_EPOCH:
             state["ended"] = True  # upstream already stands at its next epoch
         return state
 
@@ -114,15 +114,15 @@ class Rows:
         self.up.restore(state["up"])
         self._chunks.clear()
         self.have, self._used, self._skip = 0, 0, state["skip"]
-        self._signal = END if state.get("ended") else None
+        self._signal = END_OF_EPOCH if state.get("ended") else None
 
 
-def later(state: State, rows: int) -> State:
+def advance_state(state: State, rows: int) -> State:
     """The state of a ``Rows`` so many rows further on, in the chunk that it leads to."""
     return {"up": state["up"], "skip": state["skip"] + rows}
 
 
-class RegroupStage(Through):
+class RebatchStage(UnaryStage):
     """Each chunk that leaves is exactly one batch of rows; stacking is the next segment's work."""
 
     def __init__(
@@ -135,19 +135,19 @@ class RegroupStage(Through):
         name: str,
     ) -> None:
         super().__init__(up, stats)
-        self.rows = Rows(up)
+        self.rows = RowBuffer(up)
         self.size, self.drop, self.passes, self.name = size, drop_remainder, passes, name
         self.batch, self.epoch = 0, 0
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         while True:
             signal = self.rows.fill(1)
-            if signal is DONE:
-                return DONE
-            if signal is END:
+            if signal is END_OF_DATA:
+                return END_OF_DATA
+            if signal is END_OF_EPOCH:
                 self.rows.take_signal()
                 self.batch, self.epoch = 0, self.epoch + 1
-                return END
+                return END_OF_EPOCH
             wanted, full = self._wanted()
             if self.drop and not full:
                 self.rows.take(wanted)
@@ -191,7 +191,7 @@ class RegroupStage(Through):
             return 0
         skipped = self.rows.skip(rows * self.size)
         batches = -(-skipped // self.size)
-        self.rows.leave_out(batches * self.size - skipped)  # the rest of a batch that was begun
+        self.rows.drop(batches * self.size - skipped)  # the rest of a batch that was begun
         self.batch += batches
         return batches
 
@@ -207,9 +207,9 @@ class RegroupStage(Through):
         self.batch, self.epoch = state["batch"], state["epoch"]
 
 
-@stage_for(physical.Regroup)
-def _regroup(making: Making) -> Stage:
+@register_stage(physical.Rebatch)
+def _regroup(making: StageContext) -> Stage:
     node = making.node
-    return RegroupStage(
+    return RebatchStage(
         making.up, making.stats, node.batch_size, node.drop_remainder, node.passes, describe(node)
     )

@@ -14,12 +14,12 @@ from typing import TypeVar
 
 from millrace._src.core.errors import DataError
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.failed_rows import Entry, Ledger
-from millrace._src.data.engine.segment.failures import copies, standing_in
+from millrace._src.data.engine.failed_rows import FailedRow, FailedRowLog
+from millrace._src.data.engine.segment.failures import copy_rows, replacement_rows
 
 from .base import State
 
-__all__ = ["Mender", "Policy"]
+__all__ = ["RowErrorHandler", "ErrorPolicy"]
 
 E = TypeVar("E", bound=BaseException)
 
@@ -28,17 +28,17 @@ LIMIT_FROM_ROWS = 100
 
 
 @dataclasses.dataclass(frozen=True)
-class Policy:
+class ErrorPolicy:
     """What is done with rows that fail, the same for every stage of a run."""
 
     mode: str
     limit: float
-    ledger: Ledger
+    ledger: FailedRowLog
 
 
-class Mender:
+class RowErrorHandler:
     def __init__(
-        self, policy: Policy, name: str, where: Callable[[int], str | None] | None, start: State
+        self, policy: ErrorPolicy, name: str, where: Callable[[int], str | None] | None, start: State
     ) -> None:
         self.policy, self.name, self._where = policy, name, where
         self.replaces = policy.mode == "replace"
@@ -50,7 +50,7 @@ class Mender:
         self._last: Chunk | None = None
         # failed rows of this epoch that had no good one before them, chunk by chunk, and their entries
         self._waiting: list[int] = []
-        self._entries: list[Entry] = []
+        self._entries: list[FailedRow] = []
         # the state that leads back to the last good row, and the rows given since
         self._back: State = start
         self._given = 0
@@ -67,7 +67,7 @@ class Mender:
     # chunks ----------------------------------------------------------------------------------------
 
     def take(
-        self, chunk: Chunk, rows: int, lead: int, entries: list[Entry], before: State, after: State
+        self, chunk: Chunk, rows: int, lead: int, entries: list[FailedRow], before: State, after: State
     ) -> None:
         """A chunk of ``rows`` rows has come out; what goes on from here is in ``ready``."""
         self.rows += rows
@@ -85,7 +85,7 @@ class Mender:
                 self._waiting += [lead] if lead else []
             elif lead:
                 self._write_replaced(self._last)
-                self._give(standing_in(self._last, lead))
+                self._give(replacement_rows(self._last, lead))
             return
         good = chunk.slice(lead, len(chunk))
         self._entries += entries[:lead]
@@ -94,7 +94,7 @@ class Mender:
             beside = chunk
             gaps: list[Chunk] = []
             for count in reversed(self._waiting):
-                beside = standing_in(beside, count, before=True)
+                beside = replacement_rows(beside, count, before=True)
                 gaps.insert(0, beside)
             if not gaps:
                 self._back, self._given, self.since = before, 0, rows
@@ -105,13 +105,13 @@ class Mender:
             self._back, self._given, self.since = before, 0, rows
             if lead:
                 self._write_replaced(self._last)
-                chunk = _joined(standing_in(self._last, lead), good, chunk)
+                chunk = _joined(replacement_rows(self._last, lead), good, chunk)
         self._write(entries[lead:])
         self._give(chunk)
 
     def _give(self, chunk: Chunk) -> None:
         # a copy of its own, made before the row goes on: a user's function may write into what it is given
-        self._last = copies(chunk.slice(len(chunk) - 1, len(chunk)), 1)
+        self._last = copy_rows(chunk.slice(len(chunk) - 1, len(chunk)), 1)
         if self._drop:
             gone = min(self._drop, len(chunk))
             self._drop -= gone
@@ -164,7 +164,7 @@ class Mender:
         self._write([dataclasses.replace(entry, replacement=number) for entry in self._entries])
         self._entries = []
 
-    def _write(self, entries: list[Entry]) -> None:
+    def _write(self, entries: list[FailedRow]) -> None:
         self.dropped += len(entries)
         self.policy.ledger.extend([self._entry(entry) for entry in entries])
         if entries and self.rows >= LIMIT_FROM_ROWS:
@@ -182,7 +182,7 @@ class Mender:
 
     # where -----------------------------------------------------------------------------------------
 
-    def located(self, error: E) -> E:
+    def with_file(self, error: E) -> E:
         """The error with the file of its row, if that is known here and was not there."""
         if isinstance(error, DataError) and "file" not in error.context:
             file = self._file(error.context.get("row"))
@@ -190,7 +190,7 @@ class Mender:
                 error.context["file"] = file
         return error
 
-    def _entry(self, entry: Entry) -> Entry:
+    def _entry(self, entry: FailedRow) -> FailedRow:
         return entry if entry.file is not None else dataclasses.replace(entry, file=self._file(entry.row))
 
     def _file(self, row: int | None) -> str | None:

@@ -12,10 +12,10 @@ from millrace._src.data.plan.node import Node
 from millrace._src.data.plan.nodes.order_ops import Read
 from millrace._src.data.plan.source_protocol import Source
 
-__all__ = ["file_of", "starts"]
+__all__ = ["row_locator", "first_row_numbers"]
 
 
-def starts(node: Node) -> list[int]:
+def first_row_numbers(node: Node) -> list[int]:
     """The number of each input's first row; all zero where an input before the last has no known size."""
     found, start = [], 0
     for child in node.numbered_by:
@@ -28,7 +28,7 @@ def starts(node: Node) -> list[int]:
     return found
 
 
-def file_of(node: Node) -> Callable[[int], str | None] | None:
+def row_locator(node: Node) -> Callable[[int], str | None] | None:
     """How to name the file of a row, by its number."""
     sources = list(_sources(node))
     if len(sources) == 1:

@@ -15,21 +15,21 @@ from millrace._src.core.errors import DataError
 from millrace._src.core.log import warn_once
 from millrace._src.core.statistics import StageStats
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.adaptive_concurrency import Concurrency
+from millrace._src.data.engine.adaptive_concurrency import AdaptiveConcurrency
 from millrace._src.data.engine.executors.base import Executor, Task
-from millrace._src.data.engine.segment.runner import Report
-from millrace._src.data.engine.thread_limits import Bytes
+from millrace._src.data.engine.segment.runner import ChunkReport
+from millrace._src.data.engine.thread_limits import MemoryBudget
 from millrace._src.data.plan.nodes.physical import Segment
 
-from .base import DONE, Pulled, Signal, Stage, State
+from .base import END_OF_DATA, Signal, Stage, StageOutput, State
 from .indices import IndexStage
-from .row_error_handler import Mender
+from .row_error_handler import RowErrorHandler
 
-__all__ = ["SegmentStage", "Wish"]
+__all__ = ["SegmentStage", "SegmentConfig"]
 
 # A chunk holds no more than this, unless one batch does; and where it is handed on in memory, no more than stays in the
 # processor's cache until somebody takes it.
-MOST_BYTES = 12 << 20
+MAX_CHUNK_BYTES = 12 << 20
 CACHED_BYTES = 5 << 20
 # So long the first chunk has the interpreter to itself: workers that take turns at it would only delay a first batch.
 HEAD_START = 0.01
@@ -39,12 +39,12 @@ PATIENCE = 0.1
 LOOK = 0.0005
 # Rows of a cache that are made are also stored, which costs as much for one as for many: their chunks may take so many
 # times as long.
-KEPT = 2.5
+CACHE_TIME_FACTOR = 2.5
 # A row whose processor time is less than this part of its time waits for something.
 WAITS = 4
 
 
-class Wish(NamedTuple):
+class SegmentConfig(NamedTuple):
     """What a segment is asked to be: its workers, the chunks that may be under way at least, and the rows of one."""
 
     workers: int
@@ -59,10 +59,10 @@ class SegmentStage(Stage):
         node: Segment,
         up: Stage,
         executor: Executor,
-        budget: Bytes,
+        budget: MemoryBudget,
         stats: StageStats,
         wait: Callable[[Task, SegmentStage], None],
-        mender: Mender,
+        mender: RowErrorHandler,
     ) -> None:
         self.node, self.up, self.executor, self.budget, self.stats = node, up, executor, budget, stats
         self._wait, self._mender = wait, mender
@@ -73,8 +73,8 @@ class SegmentStage(Stage):
         self._expected = 0
         # the error that comes after the rows delivered last
         self._failed: DataError | None = None
-        self._feeds_itself = isinstance(up, IndexStage)
-        self._target = executor.traits.target_seconds * (KEPT if node.varies else 1)
+        self._reads_indices = isinstance(up, IndexStage)
+        self._target = executor.traits.target_seconds * (CACHE_TIME_FACTOR if node.varies else 1)
         # decoding and the like runs outside the GIL: there every thread helps
         native = node.heavy and not any(op.python for op in stats.ops)
         rivals = executor.traits.shares_gil and not native
@@ -82,10 +82,10 @@ class SegmentStage(Stage):
         bound = rivals and node.holds_gil and not node.heavy
         # ours only copy memory: that the interpreter is free then says nothing of the bus
         looks = any(op.python for op in stats.ops)
-        self._concurrency = Concurrency(executor.slots if rivals else 1, self._use, bound, looks)
+        self._concurrency = AdaptiveConcurrency(executor.slots if rivals else 1, self._use, bound, looks)
         # the first chunk runs before others are asked for
         self._alone = rivals
-        self._most_bytes = CACHED_BYTES if rivals else executor.most_bytes or MOST_BYTES
+        self._most_bytes = CACHED_BYTES if rivals else executor.most_bytes or MAX_CHUNK_BYTES
         self._refused = False
         # the task that this stage's thread waits for
         self._awaited: Task | None = None
@@ -95,16 +95,16 @@ class SegmentStage(Stage):
         # rows per chunk that somebody found to be best; None: as many as take the time that a chunk should
         self._rows: int | None = None
         # what is to change before the next chunk is asked for
-        self._wish: Wish | None = None
+        self._wish: SegmentConfig | None = None
 
-    def retune(self, wish: Wish) -> None:
+    def retune(self, wish: SegmentConfig) -> None:
         """Other numbers from the next chunk on, asked for by any thread. No row depends on them."""
         self._wish = wish
 
-    def _obey(self, wish: Wish) -> None:
+    def _apply_config(self, wish: SegmentConfig) -> None:
         """In the thread that pulls: nobody else uses the executor."""
         self._wish = None
-        self._concurrency.leave_it()
+        self._concurrency.freeze()
         if wish.workers != self.stats.working or wish.workers != self.executor.slots:
             self._use(self.executor.resize(wish.workers))
         self.stats.workers = self.executor.slots
@@ -122,7 +122,7 @@ class SegmentStage(Stage):
         """Rows per chunk now; 0 where they are not to be changed."""
         return self.up.rows if isinstance(self.up, IndexStage) and not self.node.place.fixed else 0
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         while True:
             self.check()
             if self._mender.ready:
@@ -130,15 +130,15 @@ class SegmentStage(Stage):
             if self._failed is not None:
                 raise self._failed
             if self._wish is not None:
-                self._obey(self._wish)
+                self._apply_config(self._wish)
             self._refused = False
-            self._top_up()
+            self._submit_chunks()
             self.stats.refused += self._refused
             self.stats.fill.append(len(self._pending) / self.window)
             item, state, reserved = self._pending.popleft()
             if isinstance(item, Signal):
-                if item is DONE:
-                    self._pending.append((DONE, state, 0))
+                if item is END_OF_DATA:
+                    self._pending.append((END_OF_DATA, state, 0))
                 else:
                     self._mender.end(state)
                 self._after = state
@@ -162,7 +162,7 @@ class SegmentStage(Stage):
                 self.stats.wait_in += time.perf_counter() - began
             self.budget.give_back(reserved)
             if item.error is not None:
-                raise self._mender.located(item.error)
+                raise self._mender.with_file(item.error)
             assert item.result is not None
             chunk, report = item.result
             before, self._after = self._after, state
@@ -171,8 +171,8 @@ class SegmentStage(Stage):
             self._mender.take(chunk, report.rows, report.lead, report.ledger, before, state)
             if self._alone:
                 self._alone = False
-                if self._feeds_itself:  # else it might have to wait
-                    self._top_up()  # while the caller has its first batch
+                if self._reads_indices:  # else it might have to wait
+                    self._submit_chunks()  # while the caller has its first batch
 
     def _look(self, item: Task) -> None:
         """Tell, while a chunk is worked on, whether the interpreter is free."""
@@ -188,7 +188,7 @@ class SegmentStage(Stage):
         self._concurrency.all()
         self._pending.appendleft((head, state, reserved))
         try:
-            self._top_up()
+            self._submit_chunks()
         finally:
             self._pending.popleft()
 
@@ -196,7 +196,7 @@ class SegmentStage(Stage):
         self.executor.use(workers)
         self.stats.working = workers
 
-    def _top_up(self) -> None:
+    def _submit_chunks(self) -> None:
         """Submit chunks until the window or the budget is full; wait for upstream only when nothing is left."""
         pending = self._pending
         while len(pending) < self.window:
@@ -207,7 +207,7 @@ class SegmentStage(Stage):
                 return
             if under_way and not self._expected and self.budget.tight:
                 return  # the first chunk tells how large chunks are
-            if not self.budget.admit(self._expected, must=not under_way):
+            if not self.budget.try_reserve(self._expected, must=not under_way):
                 self._refused = True
                 return
             try:
@@ -228,12 +228,14 @@ class SegmentStage(Stage):
     @staticmethod
     def _ended(last: Task | Signal) -> bool:
         """Nothing can come after this: no more epochs, or upstream failed."""
-        return last is DONE or (isinstance(last, Task) and last.error is not None and last.chunk is None)
+        return last is END_OF_DATA or (
+            isinstance(last, Task) and last.error is not None and last.chunk is None
+        )
 
-    def _learn(self, chunk: Chunk, report: Report) -> None:
+    def _learn(self, chunk: Chunk, report: ChunkReport) -> None:
         """Stats, the expected size of the next chunk, and how many rows it should have."""
         rows_in, held, seconds = report.rows, report.held, report.seconds
-        self._failed = report.error and self._mender.located(report.error)
+        self._failed = report.error and self._mender.with_file(report.error)
         stats = self.stats
         if stats.workers > self.executor.slots:  # not all could be started
             stats.workers = stats.working = self.executor.slots
@@ -253,11 +255,11 @@ class SegmentStage(Stage):
         for key, message in report.warnings:
             warn_once(key, message)
         self._expected = max(self._expected, held)
-        if held > self.budget.limit and (not self._feeds_itself or rows_in <= self.node.place.unit):
+        if held > self.budget.limit and (not self._reads_indices or rows_in <= self.node.place.unit):
             self.budget.check(
                 held, stats.name, f"one {'batch' if stats.batches else 'chunk'} of {rows_in} rows"
             )
-        if self._feeds_itself and not self.node.place.fixed and rows_in:
+        if self._reads_indices and not self.node.place.fixed and rows_in:
             unit = self.node.place.unit
             # on a busy machine the clock goes on while a worker waits for its turn: work is what the processor did,
             # unless most of the time really went into waiting (for a disk, a network)
@@ -280,7 +282,7 @@ class SegmentStage(Stage):
         self.up.restore(self._after)
 
     def ready(self) -> bool:
-        self._top_up()
+        self._submit_chunks()
         head = self._pending[0][0]
         return isinstance(head, Signal) or head.done()
 
@@ -288,14 +290,14 @@ class SegmentStage(Stage):
         while self._pending:
             item, state, reserved = self._pending.popleft()
             if isinstance(item, Signal):
-                self._stand_at(state)
-                if item is DONE:
-                    self._pending.append((DONE, state, 0))
+                self._reset_position(state)
+                if item is END_OF_DATA:
+                    self._pending.append((END_OF_DATA, state, 0))
                 return
             item.cancelled = True
             self.budget.give_back(reserved)
         self.up.skip_rest()
-        self._stand_at(self.up.state())
+        self._reset_position(self.up.state())
 
     def skip(self, rows: int) -> int:
         batching = [op for op in self.node.ops if op.batches]
@@ -304,25 +306,25 @@ class SegmentStage(Stage):
         )
         if not in_order or len(batching) > 1 or not self._mender.whole:
             return 0
-        if self._pending and not self._take_back():
+        if self._pending and not self._cancel_in_flight():
             return 0
         # from indices a batch takes so many rows; otherwise whoever is above has cut the batches already
         each = self.node.batch_rows or 1
-        if self._feeds_itself and batching and self.node.batch_rows is None:
+        if self._reads_indices and batching and self.node.batch_rows is None:
             return 0
         skipped = -(-self.up.skip(rows * each) // each)
-        self._stand_at(self.up.state())
+        self._reset_position(self.up.state())
         return skipped
 
-    def _take_back(self) -> bool:
+    def _cancel_in_flight(self) -> bool:
         """Give up what is under way and stand behind what came out last, where upstream is only a count."""
-        if not self._feeds_itself or self._mender.ready or self._failed is not None:
+        if not self._reads_indices or self._mender.ready or self._failed is not None:
             return False
         self._drop_pending()
         self.up.restore(self._after)
         return True
 
-    def _stand_at(self, epoch: State) -> None:
+    def _reset_position(self, epoch: State) -> None:
         self._after = epoch
         self._mender.forget(epoch)
 

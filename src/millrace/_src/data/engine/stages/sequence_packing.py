@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import DataError
-from millrace._src.core.random.rng import mix_into
+from millrace._src.core.random.rng import derive_row_ids
 from millrace._src.core.statistics import StageStats
 from millrace._src.core.values.chunk import Chunk, Column
-from millrace._src.data.engine.segment.failures import Failures
+from millrace._src.data.engine.segment.failures import RowErrors
 from millrace._src.data.engine.segment.map_step import row_values
-from millrace._src.data.engine.segment.row_errors import each_row
+from millrace._src.data.engine.segment.row_errors import map_rows
 from millrace._src.data.plan.nodes.order_ops import Pack
 
-from .base import DONE, END, Pulled, Signal, Stage, State, Through
-from .rebatch import Rows, later
-from .sequential_step import StepStage
-from .stage_registry import Making, stage_for
+from .base import END_OF_DATA, END_OF_EPOCH, Signal, Stage, StageOutput, State, UnaryStage
+from .rebatch import RowBuffer, advance_state
+from .sequential_step import SequentialStepStage
+from .stage_registry import StageContext, register_stage
 
 __all__ = ["DocumentStep", "PackStage"]
 
@@ -35,10 +35,10 @@ class DocumentStep:
     def __init__(self, node: Pack) -> None:
         self.node, self.name = node, f"pack({node.length}) at {node.where}"
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         names = self.node.packed(list(chunk.columns))
         check = partial(self._check, names)
-        good, _, bad = each_row(chunk, failures, names, check, self.name, "pack operation")
+        good, _, bad = map_rows(chunk, failures, names, check, self.name, "pack operation")
         return failures.filled(good.with_columns({name: good.columns[name] for name in names}), bad)
 
     def _check(self, names: list[str], *values: Any) -> None:
@@ -96,14 +96,14 @@ class _Open:
         self.used += size
 
 
-class PackStage(Through):
+class PackStage(UnaryStage):
     """Documents are numbered in each epoch. The state says which of them wait in which sequence, and leads back to the
     oldest of those; a restored stage reads from there and puts them where they were.
     """
 
     def __init__(self, up: Stage, stats: StageStats, node: Pack) -> None:
         super().__init__(up, stats)
-        self.node, self.rows, self.name = node, Rows(up), f"pack({node.length}) at {node.where}"
+        self.node, self.rows, self.name = node, RowBuffer(up), f"pack({node.length}) at {node.where}"
         self.open: list[_Open] = []
         # documents done with, tokens of the next one that are, and sequences given
         self.position, self.offset, self.given, self.epoch = 0, 0, 0, 0
@@ -114,17 +114,17 @@ class PackStage(Through):
         self._pads: dict[str, Any] = {}
         self._ends: dict[str, Any] = {}
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         while True:
             signal = self._load()
-            if signal is DONE:
-                return DONE
-            if signal is END:
+            if signal is END_OF_DATA:
+                return END_OF_DATA
+            if signal is END_OF_EPOCH:
                 if self.open and not self.node.drop_remainder:
                     return self._give(self.open[0])
                 self.rows.take_signal()
                 self._next_epoch()
-                return END
+                return END_OF_EPOCH
             full = self._place()
             if full is not None:
                 return self._give(full)
@@ -224,9 +224,9 @@ class PackStage(Through):
     def _begin(self, values: dict[str, Any], *, alone: bool = False) -> _Open:
         assert self._documents is not None
         made = _Open(self.node.length, values, self._pads)
-        made.back = later(self._before, self._at)
+        made.back = advance_state(self._before, self._at)
         made.origin = self._documents.origin[self._at : self._at + 1]
-        made.id = mix_into(self._documents.ids[self._at : self._at + 1], self.node.op, self.offset)
+        made.id = derive_row_ids(self._documents.ids[self._at : self._at + 1], self.node.op, self.offset)
         if not alone:
             self.open.append(made)
         return made
@@ -269,7 +269,7 @@ class PackStage(Through):
         if self.open:
             back = self.open[0].back
         elif self._documents is not None and self._at < len(self._documents):
-            back = later(self._before, self._at)
+            back = advance_state(self._before, self._at)
         else:
             back = self.rows.state()
         waiting = [[number - base for number in one.documents] for one in self.open]
@@ -300,8 +300,10 @@ class PackStage(Through):
         here.documents.append(self.position)
 
 
-@stage_for(Pack)
-def _pack(making: Making) -> Stage:
+@register_stage(Pack)
+def _pack(making: StageContext) -> Stage:
     node, stats = making.node, making.stats
-    documents = StepStage(making.up, stats, DocumentStep(node), making.mender(making.up), whole=True)
+    documents = SequentialStepStage(
+        making.up, stats, DocumentStep(node), making.mender(making.up), whole=True
+    )
     return PackStage(documents, stats, node)

@@ -10,29 +10,35 @@ from collections.abc import Callable
 from millrace._src.core.errors import DataError
 from millrace._src.core.statistics import StageStats
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.segment.failures import Failures
+from millrace._src.data.engine.segment.failures import RowErrors
 
-from .base import END, Pulled, Signal, Stage, State, Through
-from .rebatch import Rows
-from .row_error_handler import Mender
+from .base import END_OF_EPOCH, Signal, Stage, StageOutput, State, UnaryStage
+from .rebatch import RowBuffer
+from .row_error_handler import RowErrorHandler
 
-__all__ = ["Step", "StepStage"]
+__all__ = ["StepCallable", "SequentialStepStage"]
 
-Step = Callable[[Chunk, Failures], Chunk]
+StepCallable = Callable[[Chunk, RowErrors], Chunk]
 
 
-class StepStage(Through):
+class SequentialStepStage(UnaryStage):
     """``whole``: a chunk at a time, as it comes; otherwise row by row, none before it is asked for."""
 
     def __init__(
-        self, up: Stage, stats: StageStats, step: Step, mender: Mender, *, whole: bool = False
+        self,
+        up: Stage,
+        stats: StageStats,
+        step: StepCallable,
+        mender: RowErrorHandler,
+        *,
+        whole: bool = False,
     ) -> None:
         super().__init__(up, stats)
-        self.rows, self.step, self._mender, self.whole = Rows(up), step, mender, whole
+        self.rows, self.step, self._mender, self.whole = RowBuffer(up), step, mender, whole
         self._failed: DataError | None = None
         mender.forget(self.rows.state())
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         while not self._mender.ready:
             if self._failed is not None:
                 raise self._failed
@@ -41,18 +47,18 @@ class StepStage(Through):
                 return self._ended(signal)
             before = self.rows.state()
             given = self.rows.take(len(self.rows.peek()) if self.whole else 1)
-            failures = Failures(self._mender.policy.mode)
+            failures = RowErrors(self._mender.policy.mode)
             made = self._run(given, failures)
-            self._failed = failures.error and self._mender.located(failures.error)
+            self._failed = failures.error and self._mender.with_file(failures.error)
             after = self.rows.state()
             self._mender.take(made, len(given), failures.lead, failures.ledger, before, after)
         return self._mender.next()
 
-    def _run(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def _run(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         return self.step(chunk, failures)
 
     def _ended(self, signal: Signal) -> Signal:
-        if signal is END:
+        if signal is END_OF_EPOCH:
             self.rows.take_signal()
             self._mender.end(self.rows.state())
         return signal

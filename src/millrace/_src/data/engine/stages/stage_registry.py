@@ -12,17 +12,17 @@ from typing import Any
 from millrace._src.core.errors import PlanError
 from millrace._src.core.settings import Settings
 from millrace._src.core.statistics import StageStats
-from millrace._src.data.engine.thread_limits import Bytes
+from millrace._src.data.engine.thread_limits import MemoryBudget
 from millrace._src.data.plan.node import INFINITE, UNKNOWN, Node, size_of
 
 from .base import Stage, State
-from .row_error_handler import Mender
+from .row_error_handler import RowErrorHandler
 
-__all__ = ["Making", "make_stage", "stage_for"]
+__all__ = ["StageContext", "make_stage", "register_stage"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Making:
+class StageContext:
     """What a stage is made from: its node, the stages below it, and what all stages of a run share."""
 
     node: Any
@@ -31,9 +31,9 @@ class Making:
     epochs: int | None
     seed: int
     settings: Settings
-    budget: Bytes
+    budget: MemoryBudget
     # what becomes of rows that fail in this op, for a stage that begins at this position
-    mender: Callable[[State], Mender]
+    mender: Callable[[State], RowErrorHandler]
     # the stages below this one
     below: list[StageStats]
     # a plan of its own for a dataset that appears while running (flat_map)
@@ -49,22 +49,22 @@ class Making:
         return None if rows is UNKNOWN or rows == INFINITE else int(rows)
 
 
-StageMaker = Callable[[Making], Stage]
+StageFactory = Callable[[StageContext], Stage]
 
-_STAGES: dict[type[Node], StageMaker] = {}
+_STAGES: dict[type[Node], StageFactory] = {}
 
 
-def stage_for(kind: type[Node]) -> Callable[[StageMaker], StageMaker]:
+def register_stage(kind: type[Node]) -> Callable[[StageFactory], StageFactory]:
     """Enter a function into the table: it makes the stage of this type of node."""
 
-    def enter(make: StageMaker) -> StageMaker:
+    def enter(make: StageFactory) -> StageFactory:
         _STAGES[kind] = make
         return make
 
     return enter
 
 
-def make_stage(making: Making) -> Stage:
+def make_stage(making: StageContext) -> Stage:
     kind = type(making.node)
     make = _STAGES.get(kind)
     if make is None:

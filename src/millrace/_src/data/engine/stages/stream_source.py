@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import DataError
-from millrace._src.core.random.rng import Draws, mix
+from millrace._src.core.random.rng import RandomStream, hash_integers
 from millrace._src.core.statistics import StageStats
-from millrace._src.core.values.batch_buffers import Passing
+from millrace._src.core.values.batch_buffers import ChunkBufferPool
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.core.values.chunk_builder import RowsBuilder
-from millrace._src.data.engine.segment.failures import Failures, data_error
+from millrace._src.core.values.chunk_builder import ChunkBuilder
+from millrace._src.data.engine.segment.failures import RowErrors, data_error
 from millrace._src.data.plan.nodes.order_ops import Read
 
-from .base import DONE, END, Pulled, Stage, State
-from .row_error_handler import Mender
-from .stage_registry import Making, stage_for
+from .base import END_OF_DATA, END_OF_EPOCH, Stage, StageOutput, State
+from .row_error_handler import RowErrorHandler
+from .stage_registry import StageContext, register_stage
 
 __all__ = ["StreamStage"]
 
@@ -38,7 +38,7 @@ _OVER: Any = object()
 
 class StreamStage(Stage):
     def __init__(
-        self, read: Read, seed: int, epochs: int | None, stats: StageStats, rows: int, mender: Mender
+        self, read: Read, seed: int, epochs: int | None, stats: StageStats, rows: int, mender: RowErrorHandler
     ) -> None:
         self.read, self.seed, self.epochs, self.stats, self.rows = read, seed, epochs, stats, rows
         self.columns = list(read.source.schema())
@@ -47,7 +47,7 @@ class StreamStage(Stage):
         self._name, self._what = f"{read.label} at {read.where}", f"{read.label} operation: reading a row"
         self._stream: Any = None
         self._iterator: Iterator[Any] | None = None
-        self._passing = Passing()
+        self._passing = ChunkBufferPool()
         # raised after the rows that were read before it
         self._failed: DataError | None = None
 
@@ -57,7 +57,9 @@ class StreamStage(Stage):
         iterator: Iterator[Any]
         if getattr(self._stream, "asks", False):  # a user's function with a parameter rng
             epoch = np.zeros(1, np.uint64)
-            draws = Draws.for_rows(epoch, seed=self.seed, epoch=self.epoch, op=mix(self.read.op, 0))
+            draws = RandomStream.for_rows(
+                epoch, seed=self.seed, epoch=self.epoch, op=hash_integers(self.read.op, 0)
+            )
             iterator = self._stream.rows(self.epoch, draws)
         else:
             iterator = self._stream.rows(self.epoch)
@@ -71,28 +73,28 @@ class StreamStage(Stage):
             self._iterator = self._open()
         return self._iterator
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         while not self._mender.ready:
             self.check()
             if self.epochs is not None and self.epoch >= self.epochs:
-                return DONE
+                return END_OF_DATA
             if self._failed is not None:
                 raise self._failed
-            before, failures = [self.epoch, self.position], Failures(self._mender.policy.mode)
+            before, failures = [self.epoch, self.position], RowErrors(self._mender.policy.mode)
             chunk, rows = self._rows(failures)
             if failures.error is not None:
-                self._failed = self._mender.located(failures.error)
+                self._failed = self._mender.with_file(failures.error)
             if rows == 0 and self._failed is None:
                 self._next_epoch()
                 self._mender.end([self.epoch, self.position])
-                return END
+                return END_OF_EPOCH
             after = [self.epoch, self.position]
             self._mender.take(chunk, rows, failures.lead, failures.ledger, before, after)
         return self._mender.next()
 
-    def _rows(self, failures: Failures) -> tuple[Chunk, int]:
+    def _rows(self, failures: RowErrors) -> tuple[Chunk, int]:
         """The next few rows, and how many came; those that failed are noted."""
-        gathered = RowsBuilder(self.columns, self.rows, MOST_BYTES, self._passing)
+        gathered = ChunkBuilder(self.columns, self.rows, MOST_BYTES, self._passing)
         cpu, began = time.thread_time(), time.perf_counter()
         start, came, bad = self.position, 0, []
         try:
@@ -130,7 +132,7 @@ class StreamStage(Stage):
     def _error(self, error: Exception, row: int) -> DataError:
         failed = data_error(error, self._what, op=self._name, row=row, columns=self.columns)
         failed.__cause__ = None if failed is error else error
-        return self._mender.located(failed)
+        return self._mender.with_file(failed)
 
     def skip(self, rows: int) -> int:
         """Rows have to be asked for to be left out, but nothing is made of them."""
@@ -176,8 +178,8 @@ class StreamStage(Stage):
             stream.close()
 
 
-@stage_for(Read)
-def _stream(making: Making) -> Stage:
+@register_stage(Read)
+def _stream(making: StageContext) -> Stage:
     """Only a source that is read in one pass: one with random access is inside a segment."""
     settings = making.settings
     making.stats.kind = "stream"

@@ -13,19 +13,19 @@ from millrace._src.core.log import get_logger
 from millrace._src.core.statistics import StageStats
 from millrace._src.data.plan.nodes import order_ops as ops
 
-from .base import Pulled, Stage, State, Through
-from .rebatch import Rows
-from .stage_registry import Making, stage_for
+from .base import Stage, StageOutput, State, UnaryStage
+from .rebatch import RowBuffer
+from .stage_registry import StageContext, register_stage
 
-__all__ = ["Gate", "GateStage", "gates"]
+__all__ = ["SyncGate", "SyncWaitStage", "gates"]
 
 log = get_logger(__name__)
 
 # token of a SyncWait node -> its gate; the dataset that made the node keeps the gate alive
-gates: WeakValueDictionary[str, Gate] = WeakValueDictionary()
+gates: WeakValueDictionary[str, SyncGate] = WeakValueDictionary()
 
 
-class Gate:
+class SyncGate:
     """Counts batches let through; ``update`` lets more through and hands data to the user's callback."""
 
     def __init__(self, num_batch: int, callback: Callable[..., Any] | None) -> None:
@@ -72,17 +72,17 @@ class Gate:
             self.allowed -= 1
 
 
-class GateStage(Through):
+class SyncWaitStage(UnaryStage):
     """Passes one batch worth of rows per admission, so the callback's data is in force for exactly those."""
 
-    def __init__(self, up: Stage, stats: StageStats, gate: Gate, batch_rows: int, timeout: float) -> None:
+    def __init__(self, up: Stage, stats: StageStats, gate: SyncGate, batch_rows: int, timeout: float) -> None:
         super().__init__(up, stats)
-        self.rows = Rows(up)
+        self.rows = RowBuffer(up)
         self.gate, self.batch_rows, self.timeout = gate, batch_rows, timeout
         self._passed = 0
         gate.reset()
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         signal = self.rows.fill(1)
         if signal is not None:
             self.rows.take_signal()
@@ -113,10 +113,10 @@ class GateStage(Through):
         self._passed = state["passed"]
 
 
-@stage_for(ops.SyncWait)
-def _gate(making: Making) -> Stage:
+@register_stage(ops.SyncWait)
+def _gate(making: StageContext) -> Stage:
     node = making.node
     gate = gates.get(node.token)
     if gate is None:
         raise PlanError(f"sync_wait({node.condition_name!r}): the dataset that made this gate is gone")
-    return GateStage(making.up, making.stats, gate, node.batch_rows, making.settings.callback_timeout)
+    return SyncWaitStage(making.up, making.stats, gate, node.batch_rows, making.settings.callback_timeout)

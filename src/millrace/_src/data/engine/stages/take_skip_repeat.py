@@ -8,30 +8,30 @@ from functools import partial
 import numpy as np
 
 from millrace._src.core.log import get_logger
-from millrace._src.core.random.rng import mix_into
+from millrace._src.core.random.rng import derive_row_ids
 from millrace._src.core.statistics import StageStats
 from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.plan.nodes import order_ops as ops
 
-from .base import DONE, END, Pulled, Signal, Stage, State, Through
-from .stage_registry import Making, stage_for
+from .base import END_OF_DATA, END_OF_EPOCH, Signal, Stage, StageOutput, State, UnaryStage
+from .stage_registry import StageContext, register_stage
 
-__all__ = ["DealStage", "RepeatStage", "SkipStage", "TakeStage"]
+__all__ = ["ShardStage", "RepeatStage", "SkipStage", "TakeStage"]
 
 log = get_logger(__name__)
 
 
-class TakeStage(Through):
+class TakeStage(UnaryStage):
     """The first ``count`` rows of each epoch; then upstream leaves out its rest."""
 
     def __init__(self, up: Stage, stats: StageStats, count: int) -> None:
         super().__init__(up, stats)
         self.count, self.given = count, 0
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         if self.given >= self.count:
             self.skip_rest()
-            return END
+            return END_OF_EPOCH
         got = self.up.pull()
         if isinstance(got, Signal):
             self.given = 0
@@ -61,14 +61,14 @@ class TakeStage(Through):
         self.given = state["given"]
 
 
-class SkipStage(Through):
+class SkipStage(UnaryStage):
     """All but the first ``count`` rows of each epoch."""
 
     def __init__(self, up: Stage, stats: StageStats, count: int) -> None:
         super().__init__(up, stats)
         self.count, self.left = count, count
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         if self.left == self.count:
             self.left -= self.up.skip(self.left)
         while True:
@@ -100,7 +100,7 @@ class SkipStage(Through):
         self.left = state["left"]
 
 
-class DealStage(Through):
+class ShardStage(UnaryStage):
     """Every ``shards``-th row of the stream, starting with row ``shard``.
 
     ``even``: when the last round of dealing is short, the shards without a row in it get one from the beginning of
@@ -116,10 +116,10 @@ class DealStage(Through):
         self._start: State = up.state()
         self._padded = False
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         if self._padded:
             self._next_epoch()
-            return END
+            return END_OF_EPOCH
         while True:
             got = self.up.pull()
             if isinstance(got, Signal):
@@ -133,9 +133,9 @@ class DealStage(Through):
                 self.stats.rows += len(mine)
                 return mine
 
-    def _end(self, signal: Signal) -> Pulled:
+    def _end(self, signal: Signal) -> StageOutput:
         short = self.position % self.shards
-        if signal is END and self.even and short and self.shard >= short and self._first:
+        if signal is END_OF_EPOCH and self.even and short and self.shard >= short and self._first:
             self._padded = True
             log.info("shard %d of %d gets one row twice: %d rows", self.shard, self.shards, self.position)
             return self._first[(self.shard - short) % len(self._first)]
@@ -175,7 +175,7 @@ class DealStage(Through):
         self.position = state["position"]
 
 
-class RepeatStage(Through):
+class RepeatStage(UnaryStage):
     """Upstream's epochs one after the other as one; upstream counts its own epochs, we count ours."""
 
     def __init__(
@@ -193,13 +193,13 @@ class RepeatStage(Through):
         self.turn, self.epoch, self.rows = 0, 0, 0
         self._rows_this_turn = 0
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         while True:
             if self.epochs is not None and self.epoch >= self.epochs:
-                return DONE
+                return END_OF_DATA
             got = self.up.pull()
-            if got is DONE:
-                return DONE
+            if got is END_OF_DATA:
+                return END_OF_DATA
             if isinstance(got, Chunk):
                 chunk = Chunk(got.columns, self._ids(got), got.origin, self.epoch, self.rows)
                 self.rows += len(got)
@@ -212,10 +212,10 @@ class RepeatStage(Through):
                 if empty and self.count is None:
                     log.warning("repeat() without end over a dataset that gives no rows: ending the epoch")
                 self.turn, self.rows, self.epoch = 0, 0, self.epoch + 1
-                return END
+                return END_OF_EPOCH
 
     def _ids(self, chunk: Chunk) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-        return mix_into(chunk.ids, self.turn) if self.turn else chunk.ids
+        return derive_row_ids(chunk.ids, self.turn) if self.turn else chunk.ids
 
     def skip(self, rows: int) -> int:
         skipped, turn_rows = 0, self.turn_rows()
@@ -248,23 +248,23 @@ class RepeatStage(Through):
         self._rows_this_turn = 1 if self.rows else 0
 
 
-@stage_for(ops.Take)
-def _take(making: Making) -> Stage:
+@register_stage(ops.Take)
+def _take(making: StageContext) -> Stage:
     return TakeStage(making.up, making.stats, making.node.count)
 
 
-@stage_for(ops.Skip)
-def _skip(making: Making) -> Stage:
+@register_stage(ops.Skip)
+def _skip(making: StageContext) -> Stage:
     return SkipStage(making.up, making.stats, making.node.count)
 
 
-@stage_for(ops.Deal)
-def _deal(making: Making) -> Stage:
+@register_stage(ops.Shard)
+def _deal(making: StageContext) -> Stage:
     node = making.node
-    return DealStage(making.up, making.stats, node.shards, node.shard, node.even)
+    return ShardStage(making.up, making.stats, node.shards, node.shard, node.even)
 
 
-@stage_for(ops.Repeat)
-def _repeat(making: Making) -> Stage:
+@register_stage(ops.Repeat)
+def _repeat(making: StageContext) -> Stage:
     turn_rows = partial(making.rows_of, making.node.inputs[0])
     return RepeatStage(making.up, making.stats, making.node.count, making.epochs, turn_rows)

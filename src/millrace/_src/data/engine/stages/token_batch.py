@@ -10,35 +10,35 @@ import numpy as np
 from millrace._src.core.errors import DataError
 from millrace._src.core.statistics import StageStats
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.segment.failures import Failures
-from millrace._src.data.engine.segment.row_errors import each_row
+from millrace._src.data.engine.segment.failures import RowErrors
+from millrace._src.data.engine.segment.row_errors import map_rows
 from millrace._src.data.plan.explain import describe
 from millrace._src.data.plan.nodes import physical
 from millrace._src.data.plan.nodes.batch_ops import HIDDEN_PREFIX
 
 from .base import Stage
-from .rebatch import RegroupStage
-from .sequential_step import StepStage
-from .stage_registry import Making, stage_for
+from .rebatch import RebatchStage
+from .sequential_step import SequentialStepStage
+from .stage_registry import StageContext, register_stage
 
-__all__ = ["CountStep", "TokensStage"]
+__all__ = ["TokenCountStep", "TokenBatchStage"]
 
 # The column that says how many tokens a row counts for.
 LENGTH = "_length"
 
 
-class CountStep:
+class TokenCountStep:
     """How many tokens each row is long."""
 
-    def __init__(self, node: physical.RegroupTokens) -> None:
+    def __init__(self, node: physical.RebatchByTokens) -> None:
         self.node, self.name = node, f"batch(max_tokens={node.max_tokens}) at {node.where}"
         # what padding makes of a column's first axis, where that is a fixed number
         self.padded = {name: (shape or [None])[0] for name, (shape, _) in (node.pad_info or {}).items()}
 
-    def __call__(self, chunk: Chunk, failures: Failures) -> Chunk:
+    def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         names = self._measured([name for name in chunk.columns if not name.startswith(HIDDEN_PREFIX)])
         what = "batch operation: [length_of]"
-        good, lengths, bad = each_row(chunk, failures, names, partial(self._length, names), self.name, what)
+        good, lengths, bad = map_rows(chunk, failures, names, partial(self._length, names), self.name, what)
         return failures.filled(good.with_columns({**good.columns, LENGTH: np.array(lengths, np.int64)}), bad)
 
     def _measured(self, columns: list[str]) -> list[str]:
@@ -66,10 +66,10 @@ class CountStep:
         return max(1, length)  # an empty row is one all the same
 
 
-class TokensStage(RegroupStage):
+class TokenBatchStage(RebatchStage):
     """A batch is full when no further row could fit, or when the next one does not."""
 
-    def __init__(self, up: Stage, stats: StageStats, node: physical.RegroupTokens) -> None:
+    def __init__(self, up: Stage, stats: StageStats, node: physical.RebatchByTokens) -> None:
         super().__init__(up, stats, 1, node.drop_remainder, node.passes, describe(node))
         self.most, self.most_rows = node.max_tokens, node.most_rows
 
@@ -95,8 +95,10 @@ class TokensStage(RegroupStage):
         return 0  # how many rows a batch has, only their lengths tell
 
 
-@stage_for(physical.RegroupTokens)
-def _tokens(making: Making) -> Stage:
+@register_stage(physical.RebatchByTokens)
+def _tokens(making: StageContext) -> Stage:
     node, stats = making.node, making.stats
-    counted = StepStage(making.up, stats, CountStep(node), making.mender(making.up), whole=True)
-    return TokensStage(counted, stats, node)
+    counted = SequentialStepStage(
+        making.up, stats, TokenCountStep(node), making.mender(making.up), whole=True
+    )
+    return TokenBatchStage(counted, stats, node)

@@ -13,18 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import ResourceError
-from millrace._src.core.random.rng import Permutation, mix
+from millrace._src.core.random.rng import RandomPermutation, hash_integers
 from millrace._src.core.statistics import StageStats
 from millrace._src.core.values.chunk import Chunk, nbytes_of
-from millrace._src.core.values.columns import Runs
-from millrace._src.data.engine.thread_limits import Bytes
-from millrace._src.data.engine.transport.spill import Spill, free_bytes, spill_folder
+from millrace._src.core.values.columns import VariableLengthColumn
+from millrace._src.data.engine.thread_limits import MemoryBudget
+from millrace._src.data.engine.transport.spill import SpillFile, free_bytes, spill_folder
 from millrace._src.data.plan.node import UNKNOWN, size_of
 from millrace._src.data.plan.nodes import order_ops as ops
 
-from .base import DONE, END, Pulled, Signal, Stage, State, Through
-from .rebatch import Rows
-from .stage_registry import Making, stage_for
+from .base import END_OF_DATA, END_OF_EPOCH, Signal, Stage, StageOutput, State, UnaryStage
+from .rebatch import RowBuffer
+from .stage_registry import StageContext, register_stage
 
 __all__ = ["WindowShuffleStage"]
 
@@ -36,7 +36,7 @@ JOIN_BYTES = 4 << 20
 class _OnDisk:
     """Rows of one chunk that were written to the window's file."""
 
-    def __init__(self, spill: Spill, places: list[tuple[int, int]]) -> None:
+    def __init__(self, spill: SpillFile, places: list[tuple[int, int]]) -> None:
         self._spill, self._places = spill, places
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class _Window:
         # all that its rows take, and the part of it that is held in memory
         self.bytes = 0
         self.held = 0
-        self.spill: Spill | None = None
+        self.spill: SpillFile | None = None
         self._ends: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
     def put(self, chunk: Chunk, size: int, share: int) -> int:
@@ -64,7 +64,7 @@ class _Window:
         self.rows += len(chunk)
         self.bytes += size
         if self.held + size > share:
-            self.spill = self.spill or Spill()
+            self.spill = self.spill or SpillFile()
             places = self.spill.add(chunk)
             if places is not None:
                 self.parts.append(_OnDisk(self.spill, places))
@@ -100,7 +100,7 @@ class _Window:
             self.spill.close()
 
 
-class WindowShuffleStage(Through):
+class WindowShuffleStage(UnaryStage):
     def __init__(
         self,
         up: Stage,
@@ -109,13 +109,13 @@ class WindowShuffleStage(Through):
         seed: int,
         op: int,
         key: int | None,
-        budget: Bytes,
+        budget: MemoryBudget,
         expected: int | None = None,
     ) -> None:
         super().__init__(up, stats)
         # rows that the first window will have, where that is known
         self.expected = expected
-        self.rows = Rows(up)
+        self.rows = RowBuffer(up)
         self.size, self.seed, self.op, self.key, self.budget = size, seed, op, key, budget
         # the window that empties and the one that fills: together half of what the run may hold
         self.share = max(1, budget.limit // 4)
@@ -123,7 +123,7 @@ class WindowShuffleStage(Through):
         self.epoch, self.number, self.offset, self.position = 0, 0, 0, 0
         self._now: _Window | None = None
         self._next: _Window | None = None
-        self._order: Permutation | None = None
+        self._order: RandomPermutation | None = None
         self._signal: Signal | None = None
 
     def _fill(self, window: _Window, rows: int) -> None:
@@ -145,7 +145,7 @@ class WindowShuffleStage(Through):
                 held = window.put(self.rows.take(n), int(costs[n - 1]), self.share)
             except ResourceError as error:
                 raise self._no_room(window, error) from error
-            self.budget.admit(held, must=True)
+            self.budget.try_reserve(held, must=True)
             self.stats.spilled += 0 if window.spill is None else window.spill.bytes - before
 
     def _check_disk(self, window: _Window, row_bytes: float) -> None:
@@ -175,21 +175,21 @@ class WindowShuffleStage(Through):
             return False
         self._now, self.offset = window, 0
         key = (
-            mix(self.seed, self.epoch, self.op, self.number)
+            hash_integers(self.seed, self.epoch, self.op, self.number)
             if self.key is None
-            else mix(self.key, self.number)
+            else hash_integers(self.key, self.number)
         )
-        self._order = Permutation(window.rows, key)
+        self._order = RandomPermutation(window.rows, key)
         window.seal()
         return True
 
-    def pull(self) -> Pulled:
+    def pull(self) -> StageOutput:
         if self._now is None and not self._begin():
-            if self._signal is DONE:
-                return DONE
+            if self._signal is END_OF_DATA:
+                return END_OF_DATA
             self._next_epoch()
             self.rows.take_signal()
-            return END
+            return END_OF_EPOCH
         window, order = self._now, self._order
         assert window is not None
         assert order is not None
@@ -249,7 +249,7 @@ def _row_bytes(chunk: Chunk) -> npt.NDArray[np.int64]:
     """Bytes of each row; the same however the stream was cut into chunks."""
     total = np.zeros(len(chunk), np.int64)
     for column in chunk.columns.values():
-        if isinstance(column, Runs):
+        if isinstance(column, VariableLengthColumn):
             total += column.row_bytes() + 64
         elif not isinstance(column, np.ndarray):
             total += np.array([_value_bytes(value) for value in column], np.int64)
@@ -266,8 +266,8 @@ def _value_bytes(value: Any) -> int:
     return nbytes_of(value) + 64
 
 
-@stage_for(ops.Shuffle)
-def _shuffle(making: Making) -> Stage:
+@register_stage(ops.Shuffle)
+def _shuffle(making: StageContext) -> Stage:
     node = making.node
     making.stats.buffer = node.buffer_size
     known = size_of(node.inputs[0])

@@ -14,16 +14,16 @@ from collections.abc import Callable
 import numpy as np
 
 from millrace._src.core.machine import shared_memory as memory
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 
-__all__ = ["Leases", "Pool", "Slab"]
+__all__ = ["BlockLeases", "BlockPool", "SharedBlock"]
 
 # Free slabs kept for later. Two chunks in flight and one being written use three.
 SPARE = 4
 _GRAIN = 1 << 16
 
 
-class Slab:
+class SharedBlock:
     """One slab on its owner's side; ``fd`` is open until the receiver has been given it."""
 
     __slots__ = ("bytes", "fd", "number", "size")
@@ -32,7 +32,7 @@ class Slab:
         self.number, self.size = number, size
         self.fd = memory.create(size)
         try:
-            self.bytes: Bytes8 = memory.map_fd(self.fd, size)
+            self.bytes: ByteArray = memory.map_fd(self.fd, size)
         except BaseException:
             self.close()
             raise
@@ -43,16 +43,16 @@ class Slab:
             self.fd = -1
 
 
-class Pool:
+class BlockPool:
     """The slabs of one sender. Not thread-safe: one thread sends."""
 
     def __init__(self) -> None:
         self.made = 0
         self.forgotten: deque[int] = deque()
-        self._all: dict[int, Slab] = {}
-        self._free: list[Slab] = []
+        self._all: dict[int, SharedBlock] = {}
+        self._free: list[SharedBlock] = []
 
-    def take(self, need: int) -> Slab:
+    def take(self, need: int) -> SharedBlock:
         """The smallest free slab that fits without much waste, else a new one."""
         fitting = [s for s in self._free if need <= s.size <= max(8 * need, _GRAIN)]
         if fitting:
@@ -61,7 +61,7 @@ class Pool:
             return best
         if len(self._free) >= SPARE:  # none fits: the sizes have changed, and the oldest goes
             self._forget(self._free.pop(0))
-        slab = Slab(self.made, _rounded(need))
+        slab = SharedBlock(self.made, _rounded(need))
         self.made += 1
         self._all[slab.number] = slab
         return slab
@@ -75,7 +75,7 @@ class Pool:
         if len(self._free) > SPARE:
             self._forget(self._free.pop(0))
 
-    def _forget(self, slab: Slab) -> None:
+    def _forget(self, slab: SharedBlock) -> None:
         del self._all[slab.number]
         slab.close()
         self.forgotten.append(slab.number)
@@ -101,7 +101,7 @@ class _Lease:
 
     __slots__ = ("__array_interface__", "_bytes", "_number", "_returns")
 
-    def __init__(self, whole: Bytes8, number: int, length: int, returns: deque[int]) -> None:
+    def __init__(self, whole: ByteArray, number: int, length: int, returns: deque[int]) -> None:
         self._bytes, self._number, self._returns = whole, number, returns
         self.__array_interface__ = dict(whole.__array_interface__, shape=(length,))
 
@@ -110,14 +110,14 @@ class _Lease:
         self._returns.append(self._number)
 
 
-class Leases:
+class BlockLeases:
     """The slabs of the other side as mapped here."""
 
     def __init__(self) -> None:
         self.returns: deque[int] = deque()
-        self._mapped: dict[int, Bytes8] = {}
+        self._mapped: dict[int, ByteArray] = {}
         # told of each slab that is mapped here: what comes in it, comes again and again
-        self.adopt: Callable[[Bytes8], None] | None = None
+        self.adopt: Callable[[ByteArray], None] | None = None
 
     def learn(self, number: int, fd: int, size: int) -> None:
         self._mapped[number] = memory.map_fd(fd, size)
@@ -127,7 +127,7 @@ class Leases:
     def forget(self, number: int) -> None:
         self._mapped.pop(number, None)
 
-    def lease(self, number: int, length: int) -> Bytes8:
+    def lease(self, number: int, length: int) -> ByteArray:
         """The first ``length`` bytes of a slab, held until no array looks at them."""
         whole = self._mapped[number]
         if length > whole.size:

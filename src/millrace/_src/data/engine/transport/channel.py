@@ -19,11 +19,11 @@ from typing import Protocol
 import numpy as np
 
 from millrace._src.core.errors import ResourceError
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 
-from .block_pool import Leases, Pool, Slab
+from .block_pool import BlockLeases, BlockPool, SharedBlock
 
-__all__ = ["Channel", "Message", "Raw", "Sendable", "pair"]
+__all__ = ["MessageChannel", "Message", "RawMessage", "Sendable", "pair"]
 
 INLINE = 32 << 10
 
@@ -34,7 +34,7 @@ _MOST_NUMBERS = 256
 _PACKET = _HEAD.size + 8 * _MOST_NUMBERS + INLINE
 _ROOM_FOR_FD = socket.CMSG_SPACE(4)
 
-Message = tuple[int, Bytes8]
+Message = tuple[int, ByteArray]
 
 
 class Sendable(Protocol):
@@ -43,16 +43,16 @@ class Sendable(Protocol):
     @property
     def size(self) -> int: ...
 
-    def write(self, out: Bytes8) -> None: ...
+    def write(self, out: ByteArray) -> None: ...
 
 
-class Raw:
+class RawMessage:
     """Plain bytes as something to send."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.size = data, len(data)
 
-    def write(self, out: Bytes8) -> None:
+    def write(self, out: ByteArray) -> None:
         out[: self.size] = np.frombuffer(self.data, np.uint8)
 
 
@@ -61,13 +61,13 @@ def pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-class Channel:
+class MessageChannel:
     """One end. One thread uses it at a time; :meth:`hang_up` may come from any."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
-        self.pool = Pool()
-        self.leases = Leases()
+        self.pool = BlockPool()
+        self.leases = BlockLeases()
         self._buffer = bytearray(_PACKET)
         self._poll = select.poll()
         self._poll.register(sock, select.POLLIN)
@@ -76,12 +76,12 @@ class Channel:
         """Raises OSError when the other side is gone."""
         self.post(kind, self.copy(message))
 
-    def copy(self, message: Sendable) -> Bytes8 | tuple[Slab, int]:
+    def copy(self, message: Sendable) -> ByteArray | tuple[SharedBlock, int]:
         """Take the bytes over. What the message was made of may be dropped before :meth:`post`, so that slabs
         of the other side it looked at are given back with this very message.
         """
         if message.size <= INLINE:
-            inline: Bytes8 = np.empty(message.size, np.uint8)
+            inline: ByteArray = np.empty(message.size, np.uint8)
             message.write(inline)
             return inline
         slab = self.pool.take(message.size)
@@ -92,7 +92,7 @@ class Channel:
             raise
         return slab, message.size
 
-    def post(self, kind: int, copied: Bytes8 | tuple[Slab, int]) -> None:
+    def post(self, kind: int, copied: ByteArray | tuple[SharedBlock, int]) -> None:
         if not isinstance(copied, tuple):
             self._send(kind, 0, 0, copied.size, 0, copied.data, None)
             return

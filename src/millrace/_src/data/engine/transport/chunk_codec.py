@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import DataError, FormatError
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 from millrace._src.core.values.chunk import Chunk, Column
-from millrace._src.core.values.columns import Ragged, Texts
+from millrace._src.core.values.columns import RaggedColumn, StringColumn
 
-__all__ = ["ALIGN", "ByteSource", "Objects", "Packed", "pack", "read_from", "unpack"]
+__all__ = ["ALIGN", "ByteSource", "ObjectCodec", "EncodedChunk", "encode_chunk", "read_from", "decode_chunk"]
 
 ALIGN = 64
 # Values of a ragged column lie closer: a thousand short texts must not take a cache line each.
@@ -45,7 +45,7 @@ _MAGIC = b"MRC1"
 _RAW_KINDS = frozenset("biufcUSmM")
 
 
-class Objects(Protocol):
+class ObjectCodec(Protocol):
     """How values that are no arrays become bytes; only for peers that trust each other entirely."""
 
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]: ...
@@ -53,7 +53,7 @@ class Objects(Protocol):
     def loads(self, data: Any, buffers: Sequence[Any]) -> Any: ...
 
 
-class Packed:
+class EncodedChunk:
     """A chunk laid out but not yet copied: ask ``size``, find room, then :meth:`write`."""
 
     __slots__ = ("head", "parts", "size")
@@ -61,9 +61,9 @@ class Packed:
     def __init__(self, head: bytes, parts: list[tuple[int, Any]], size: int) -> None:
         self.head, self.parts, self.size = head, parts, size
 
-    def whole(self) -> Bytes8:
+    def whole(self) -> ByteArray:
         """All of it in one run of memory."""
-        made: Bytes8 = np.zeros(self.size, np.uint8)
+        made: ByteArray = np.zeros(self.size, np.uint8)
         self.write(made)
         return made
 
@@ -85,7 +85,7 @@ class Packed:
             pieces.append(bytes(self.size - at))
         return pieces
 
-    def write(self, out: Bytes8) -> None:
+    def write(self, out: ByteArray) -> None:
         out[: len(self.head)] = np.frombuffer(self.head, np.uint8)
         for offset, part in self.parts:
             if isinstance(part, np.ndarray):
@@ -116,7 +116,7 @@ def is_raw(value: Any) -> bool:
     return type(value) is np.ndarray and value.dtype.kind in _RAW_KINDS and value.dtype.itemsize > 0
 
 
-def pack(chunk: Chunk, extra: bytes = b"", objects: Objects | None = None) -> Packed:
+def encode_chunk(chunk: Chunk, extra: bytes = b"", objects: ObjectCodec | None = None) -> EncodedChunk:
     """Lay out a chunk, with a few bytes of the caller's own beside it.
 
     >>> chunk = Chunk({"x": np.arange(6.0).reshape(3, 2)}, np.arange(3, dtype=np.uint64))
@@ -142,19 +142,19 @@ def pack(chunk: Chunk, extra: bytes = b"", objects: Objects | None = None) -> Pa
     text = _written(header).encode()
     head = _PREFIX.pack(_MAGIC, len(text)) + text
     base = -(-len(head) // ALIGN) * ALIGN
-    return Packed(head, [(base + offset, part) for offset, part in layout.parts], base + layout.end)
+    return EncodedChunk(head, [(base + offset, part) for offset, part in layout.parts], base + layout.end)
 
 
-def _pack_column(layout: _Layout, name: str, column: Column, objects: Objects | None) -> list[Any]:
+def _pack_column(layout: _Layout, name: str, column: Column, objects: ObjectCodec | None) -> list[Any]:
     if is_raw(column):
         assert isinstance(column, np.ndarray)
         return [name, "dense", column.dtype.str, list(column.shape), layout.add(column, column.nbytes)]
-    if isinstance(column, Texts):
+    if isinstance(column, StringColumn):
         base = int(column.offsets[0])
         text = column.data[base : int(column.offsets[-1])]
         place = [len(text), layout.add(text, len(text)), _pack_offsets(layout, column.offsets)]
         return [name, "texts", *place, None if column.rows is None else _pack_offsets(layout, column.rows)]
-    if isinstance(column, Ragged):
+    if isinstance(column, RaggedColumn):
         values = np.ascontiguousarray(column.values)
         first = layout.add(values, values.nbytes)
         return [name, "runs", values.dtype.str, len(values), first, _pack_offsets(layout, column.rows)]
@@ -194,12 +194,12 @@ def _pack_ragged(layout: _Layout, name: str, rows: list[Any]) -> list[Any]:
     return [name, "ragged", list(codes), first, layout.add(meta, meta.nbytes), len(meta)]
 
 
-def unpack(data: Bytes8, objects: Objects | None = None) -> tuple[Chunk, bytes]:
+def decode_chunk(data: ByteArray, objects: ObjectCodec | None = None) -> tuple[Chunk, bytes]:
     """The chunk and the extra bytes. Large columns are views of ``data`` and keep it alive."""
     return read_from(data, ByteSource(data), objects)
 
 
-def read_from(head: Bytes8, source: ByteSource, objects: Objects | None) -> tuple[Chunk, bytes]:
+def read_from(head: ByteArray, source: ByteSource, objects: ObjectCodec | None) -> tuple[Chunk, bytes]:
     """The same from bytes that may lie in several places; ``head`` are those at the beginning."""
     try:
         magic, length = _PREFIX.unpack_from(head.data, 0)
@@ -225,10 +225,10 @@ def read_from(head: Bytes8, source: ByteSource, objects: Objects | None) -> tupl
 class ByteSource:
     """Reads parts, and refuses any that would lie outside. ``base`` is where the header ends."""
 
-    def __init__(self, data: Bytes8) -> None:
+    def __init__(self, data: ByteArray) -> None:
         self.data, self.base, self.size = data, 0, data.size
 
-    def raw(self, offset: int, size: int) -> Bytes8:
+    def raw(self, offset: int, size: int) -> ByteArray:
         start = self.base + offset
         if offset < 0 or size < 0 or (size and start + size > self.size):
             raise ValueError(f"{size} bytes at {start} lie outside")
@@ -252,7 +252,7 @@ def _raw_type(text: str) -> np.dtype[Any]:
     return dtype
 
 
-def _unpack_column(source: ByteSource, entry: list[Any], rows: int, objects: Objects | None) -> Column:
+def _unpack_column(source: ByteSource, entry: list[Any], rows: int, objects: ObjectCodec | None) -> Column:
     kind = entry[1]
     if kind == "dense":
         _, _, dtype, shape, offset = entry
@@ -264,7 +264,7 @@ def _unpack_column(source: ByteSource, entry: list[Any], rows: int, objects: Obj
     if kind == "runs":
         _, _, dtype, count, at, inside = entry
         values = source.array(_raw_type(dtype), [count], at)
-        return Ragged(
+        return RaggedColumn(
             values.copy() if values.nbytes < _COPY_BELOW else values, _offsets(source, inside, count)
         )
     if kind == "ragged":
@@ -290,14 +290,16 @@ def _unpack_column(source: ByteSource, entry: list[Any], rows: int, objects: Obj
 
 def _unpack_texts(
     source: ByteSource, size: int, at: int, inside: list[int], outside: list[int] | None
-) -> Texts:
+) -> StringColumn:
     data = source.array(np.dtype(np.uint8), [size], at).copy()
     offsets = _offsets(source, inside, size)
     data.tobytes().decode()  # a ValueError where it is not UTF-8
     starts = offsets[offsets < size]
     if (data[starts] & 0xC0 == 0x80).any():
         raise ValueError("a string begins inside a character")
-    return Texts(data, offsets, None if outside is None else _offsets(source, outside, len(offsets) - 1))
+    return StringColumn(
+        data, offsets, None if outside is None else _offsets(source, outside, len(offsets) - 1)
+    )
 
 
 def _offsets(source: ByteSource, place: list[int], end: int) -> npt.NDArray[np.int64]:

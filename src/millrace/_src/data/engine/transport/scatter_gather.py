@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 from millrace._src.core.values.chunk import Chunk
 
-from .chunk_codec import ByteSource, Objects, Packed, read_from
+from .chunk_codec import ByteSource, EncodedChunk, ObjectCodec, read_from
 
-__all__ = ["pieces_of", "unpack_pieces"]
+__all__ = ["split_buffers", "decode_buffers"]
 
 # A part of this size is worth a buffer of its own; smaller ones are copied together.
 LARGE = 1 << 16
 
 
-def pieces_of(packed: Packed) -> tuple[list[int], list[Bytes8]]:
+def split_buffers(packed: EncodedChunk) -> tuple[list[int], list[ByteArray]]:
     """Where each run of bytes begins in the whole, and the runs.
 
     >>> from millrace._src.data.engine.transport.chunk_codec import pack
@@ -34,8 +34,8 @@ def pieces_of(packed: Packed) -> tuple[list[int], list[Bytes8]]:
     (3, True)
     """
     starts: list[int] = []
-    runs: list[Bytes8] = []
-    small: list[tuple[int, Bytes8]] = [(0, np.frombuffer(packed.head, np.uint8))]
+    runs: list[ByteArray] = []
+    small: list[tuple[int, ByteArray]] = [(0, np.frombuffer(packed.head, np.uint8))]
     for offset, part in packed.parts:
         flat = _flat(part)
         if flat.size < LARGE:
@@ -48,13 +48,13 @@ def pieces_of(packed: Packed) -> tuple[list[int], list[Bytes8]]:
     return starts, runs
 
 
-def _flat(part: Any) -> Bytes8:
+def _flat(part: Any) -> ByteArray:
     if isinstance(part, np.ndarray):
         return np.ascontiguousarray(part).reshape(-1).view(np.uint8)
     return np.frombuffer(part, np.uint8)
 
 
-def _join(small: list[tuple[int, Bytes8]], starts: list[int], runs: list[Bytes8]) -> None:
+def _join(small: list[tuple[int, ByteArray]], starts: list[int], runs: list[ByteArray]) -> None:
     """What is small and lies side by side, as one run."""
     if not small:
         return
@@ -67,8 +67,8 @@ def _join(small: list[tuple[int, Bytes8]], starts: list[int], runs: list[Bytes8]
     small.clear()
 
 
-def unpack_pieces(
-    starts: Sequence[int], runs: Sequence[Bytes8], objects: Objects | None = None
+def decode_buffers(
+    starts: Sequence[int], runs: Sequence[ByteArray], objects: ObjectCodec | None = None
 ) -> tuple[Chunk, bytes]:
     """The chunk and the extra bytes; large columns are views of their runs.
 
@@ -83,12 +83,12 @@ def unpack_pieces(
 
 
 class _Scattered(ByteSource):
-    def __init__(self, starts: Sequence[int], runs: Sequence[Bytes8]) -> None:
+    def __init__(self, starts: Sequence[int], runs: Sequence[ByteArray]) -> None:
         super().__init__(runs[0])
         self.starts, self.runs = starts, runs
         self.size = starts[-1] + runs[-1].size
 
-    def raw(self, offset: int, size: int) -> Bytes8:
+    def raw(self, offset: int, size: int) -> ByteArray:
         start = self.base + offset
         if offset < 0 or size < 0:
             raise ValueError(f"{size} bytes at {start} lie outside")

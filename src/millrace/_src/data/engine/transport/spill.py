@@ -17,9 +17,9 @@ import numpy as np
 from millrace._src.core.errors import DataError, ResourceError
 from millrace._src.core.values.chunk import Chunk
 
-from .chunk_codec import pack, unpack
+from .chunk_codec import decode_chunk, encode_chunk
 
-__all__ = ["Spill", "free_bytes", "spill_folder"]
+__all__ = ["SpillFile", "free_bytes", "spill_folder"]
 
 # Where the temporary folder lies in memory, rows go here: on Linux this one is meant to be on a disk.
 ON_DISK = "/var/tmp"
@@ -36,7 +36,7 @@ class _Pickled:
         return pickle.loads(data, buffers=buffers)
 
 
-class Spill:
+class SpillFile:
     """Rows are added at the end and read back at their places.
 
     >>> spill = Spill()
@@ -59,7 +59,7 @@ class Spill:
     def add(self, chunk: Chunk) -> list[tuple[int, int]] | None:
         """Write every row; gives their places, or None where a value cannot be written."""
         try:
-            packed = [pack(chunk.slice(i, i + 1), objects=_Pickled()) for i in range(len(chunk))]
+            packed = [encode_chunk(chunk.slice(i, i + 1), objects=_Pickled()) for i in range(len(chunk))]
         except DataError:  # it does not pickle
             return None
         places = []
@@ -89,7 +89,7 @@ class Spill:
                     f"a temporary file in {self.folder} ends at byte {offset + at}: it was cut"
                 )
             at += got
-        return unpack(data, _Pickled())[0]
+        return decode_chunk(data, _Pickled())[0]
 
     def _refused(self, error: OSError, wanted: int) -> ResourceError:
         if error.errno in _NO_ROOM:

@@ -17,13 +17,13 @@ import numpy.typing as npt
 from millrace._src.core.errors import FormatError
 from millrace._src.core.io.remote import first_bytes, is_remote
 from millrace._src.core.values.chunk import Column
-from millrace._src.data.formats.files.byte_ranges import Block, Spans, cut_out
+from millrace._src.data.formats.files.byte_ranges import ByteRanges, RowBlock, slice_fixed_width
 from millrace._src.data.formats.text.lines import SPARE, SPREAD, blocks_of, text_column
 
 from .arrow_parser import columns_by_arrow
 from .number_parser import plain_floats, plain_ints
 
-__all__ = ["CsvRows", "header_of"]
+__all__ = ["CsvFormat", "header_of"]
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
 INT32 = 2**31
@@ -50,7 +50,7 @@ def header_of(path: str, delimiter: str = ",") -> list[str]:
         raise FormatError(f"{path}, line 1: this is not text in UTF-8: {error}", file=path) from None
 
 
-class CsvRows:
+class CsvFormat:
     """Records with these columns. ``types`` has int, float or str for each; ``skip`` records stand before the rows.
 
     >>> with open("t.csv", "w") as file:
@@ -74,7 +74,7 @@ class CsvRows:
 
     # --- where the records lie --------------------------------------------------------------------------
 
-    def scan(self, path: str) -> Spans:
+    def scan(self, path: str) -> ByteRanges:
         ends, quotes, size, last = [np.empty(0, np.int64)], 0, 0, 0
         for at, data in blocks_of(path):
             marks = np.flatnonzero((data == NEWLINE) | (data == RETURN))
@@ -97,11 +97,11 @@ class CsvRows:
         marks = np.concatenate(ends)
         starts, stops = np.concatenate(([0], marks + 1)), np.append(marks, size)
         full = stops > starts
-        return Spans(starts[full][self.skip :], stops[full][self.skip :])
+        return ByteRanges(starts[full][self.skip :], stops[full][self.skip :])
 
     # --- the rows of a block ----------------------------------------------------------------------------
 
-    def rows(self, block: Block) -> dict[str, Column]:
+    def rows(self, block: RowBlock) -> dict[str, Column]:
         width = len(self.columns)
         joined = block.joined()
         quoted = b'"' in joined
@@ -145,7 +145,7 @@ class CsvRows:
         wide = int(longest.max())
         if wide * len(starts) > SPREAD * len(raw) + SPARE:
             return None  # one long field would make all of them so wide
-        signs = cut_out(np.frombuffer(joined + bytes(wide), np.uint8), starts, wide)
+        signs = slice_fixed_width(np.frombuffer(joined + bytes(wide), np.uint8), starts, wide)
         signs[np.arange(wide) >= lengths[:, None]] = 0
         table = signs.reshape(rows, width, wide)
         return {
@@ -184,7 +184,7 @@ class CsvRows:
             return None
         return joined.replace(b"\n", delimiter).decode().split(self.delimiter)
 
-    def _quoted(self, block: Block) -> list[str] | None:
+    def _quoted(self, block: RowBlock) -> list[str] | None:
         """The same where some fields are quoted: fields end at delimiters and record ends outside quotes."""
         pieces, delimiter, width = block.pieces(), self.delimiter.encode(), len(self.columns)
         fields: list[str] = []
@@ -198,7 +198,7 @@ class CsvRows:
             fields += found
         return fields
 
-    def _typed(self, block: Block, texts: list[str], kind: type) -> Column:
+    def _typed(self, block: RowBlock, texts: list[str], kind: type) -> Column:
         if kind is str:
             return text_column(texts)
         try:
@@ -214,7 +214,7 @@ class CsvRows:
             with np.errstate(over="ignore"):
                 return np.array(numbers, _KINDS[kind])
 
-    def _complaint(self, block: Block, pieces: list[bytes]) -> FormatError:
+    def _complaint(self, block: RowBlock, pieces: list[bytes]) -> FormatError:
         """Which row is bad, and how."""
         for row, piece in enumerate(pieces):
             try:
@@ -247,14 +247,14 @@ def _by_reader(pieces: list[bytes], delimiter: str) -> Sequence[list[str] | None
     return [None] * len(pieces)
 
 
-def _at(block: Block, row: int, text: str) -> FormatError:
+def _at(block: RowBlock, row: int, text: str) -> FormatError:
     where = f"failed to parse csv file: {block.path} at line {int(block.rows[row]) + 1}"
     found = FormatError(f"Invalid file, {where}. Error message: {text}.", file=block.path)
     found.row_index = int(block.rows[row])  # type: ignore[attr-defined]
     return found
 
 
-def _number(block: Block, row: int, text: str, kind: type) -> int | float:
+def _number(block: RowBlock, row: int, text: str, kind: type) -> int | float:
     """A field as C reads numbers: what stands behind the number is not looked at."""
     end = len(text)
     while end:

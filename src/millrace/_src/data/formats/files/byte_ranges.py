@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from millrace._src.core.errors import FormatError
 
-__all__ = ["Block", "Handles", "Ints", "Opener", "Spans", "cut_out", "gather"]
+__all__ = ["RowBlock", "FileHandles", "Ints", "Opener", "ByteRanges", "slice_fixed_width", "read_ranges"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -31,7 +31,7 @@ NEWLINE = 10
 
 
 @dataclass(frozen=True)
-class Spans:
+class ByteRanges:
     """Row i of a file is the bytes from ``starts[i]`` to ``stops[i]``; rows stand in the order of the file.
 
     >>> len(Spans(np.array([0, 4]), np.array([3, 9])))
@@ -46,7 +46,7 @@ class Spans:
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Some rows of one file: their bytes, where each lies in them, and their numbers in the file."""
 
     # None where the rows were read one by one
@@ -92,7 +92,7 @@ class Block:
         return FormatError(f"{self.path}, {unit} {int(self.rows[row]) + 1}: {text}", file=self.path)
 
 
-class Handles:
+class FileHandles:
     """Open descriptors by path. A read names its place, so that threads share them.
 
     >>> with open("t.txt", "w") as file:
@@ -185,7 +185,7 @@ def _read(number: int, path: str, start: int, stop: int) -> bytes:
     return data
 
 
-def cut_out(raw: npt.NDArray[np.uint8], at: Ints, width: int) -> npt.NDArray[np.uint8]:
+def slice_fixed_width(raw: npt.NDArray[np.uint8], at: Ints, width: int) -> npt.NDArray[np.uint8]:
     """The ``width`` bytes at each of these places, one row for each; all must lie inside.
 
     >>> cut_out(np.arange(9, dtype=np.uint8), np.array([5, 0]), 3).tolist()
@@ -198,18 +198,18 @@ def cut_out(raw: npt.NDArray[np.uint8], at: Ints, width: int) -> npt.NDArray[np.
     return items[at].view(np.uint8).reshape(len(at), width)
 
 
-def gather(
-    handles: Handles, path: str, starts: Ints, stops: Ints, rows: Ints, opener: Opener | None = None
-) -> Block:
+def read_ranges(
+    handles: FileHandles, path: str, starts: Ints, stops: Ints, rows: Ints, opener: Opener | None = None
+) -> RowBlock:
     """The rows with these numbers, which lie at these spans of a file, read in runs of neighbours."""
     if not len(starts):
-        return Block(b"", starts, stops, path, rows)
+        return RowBlock(b"", starts, stops, path, rows)
     apart = starts[1:] - stops[:-1]
     ends = np.flatnonzero((apart < 0) | (apart > GAP))
     if not len(ends):
         first = int(starts[0])
         data = handles.read(path, first, int(stops[-1]), opener)
-        return Block(data, starts - first, stops - first, path, rows)
+        return RowBlock(data, starts - first, stops - first, path, rows)
     firsts = np.concatenate(([0], ends + 1))
     lasts = np.append(ends, len(starts) - 1)
     low, high = starts[firsts], stops[lasts]
@@ -219,4 +219,4 @@ def gather(
     runs = handles.cut(path, low, high, opener)
     alone = len(runs) == len(starts)
     whole, parts = (None, runs) if alone else (b"".join(runs), None)
-    return Block(whole, places, places + (stops - starts), path, rows, parts)
+    return RowBlock(whole, places, places + (stops - starts), path, rows, parts)

@@ -15,14 +15,14 @@ from typing import BinaryIO
 
 from millrace._src.core.errors import FormatError
 
-__all__ = ["Unpacked", "inflated", "most_unpacked"]
+__all__ = ["DecompressedFile", "zlib_decompress", "max_decompressed_size"]
 
 RATIO = 200
 ALWAYS = 256 << 20
 STEP = 8 << 20
 
 
-def most_unpacked(size: int) -> int:
+def max_decompressed_size(size: int) -> int:
     """How many bytes this many packed ones may become.
 
     >>> most_unpacked(100) == 256 << 20, most_unpacked(1 << 30) == 200 << 30
@@ -34,19 +34,20 @@ def most_unpacked(size: int) -> int:
 def too_large(path: str, size: int) -> FormatError:
     """What to raise for a file that unpacks without end."""
     return FormatError(
-        f"Invalid file. {path} has {size} bytes and would unpack to more than {most_unpacked(size)}: it is damaged, or "
+        f"Invalid file. {path} has {size} bytes and would unpack to more than "
+        f"{max_decompressed_size(size)}: it is damaged, or "
         "made to fill the memory. If it is what you want, unpack it yourself and read it uncompressed",
         file=path,
     )
 
 
-def inflated(data: bytes | memoryview, path: str) -> bytes:
+def zlib_decompress(data: bytes | memoryview, path: str) -> bytes:
     """Bytes packed by zlib, unpacked.
 
     >>> inflated(zlib.compress(b"hello"), "x")
     b'hello'
     """
-    most = most_unpacked(len(data))
+    most = max_decompressed_size(len(data))
     stream = zlib.decompressobj()
     found = stream.decompress(data, most + 1)
     if len(found) > most:
@@ -56,7 +57,7 @@ def inflated(data: bytes | memoryview, path: str) -> bytes:
     return found
 
 
-class Unpacked:
+class DecompressedFile:
     """Opens a compressed file as a temporary one that has no name and vanishes when it is closed."""
 
     def __init__(self, compression: str) -> None:
@@ -67,7 +68,7 @@ class Unpacked:
             try:
                 with open(path, "rb") as file:
                     size = os.fstat(file.fileno()).st_size
-                    left = most_unpacked(size)
+                    left = max_decompressed_size(size)
                     for data in _gunzip(file) if self.compression == "GZIP" else _inflate(file):
                         left -= len(data)
                         if left < 0:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.core.io.remote import in_folder, is_remote
+from millrace._src.core.io.remote import is_remote, list_directory
 from millrace._src.core.progress_bar import progress
 
-__all__ = ["MOST_TEXT", "SHOW_AFTER", "FileList", "files_in", "folders_in", "lines_of"]
+__all__ = ["MOST_TEXT", "SHOW_AFTER", "FileList", "list_files", "list_directories", "read_lines"]
 
 # Text that is read whole (lists, annotations) is refused beyond this: nothing real comes near.
 MOST_TEXT = 2 << 30
@@ -94,7 +94,7 @@ class FileList(Sequence[str]):
         return len(self._blob) + self._ends.nbytes
 
 
-def files_in(
+def list_files(
     folder: str | bytes | os.PathLike[str],
     extensions: Collection[str] | None = None,
     shown: Callable[[int], None] | None = None,
@@ -111,10 +111,10 @@ def files_in(
     """
     if shown is None:
         with progress(f"listing {os.fsdecode(folder)}", after=SHOW_AFTER) as shown:
-            return files_in(folder, extensions, shown)
+            return list_files(folder, extensions, shown)
     wanted = tuple(os.fsencode(e) for e in extensions) if extensions else None
     if is_remote(folder):
-        names = map(os.fsencode, in_folder(str(folder))[0])
+        names = map(os.fsencode, list_directory(str(folder))[0])
         found = sorted(name for name in names if wanted is None or name.endswith(wanted))
         shown(len(found))
         return found
@@ -137,7 +137,7 @@ def _is_file(entry: os.DirEntry[bytes]) -> bool:
     return entry.is_file() or (entry.is_symlink() and not entry.is_dir())
 
 
-def folders_in(folder: str | bytes | os.PathLike[str]) -> list[bytes]:
+def list_directories(folder: str | bytes | os.PathLike[str]) -> list[bytes]:
     """The names of the folders in a folder, sorted.
 
     >>> import os
@@ -147,7 +147,7 @@ def folders_in(folder: str | bytes | os.PathLike[str]) -> list[bytes]:
     [b'a', b'b']
     """
     if is_remote(folder):
-        return sorted(map(os.fsencode, in_folder(str(folder))[1]))
+        return sorted(map(os.fsencode, list_directory(str(folder))[1]))
     return sorted(entry.name for entry in _entries(folder) if entry.is_dir())
 
 
@@ -162,7 +162,7 @@ def _entries(folder: str | bytes | os.PathLike[str]) -> Iterator[os.DirEntry[byt
         ) from error
 
 
-def lines_of(
+def read_lines(
     path: str | os.PathLike[str],
     *,
     most: int = MOST_TEXT,

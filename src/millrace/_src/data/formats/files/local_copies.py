@@ -13,14 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from millrace._src.core.io.remote import download, is_remote
-from millrace._src.core.io.temporary_directory import Scratch
+from millrace._src.core.io.temporary_directory import LockedTemporaryDirectory
 
-__all__ = ["Copies"]
+__all__ = ["LocalCopies"]
 
 AT_ONCE = 8
 
 
-class Copies:
+class LocalCopies:
     """Where the copy of each address lies.
 
     >>> from millrace._src.core.io.remote import file_system
@@ -33,7 +33,7 @@ class Copies:
 
     def __init__(self) -> None:
         self._paths: dict[str, str] = {}
-        self._scratch: Scratch | None = None
+        self._scratch: LockedTemporaryDirectory | None = None
         self._turn = threading.Lock()
 
     def path(self, name: str) -> str:
@@ -54,7 +54,7 @@ class Copies:
             if not missing:
                 return
             if self._scratch is None:
-                self._scratch = Scratch("copy")
+                self._scratch = LockedTemporaryDirectory("copy")
             folder = self._scratch.path
             with ThreadPoolExecutor(min(AT_ONCE, len(missing)), "millrace-copy") as pool:
                 for name, path in zip(missing, pool.map(lambda name: _copied(name, folder), missing)):

@@ -20,9 +20,9 @@ import numpy as np
 from millrace._src.core.errors import FormatError
 from millrace._src.core.log import get_logger
 
-from .byte_ranges import Spans
+from .byte_ranges import ByteRanges
 
-__all__ = ["KEEP_FROM", "spans_of"]
+__all__ = ["KEEP_FROM", "load_or_scan_offsets"]
 
 log = get_logger(__name__)
 
@@ -32,7 +32,7 @@ VERSION = 1
 HEAD = 4096
 
 
-def spans_of(path: str, kind: str, scan: Callable[[str], Spans]) -> Spans:
+def load_or_scan_offsets(path: str, kind: str, scan: Callable[[str], ByteRanges]) -> ByteRanges:
     """The rows of a file, from the kept index when it still fits, else from a scan.
 
     ``kind`` names the scan and whatever it depends on: another kind has another index.
@@ -66,7 +66,7 @@ def _folder() -> Path:
     return Path(base) / "millrace" / "offsets"
 
 
-def _load(entry: Path, belongs: dict[str, object]) -> Spans | None:
+def _load(entry: Path, belongs: dict[str, object]) -> ByteRanges | None:
     try:
         raw = entry.read_bytes()
         head = json.loads(raw[:HEAD].rstrip(b"\0"))
@@ -83,10 +83,10 @@ def _load(entry: Path, belongs: dict[str, object]) -> Spans | None:
     size = belongs["size"]
     ordered = bool((starts[1:] >= stops[:-1]).all() and (stops >= starts).all())
     inside = not rows or (starts[0] >= 0 and stops[-1] <= size)
-    return Spans(starts, stops) if ordered and inside else None
+    return ByteRanges(starts, stops) if ordered and inside else None
 
 
-def _save(entry: Path, belongs: dict[str, object], found: Spans) -> None:
+def _save(entry: Path, belongs: dict[str, object], found: ByteRanges) -> None:
     """Whole or not at all: another process never sees half of it."""
     body = found.starts.astype("<i8").tobytes() + found.stops.astype("<i8").tobytes()
     head = json.dumps(belongs | {"rows": len(found), "check": zlib.crc32(body)}).encode()

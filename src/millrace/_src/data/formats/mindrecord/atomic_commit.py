@@ -23,7 +23,7 @@ __all__ = [
     "fsync_folder",
     "index_path",
     "new_token",
-    "put_in_place",
+    "commit_files",
     "replace_file",
     "sums_path",
     "temporary",
@@ -77,7 +77,7 @@ def replace_file(source: Path, final: Path) -> None:
     fsync_folder(final.parent)
 
 
-def put_in_place(finals: list[Path], token: str, committed: Callable[[], object] = bool) -> None:
+def commit_files(finals: list[Path], token: str, committed: Callable[[], object] = bool) -> None:
     """Commit the set whose data files have these names; their temporary files are complete and synced.
 
     ``committed`` is called at the point of no return, after which the temporary files must not be removed.

@@ -66,13 +66,13 @@ class Cipher:
 
     def seal(self, plain: bytes) -> bytes:
         """One cipher block."""
-        return sealed.seal(plain, self.key or b"", AES)
+        return sealed.encrypt_block(plain, self.key or b"", AES)
 
     def unseal(self, block: bytes, file: str) -> bytes:
         """The plain text of one cipher block."""
         try:
-            return sealed.unseal(block, self.key or b"", AES)
-        except sealed.Unsealable as error:
+            return sealed.decrypt_block(block, self.key or b"", AES)
+        except sealed.DecryptionError as error:
             raise FormatError(f"cannot decrypt: {error}", file=file) from None
 
 
@@ -172,7 +172,7 @@ def _stream_blocks(source: BinaryIO, size: int, cipher: Cipher, file: str) -> It
 
     try:
         yield from encrypted_stream.decrypt_blocks(read, size - 18, cipher.key or b"")
-    except sealed.Unsealable as error:
+    except sealed.DecryptionError as error:
         raise FormatError(f"cannot decrypt: {error}", file=file) from None
 
 

@@ -12,7 +12,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, For
 
 from .schema import RecordSchema
 
-__all__ = ["BLOB", "Group", "Header", "MAX_HEADER", "Page", "RAW", "parse_header", "parse_header_bytes"]
+__all__ = ["BLOB", "RowGroup", "Header", "MAX_HEADER", "Page", "RAW", "parse_header", "parse_header_bytes"]
 
 BLOB, RAW = "BLOB_DATA", "RAW_DATA"
 MAX_HEADER = 128 << 20
@@ -48,7 +48,7 @@ class Page:
 
 
 @dataclasses.dataclass(frozen=True)
-class Group:
+class RowGroup:
     """A row group by offsets in the file: blob rows in [blob, blob_end), raw rows inside [raw, raw_end)."""
 
     start_row: int
@@ -105,12 +105,12 @@ class Header:
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
         return len(text).to_bytes(8, "little") + text
 
-    def groups(self, file_size: int, file: str) -> list[Group]:
+    def groups(self, file_size: int, file: str) -> list[RowGroup]:
         """The row groups in row order, after checking that pages lie inside the file and fit together."""
         if not self.pages and file_size > self.header_size:
             raise FormatError("the header lists no pages, and there are bytes where pages lie", file=file)
         raw_at = _raw_places(self, file_size, file)
-        found: list[Group] = []
+        found: list[RowGroup] = []
         row = 0
         for page in self.pages:
             if page.type != BLOB:
@@ -131,7 +131,7 @@ class Header:
                     raise FormatError(text, file=file, page=raw_page)
                 end = start + page.used
                 found.append(
-                    Group(page.start_row, rows, page.type_id, page.id, start, end, raw_page, raw, raw_end)
+                    RowGroup(page.start_row, rows, page.type_id, page.id, start, end, raw_page, raw, raw_end)
                 )
         return found
 

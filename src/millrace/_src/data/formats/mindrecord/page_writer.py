@@ -12,12 +12,12 @@ from millrace._src.core.errors import ArgumentValueError, FormatError
 from .header import BLOB, RAW, Header, Page
 from .shard import Shard
 
-__all__ = ["ShardFile"]
+__all__ = ["ShardWriter"]
 
 _CHUNK = 8 << 20
 
 
-class ShardFile:
+class ShardWriter:
     """One data file being written, under its temporary name."""
 
     def __init__(self, path: Path, header: Header, *, existing: bool = False) -> None:

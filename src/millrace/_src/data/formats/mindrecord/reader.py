@@ -19,12 +19,12 @@ from millrace._src.core.io.remote import RemotePath
 from millrace._src.core.log import warn_once
 
 from . import encryption as crypto
-from .encoding.blob_fields import Pieces, blob_columns, join
+from .encoding.blob_fields import ByteSlices, blob_columns, join
 from .encoding.msgpack import decode_columns
-from .row_offsets import Places
+from .row_offsets import RowOffsets
 from .schema import RecordSchema
 from .shard import Shard
-from .shard_discovery import open_all
+from .shard_discovery import open_shards
 
 __all__ = ["MindRecordReader"]
 
@@ -64,10 +64,10 @@ class MindRecordReader:
         self._closed = False
         self._shards: list[Shard] = []
         try:
-            self._shards = open_all(self._given, self._cipher)
+            self._shards = open_shards(self._given, self._cipher)
             self._set_up()
             if check_index and self.is_local:
-                self._mend_indexes()
+                self._rebuild_indexes()
         except BaseException:
             self.close()
             raise
@@ -84,8 +84,8 @@ class MindRecordReader:
         ]
         bases = self._shard_ends - self.shard_sizes
         self._group_starts = np.array([bases[n] + g.start_row for n, g in self._groups], np.int64)
-        self._raw = Places(self._rows, len(self._groups), blob=False)
-        self._blob = Places(self._rows, len(self._groups), blob=True)
+        self._raw = RowOffsets(self._rows, len(self._groups), blob=False)
+        self._blob = RowOffsets(self._rows, len(self._groups), blob=True)
 
     # --- what is inside -------------------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ class MindRecordReader:
         return found
 
     @contextlib.contextmanager
-    def _holding(self, rows: Ints, places: Places) -> Iterator[None]:
+    def _holding(self, rows: Ints, places: RowOffsets) -> Iterator[None]:
         """While this is open, the bytes of these rows are in the maps (those of remote files are fetched)."""
         if self.is_local or not len(rows):
             yield
@@ -260,7 +260,7 @@ class MindRecordReader:
                 stack.enter_context(self._shards[number].holding(ranges))
             yield
 
-    def _pieces(self, rows: Ints, places: Places) -> Pieces:
+    def _pieces(self, rows: Ints, places: RowOffsets) -> ByteSlices:
         starts, ends = self._places(rows, places)
         groups = hinted = None
         if places.any_hinted:
@@ -284,16 +284,16 @@ class MindRecordReader:
                     raise FormatError("the length of the row is damaged", block_row=row) from None
             if wrong:
                 return self._pieces(rows, places)
-        return Pieces(maps, begins, stops)
+        return ByteSlices(maps, begins, stops)
 
-    def _places(self, rows: Ints, places: Places) -> tuple[Ints, Ints]:
+    def _places(self, rows: Ints, places: RowOffsets) -> tuple[Ints, Ints]:
         if not places.complete:
             groups = np.unique(np.searchsorted(self._group_starts, rows, "right") - 1)
             for number in groups[~places.known[groups]].tolist():
                 self._learn(number, places)
         return places.starts[rows], places.ends[rows]
 
-    def _learn(self, number: int, places: Places, by_index: bool = True) -> None:
+    def _learn(self, number: int, places: RowOffsets, by_index: bool = True) -> None:
         with self._lock:
             if places.known[number] and by_index:
                 return
@@ -333,7 +333,7 @@ class MindRecordReader:
                 self._maps.move_to_end(number)
             return data
 
-    def _mend_indexes(self) -> None:
+    def _rebuild_indexes(self) -> None:
         mended, kept = [], []
         for shard in self._shards:
             problem = shard.index_problem(self._cipher)

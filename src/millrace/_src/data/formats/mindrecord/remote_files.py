@@ -23,17 +23,17 @@ import numpy as np
 from millrace._src.core.errors import DataError, FormatError
 from millrace._src.core.io.etag import is_checksum
 from millrace._src.core.io.remote import (
-    MOST_PER_REQUEST,
+    MAX_BYTES_PER_REQUEST,
     RETRIES,
-    Checked,
+    ChecksumValidator,
     RemotePath,
     download,
     file_system,
-    put_checked,
     read_range,
     remote_exists,
+    upload_verified,
 )
-from millrace._src.core.io.temporary_directory import Scratch
+from millrace._src.core.io.temporary_directory import LockedTemporaryDirectory
 
 __all__ = ["RemoteFile", "RemoteSet"]
 
@@ -119,7 +119,7 @@ class RemoteFile:
                 self._state[mine] = 1
             done = 0
             try:
-                for first, last in _runs(mine, MOST_PER_REQUEST // self.block):
+                for first, last in _runs(mine, MAX_BYTES_PER_REQUEST // self.block):
                     self._bring(first, last)
                     done += last - first
             finally:
@@ -129,10 +129,10 @@ class RemoteFile:
                     self._lock.notify_all()
 
     def _bring_all(self) -> None:
-        checked = Checked(self.fs, self.path)
+        checked = ChecksumValidator(self.fs, self.path)
 
         def whole() -> None:
-            for first, last in _runs(np.arange(self._blocks), MOST_PER_REQUEST // self.block):
+            for first, last in _runs(np.arange(self._blocks), MAX_BYTES_PER_REQUEST // self.block):
                 self._bring(first, last)
             checked(self.tag, self.map)
 
@@ -198,7 +198,7 @@ class RemoteSet:
 
     def __init__(self, address: str) -> None:
         self.parent = RemotePath(address).parent
-        self.scratch = Scratch("upload")
+        self.scratch = LockedTemporaryDirectory("upload")
         self.folder = self.scratch.path
         self.fs, self._root = file_system(str(self.parent))
         self.remove = self.scratch.close
@@ -237,4 +237,4 @@ class RemoteSet:
                 RETRIES("uploading", self.address(file), partial(self._put, file))
 
     def _put(self, name: str) -> None:
-        put_checked(self.fs, self.folder / name, self._target(name), self.address(name))
+        upload_verified(self.fs, self.folder / name, self._target(name), self.address(name))

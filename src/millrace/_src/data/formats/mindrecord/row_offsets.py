@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .header import Group
+from .header import RowGroup
 from .shard import Shard
 from .sqlite_index import PlaceHints
 
-__all__ = ["Places"]
+__all__ = ["RowOffsets"]
 
 Ints = npt.NDArray[np.int64]
 _LARGE_ROW = 16 << 10
 _LENGTH = struct.Struct("<Q")
 
 
-class Places:
+class RowOffsets:
     """First and last byte of each row's payload, raw or blob, for the rows of all shards.
 
     Rows are found by following their lengths through the page. Where rows are large that touches every part
@@ -41,7 +41,7 @@ class Places:
         number: int,
         shard_number: int,
         shard: Shard,
-        group: Group,
+        group: RowGroup,
         data: Any,
         first: int,
         by_index: bool = True,
@@ -58,7 +58,7 @@ class Places:
         self.known[number] = True
         self.complete = bool(self.known.all())
 
-    def _from_index(self, number: int, shard: Shard, group: Group) -> tuple[Ints, Ints] | None:
+    def _from_index(self, number: int, shard: Shard, group: RowGroup) -> tuple[Ints, Ints] | None:
         large = self.blob and group.blob_end - group.blob > _LARGE_ROW * group.rows
         if not large or shard.encrypted or not shard.is_local:
             return None

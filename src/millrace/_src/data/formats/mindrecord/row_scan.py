@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from millrace._src.core.errors import FormatError
 
-__all__ = ["chain"]
+__all__ = ["scan_rows"]
 
 Ints = npt.NDArray[np.int64]
 _LENGTH = struct.Struct("<Q")
 
 
-def chain(
+def scan_rows(
     data: mmap.mmap | bytes,
     start: int,
     limit: int,

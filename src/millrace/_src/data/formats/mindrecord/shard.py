@@ -20,9 +20,9 @@ from millrace._src.core.io.remote import RemotePath
 from . import encryption as crypto
 from .atomic_commit import index_path, new_token, replace_file, temporary
 from .encoding.msgpack import decode_columns, row_sign
-from .header import MAX_HEADER, Group, Header, parse_header, parse_header_bytes
+from .header import MAX_HEADER, Header, RowGroup, parse_header, parse_header_bytes
 from .remote_files import RemoteFile
-from .row_scan import chain
+from .row_scan import scan_rows
 from .sqlite_index import check_index, index_rows, write_index
 
 __all__ = ["Shard", "open_shard"]
@@ -44,7 +44,7 @@ class Shard:
         self.path, self.header, self.size = path, header, size
         self.stamp = stamp
         self._plain = plain  # the decrypted file, where the shard is encrypted
-        self.groups: list[Group] = header.groups(size, str(path))
+        self.groups: list[RowGroup] = header.groups(size, str(path))
         self.rows = sum(group.rows for group in self.groups)
         self._sign = row_sign(header.schema.raw)
 
@@ -73,11 +73,11 @@ class Shard:
         """While this is open, these parts of the file are in the map: always, for a local file."""
         yield
 
-    def blob_places(self, data: mmap.mmap, group: Group) -> tuple[Ints, Ints]:
+    def blob_places(self, data: mmap.mmap, group: RowGroup) -> tuple[Ints, Ints]:
         """Payloads of the blob rows of a group; together they must fill its page."""
         file = str(self.path)
         with self.holding([(group.blob, group.blob_end)]):
-            begins, ends = chain(data, group.blob, group.blob_end, group.rows, b"", file, group.blob_page)
+            begins, ends = scan_rows(data, group.blob, group.blob_end, group.rows, b"", file, group.blob_page)
         if int(ends[-1]) != group.blob_end:
             text = (
                 f"the rows of the page end {group.blob_end - int(ends[-1])} bytes before its used part does"
@@ -85,11 +85,11 @@ class Shard:
             raise FormatError(text, file=file, page=group.blob_page)
         return begins, ends
 
-    def raw_places(self, data: mmap.mmap, group: Group) -> tuple[Ints, Ints]:
+    def raw_places(self, data: mmap.mmap, group: RowGroup) -> tuple[Ints, Ints]:
         """Payloads of the raw rows of a group."""
         file = str(self.path)
         with self.holding([(group.raw, group.raw_end)]):
-            return chain(data, group.raw, group.raw_end, group.rows, self._sign, file, group.raw_page)
+            return scan_rows(data, group.raw, group.raw_end, group.rows, self._sign, file, group.raw_page)
 
     # --- the index beside the file --------------------------------------------------------------------------
 

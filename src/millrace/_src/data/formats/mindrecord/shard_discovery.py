@@ -13,7 +13,7 @@ from . import encryption as crypto
 from .atomic_commit import finish_commit
 from .shard import Shard, open_shard
 
-__all__ = ["open_all"]
+__all__ = ["open_shards"]
 
 
 def _path(name: Any) -> Any:
@@ -26,7 +26,7 @@ def _finish(path: Any) -> bool:
     return isinstance(path, Path) and finish_commit(path)
 
 
-def open_all(given: Any, cipher: crypto.Cipher) -> list[Shard]:
+def open_shards(given: Any, cipher: crypto.Cipher) -> list[Shard]:
     """The shards, in order, of what a reader was given; they must belong together."""
     if isinstance(given, (str, os.PathLike, RemotePath)):
         shards = _open_set(_path(given), cipher)

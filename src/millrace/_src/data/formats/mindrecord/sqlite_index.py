@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .header import BLOB, Group, Header
+from .header import BLOB, Header, RowGroup
 
 __all__ = [
     "MAX_STEPS",
@@ -163,7 +163,7 @@ class PlaceHints:
             return None
         return cls(connection)
 
-    def blob_rows(self, group: Group) -> npt.NDArray[np.int64] | None:
+    def blob_rows(self, group: RowGroup) -> npt.NDArray[np.int64] | None:
         """Start and end of each row of a group, in its page."""
         query = (
             "SELECT PAGE_OFFSET_BLOB, PAGE_OFFSET_BLOB_END FROM INDEXES "

@@ -13,28 +13,28 @@ from millrace._src.core.errors import DataError
 
 from . import encryption as crypto
 from .atomic_commit import (
+    commit_files,
     companions,
     finish_commit,
     fsync_file,
     index_path,
     journal_path,
     new_token,
-    put_in_place,
     sums_path,
     temporary,
 )
 from .checksums import write_checksums
 from .header import Header
-from .page_writer import ShardFile
+from .page_writer import ShardWriter
 from .reader import MindRecordReader
 from .shard import Shard, open_shard
 
-__all__ = ["Draft"]
+__all__ = ["StagedSet"]
 
 _PLAIN = crypto.Cipher()
 
 
-class Draft:
+class StagedSet:
     """The files of one set under temporary names; they vanish unless they are committed."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Draft:
         self.token = new_token()
         self.lock = threading.Lock()
         self.saved = headers[0].compression_size
-        self.shards: list[ShardFile] = []
+        self.shards: list[ShardWriter] = []
         self._clean = weakref.finalize(self, _remove, finals, self.token, self.shards, os.getpid())
         try:
             finish_commit(finals[0])
@@ -55,7 +55,7 @@ class Draft:
                 path = temporary(final, self.token)
                 if source is not None:
                     _copy(source.shards[number], path)
-                shard = ShardFile(path, header, existing=source is not None)
+                shard = ShardWriter(path, header, existing=source is not None)
                 self.shards.append(shard)
                 fcntl.flock(shard.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except FileNotFoundError as error:
@@ -71,7 +71,7 @@ class Draft:
             raise
 
     @classmethod
-    def copy_of(cls, reader: MindRecordReader) -> Draft:
+    def copy_of(cls, reader: MindRecordReader) -> StagedSet:
         """A draft that starts as a copy of an existing set."""
         finals = [Path(path) for path in reader.files]
         headers = [shard.header for shard in reader.shards]
@@ -95,7 +95,7 @@ class Draft:
             if sealed is not None:
                 _seal(shard.path, sealed)
         try:
-            put_in_place(self.finals, self.token, committed=self._clean.detach)
+            commit_files(self.finals, self.token, committed=self._clean.detach)
             self._clean.detach()
         finally:
             for shard in self.shards:
@@ -106,7 +106,7 @@ class Draft:
         self._clean()
 
 
-def _remove(finals: list[Path], token: str, shards: list[ShardFile], owner: int) -> None:
+def _remove(finals: list[Path], token: str, shards: list[ShardWriter], owner: int) -> None:
     for shard in shards:
         shard.close()
     if os.getpid() != owner:

@@ -34,7 +34,7 @@ from .reader import MindRecordReader
 from .remote_files import RemoteSet
 from .schema import RecordSchema
 from .sqlite_index import bad_index_fields
-from .staging import Draft
+from .staging import StagedSet
 
 __all__ = ["FAILED", "FileWriter", "MSRStatus", "SUCCESS"]
 
@@ -94,7 +94,7 @@ class FileWriter:
         self._schema: RecordSchema | None = None
         self._index: list[str] | None = None
         self._header_size, self._page_size = 16 * _MIB, 32 * _MIB
-        self._draft: Draft | None = None
+        self._draft: StagedSet | None = None
         self._committed = self._failed = False
         self._appends = False
         self._next = 0  # the shard that gets the next odd row
@@ -162,7 +162,7 @@ class FileWriter:
         self._begun()
         return SUCCESS
 
-    def _begun(self) -> Draft:
+    def _begun(self) -> StagedSet:
         if self._failed:
             raise DataError("an earlier call failed and the set was given up", file=str(self._files[0]))
         if self._committed and not self._appends:
@@ -173,7 +173,7 @@ class FileWriter:
             self._draft = self._continued() if self._appends else self._fresh(self._schema)
         return self._draft
 
-    def _fresh(self, schema: RecordSchema) -> Draft:
+    def _fresh(self, schema: RecordSchema) -> StagedSet:
         self._refuse_existing()
         if self._index is None:
             self._index = [f.name for f in schema.raw]
@@ -191,7 +191,7 @@ class FileWriter:
             )
             for number in range(len(names))
         ]
-        return Draft(self._files, headers)
+        return StagedSet(self._files, headers)
 
     def _refuse_existing(self) -> None:
         if self._overwrite:
@@ -245,7 +245,7 @@ class FileWriter:
             raise
 
     def _encoded(
-        self, draft: Draft, rows: Sequence[Mapping[str, Any]]
+        self, draft: StagedSet, rows: Sequence[Mapping[str, Any]]
     ) -> tuple[list[bytes], list[bytes], int]:
         header = draft.shards[0].header
         raw, blob, saved = encode_rows(header.schema, rows, header.index_fields)
@@ -261,7 +261,7 @@ class FileWriter:
         self._next = (self._next + odd) % shards
         return [(number, each + (number in lucky)) for number in range(shards)]
 
-    def _write_later(self, draft: Draft, raw: list[bytes], blob: list[bytes]) -> None:
+    def _write_later(self, draft: StagedSet, raw: list[bytes], blob: list[bytes]) -> None:
         """Give rows to the thread of the next shard; encoded already, so the caller may change them."""
         if not self._pool:
             workers = min(len(self._files), max(2, (os.cpu_count() or 1)), 16)
@@ -369,10 +369,10 @@ class FileWriter:
         self._schema, self._index = header.schema, list(header.index_fields)
         self._appends = True
 
-    def _continued(self) -> Draft:
+    def _continued(self) -> StagedSet:
         # A set may have grown since: read it again, now that it is copied.
         with MindRecordReader([str(path) for path in self._files], check_index=False) as reader:
-            return Draft.copy_of(reader)
+            return StagedSet.copy_of(reader)
 
 
 def _refuse_index(names: list[str]) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 
 from millrace._src.core.errors import FormatError
 from millrace._src.core.values.chunk import Column
-from millrace._src.data.formats.files.byte_ranges import Block, Spans
+from millrace._src.data.formats.files.byte_ranges import ByteRanges, RowBlock
 
 from .lines import line_spans, text_column
 
-__all__ = ["Segments", "Untagged"]
+__all__ = ["SegmentTagFormat", "UntaggedLineFormat"]
 
 MOST_BYTES = 1 << 30
 # What MindSpore takes for a tag; any other line is text, though it may begin with "<".
@@ -21,7 +21,7 @@ _TAGS = tuple(b"<url <keywords <talkid <description <reviewer <translator <title
 _SEGMENT = re.compile(rb"<seg\b[^<>]{0,200}>([^<]*)</seg>")
 
 
-class Untagged:
+class UntaggedLineFormat:
     """Lines that do not begin with a tag, without the space around them; the nth of one language is that of the other.
 
     >>> with open("t.txt", "w") as file:
@@ -36,7 +36,7 @@ class Untagged:
     def __init__(self, column: str) -> None:
         self.column = column
 
-    def scan(self, path: str) -> Spans:
+    def scan(self, path: str) -> ByteRanges:
         spans = line_spans(path)
         full = spans.stops > spans.starts
         if not full.any():
@@ -47,13 +47,13 @@ class Untagged:
         for row in np.flatnonzero(full & ((first == ord("<")) | (first == ord(" ")) | (first == ord("\t")))):
             line = data[spans.starts[row] : spans.stops[row]].tobytes()
             keep[row] = not line.lstrip().startswith(_TAGS)
-        return Spans(spans.starts[keep], spans.stops[keep])
+        return ByteRanges(spans.starts[keep], spans.stops[keep])
 
-    def rows(self, block: Block) -> dict[str, Column]:
+    def rows(self, block: RowBlock) -> dict[str, Column]:
         return {self.column: text_column([text.strip() for text in _decoded(block)])}
 
 
-class Segments:
+class SegmentTagFormat:
     """The text of every ``<seg>`` of a file, entities resolved, without the space around it.
 
     >>> with open("t.xml", "w") as file:
@@ -67,7 +67,7 @@ class Segments:
     def __init__(self, column: str) -> None:
         self.column = column
 
-    def scan(self, path: str) -> Spans:
+    def scan(self, path: str) -> ByteRanges:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
@@ -78,13 +78,13 @@ class Segments:
         if not found:
             raise FormatError(f"Invalid file, failed to load xml file: {path} has no <seg>", file=path)
         both = np.array(found, np.int64)
-        return Spans(both[:, 0].copy(), both[:, 1].copy())
+        return ByteRanges(both[:, 0].copy(), both[:, 1].copy())
 
-    def rows(self, block: Block) -> dict[str, Column]:
+    def rows(self, block: RowBlock) -> dict[str, Column]:
         return {self.column: text_column([html.unescape(text).strip() for text in _decoded(block)])}
 
 
-def _decoded(block: Block) -> list[str]:
+def _decoded(block: RowBlock) -> list[str]:
     made = []
     for row, piece in enumerate(block.pieces()):
         try:

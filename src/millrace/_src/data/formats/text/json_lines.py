@@ -9,15 +9,15 @@ import numpy as np
 
 from millrace._src.core.errors import FormatError
 from millrace._src.core.values.chunk import Column
-from millrace._src.data.formats.files.byte_ranges import Block
+from millrace._src.data.formats.files.byte_ranges import RowBlock
 from millrace._src.data.formats.json_decoder import json_lines, parse_json
 
-from .lines import Lines, text_column
+from .lines import LineFormat, text_column
 
 __all__ = ["JsonLines"]
 
 
-class JsonLines(Lines):
+class JsonLines(LineFormat):
     """Columns from the objects of a file: name -> the keys that lead to the value.
 
     Text becomes text, a whole number uint32, another number float32, a list an array of one of these, as in
@@ -33,7 +33,7 @@ class JsonLines(Lines):
         super().__init__("")
         self.columns = dict(columns)
 
-    def rows(self, block: Block) -> dict[str, Column]:
+    def rows(self, block: RowBlock) -> dict[str, Column]:
         made: dict[str, list[Any]] = {name: [] for name in self.columns}
         pieces = block.pieces()
         values = json_lines(pieces)
@@ -49,7 +49,7 @@ class JsonLines(Lines):
         return {name: _column(values) for name, values in made.items()}
 
 
-def _find(value: Any, keys: tuple[str, ...], block: Block, row: int) -> Any:
+def _find(value: Any, keys: tuple[str, ...], block: RowBlock, row: int) -> Any:
     for key in keys:
         if not isinstance(value, dict) or key not in value:
             text = f"Invalid json file, in given JSON file, failed to find key: {key}"

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.values.chunk import Column
-from millrace._src.core.values.columns import Texts, offsets_of
-from millrace._src.data.formats.files.byte_ranges import Block, Ints, Spans
+from millrace._src.core.values.columns import StringColumn, offsets_of
+from millrace._src.data.formats.files.byte_ranges import ByteRanges, Ints, RowBlock
 
-__all__ = ["Groups", "Lines", "blocks_of", "newlines", "text_column"]
+__all__ = ["BlankLineSeparatedFormat", "LineFormat", "blocks_of", "newlines", "text_column"]
 
 BLOCK = 16 << 20
 # A column of text is one array when that takes no more than this many times the text itself.
@@ -39,15 +39,15 @@ def newlines(path: str) -> tuple[Ints, int]:
     return np.concatenate(found), size
 
 
-def line_spans(path: str) -> Spans:
+def line_spans(path: str) -> ByteRanges:
     """Every line without its newline; a last line without one counts."""
     ends, size = newlines(path)
     starts = np.concatenate(([0], ends + 1))
     stops = np.append(ends, size)
-    return Spans(starts[:-1], stops[:-1]) if starts[-1] == size else Spans(starts, stops)
+    return ByteRanges(starts[:-1], stops[:-1]) if starts[-1] == size else ByteRanges(starts, stops)
 
 
-def text_column(texts: list[str], zeros: bool = True) -> Texts:
+def text_column(texts: list[str], zeros: bool = True) -> StringColumn:
     """A column with one text per row; ``zeros`` is False where it is known that no text holds a NUL.
 
     >>> text_column(["a", "bc"])[1]
@@ -56,10 +56,10 @@ def text_column(texts: list[str], zeros: bool = True) -> Texts:
     # an array of text drops the zeros at its end, so such a text would be another one as an array
     if zeros and any(text[-1:] == "\0" for text in texts):
         texts = [text.rstrip("\0") for text in texts]
-    return Texts.of(texts)
+    return StringColumn.of(texts)
 
 
-class Lines:
+class LineFormat:
     """Each line is a row with one column of text; empty lines are left out, or kept on wish.
 
     >>> with open("t.txt", "w") as file:
@@ -78,18 +78,18 @@ class Lines:
         self.blank_together = paired
         self.kind = "lines, blank too" if self.keep_blank else "lines"
 
-    def scan(self, path: str) -> Spans:
+    def scan(self, path: str) -> ByteRanges:
         spans = line_spans(path)
         if self.keep_blank:
             return spans
         full = spans.stops > spans.starts
-        return spans if bool(full.all()) else Spans(spans.starts[full], spans.stops[full])
+        return spans if bool(full.all()) else ByteRanges(spans.starts[full], spans.stops[full])
 
-    def rows(self, block: Block) -> dict[str, Column]:
+    def rows(self, block: RowBlock) -> dict[str, Column]:
         raw = block.joined()
         if len(block) and not self.strip and b"\0" not in raw and raw.isascii():
             sizes = block.stops - block.starts
-            return {self.column: Texts.of_lines(raw, offsets_of(sizes[:-1] + 1))}
+            return {self.column: StringColumn.of_lines(raw, offsets_of(sizes[:-1] + 1))}
         try:
             texts = raw.decode().split("\n")
         except UnicodeDecodeError:
@@ -99,7 +99,7 @@ class Lines:
         return {self.column: text_column(texts, zeros=b"\0" in raw)}
 
 
-def _bad_line(block: Block, all_counted: bool) -> Exception:
+def _bad_line(block: RowBlock, all_counted: bool) -> Exception:
     counted = "" if all_counted else " (empty lines are not counted)"
     for row, piece in enumerate(block.pieces()):
         try:
@@ -111,7 +111,7 @@ def _bad_line(block: Block, all_counted: bool) -> Exception:
     return block.error(0, "this is not text in UTF-8", "line")
 
 
-class Groups:
+class BlankLineSeparatedFormat:
     """Lines up to an empty one are one row; the fields of a line are its columns. Runs of spaces part like one space.
 
     >>> with open("t.txt", "w") as file:
@@ -126,7 +126,7 @@ class Groups:
     def __init__(self, columns: list[str], delimiter: str) -> None:
         self.columns, self.delimiter = columns, delimiter
 
-    def scan(self, path: str) -> Spans:
+    def scan(self, path: str) -> ByteRanges:
         spans = line_spans(path)
         full = spans.stops > spans.starts
         short = np.flatnonzero(spans.stops - spans.starts == 1)
@@ -134,9 +134,9 @@ class Groups:
             full[short] = ~np.isin(np.memmap(path, np.uint8, "r")[spans.starts[short]], (SPACE, RETURN))
         first = full & ~np.concatenate(([False], full[:-1]))
         last = full & ~np.append(full[1:], False)
-        return Spans(spans.starts[first], spans.stops[last])
+        return ByteRanges(spans.starts[first], spans.stops[last])
 
-    def rows(self, block: Block) -> dict[str, Column]:
+    def rows(self, block: RowBlock) -> dict[str, Column]:
         made: dict[str, list[Any]] = {name: [] for name in self.columns}
         for row, piece in enumerate(block.pieces()):
             try:

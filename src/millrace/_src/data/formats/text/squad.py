@@ -10,12 +10,12 @@ import numpy as np
 
 from millrace._src.core.errors import FormatError
 from millrace._src.core.values.chunk import Column
-from millrace._src.data.formats.files.byte_ranges import Block, Spans
+from millrace._src.data.formats.files.byte_ranges import ByteRanges, RowBlock
 from millrace._src.data.formats.json_decoder import parse_json
 
 from .lines import text_column
 
-__all__ = ["SquadFile"]
+__all__ = ["SquadFormat"]
 
 MOST_BYTES = 1 << 30
 NO_ANSWER = {"text": "", "answer_start": -1}
@@ -23,7 +23,7 @@ NO_ANSWER = {"text": "", "answer_start": -1}
 Row = tuple[str, str, list[str], list[int]]
 
 
-class SquadFile:
+class SquadFormat:
     """A row per question: ``context``, ``question``, the ``text`` of its answers and their ``answer_start``.
 
     A question without an answer has one empty text that begins at the greatest uint32, as in MindSpore.
@@ -48,9 +48,9 @@ class SquadFile:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__()  # type: ignore[misc]
 
-    def scan(self, path: str) -> Spans:
+    def scan(self, path: str) -> ByteRanges:
         numbers = np.arange(len(self._rows(path)), dtype=np.int64)
-        return Spans(numbers, numbers)  # rows have no bytes of their own: their numbers find them
+        return ByteRanges(numbers, numbers)  # rows have no bytes of their own: their numbers find them
 
     def _rows(self, path: str) -> list[Row]:
         with self._turn:
@@ -63,7 +63,7 @@ class SquadFile:
                     self._loaded[path] = _questions(parse_json(file.read(), path), path)
             return self._loaded[path]
 
-    def rows(self, block: Block) -> dict[str, Column]:
+    def rows(self, block: RowBlock) -> dict[str, Column]:
         rows = self._rows(block.path)
         chosen = [rows[i] for i in block.rows.tolist()]
         return {

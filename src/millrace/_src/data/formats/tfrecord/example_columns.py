@@ -12,23 +12,23 @@ import numpy as np
 from millrace._src.core.errors import FormatError
 from millrace._src.core.values.cast import cast_numbers
 from millrace._src.core.values.chunk import Column
-from millrace._src.data.formats.files.byte_ranges import Block, Spans
-from millrace._src.data.formats.files.decompression import Unpacked
+from millrace._src.data.formats.files.byte_ranges import ByteRanges, RowBlock
+from millrace._src.data.formats.files.decompression import DecompressedFile
 from millrace._src.data.formats.text.lines import text_column
 
 from .example import parse_example
 from .feature_decoder import byte_values, float_values, int_values
-from .feature_offsets import BYTES, FLOATS, INTS, MARGIN, Layout, lay_out
+from .feature_offsets import BYTES, FLOATS, INTS, MARGIN, FeatureOffsets, locate_features
 from .record_file import TAIL, check_records, record_spans
 
-__all__ = ["ExampleRows", "Wanted", "first_example"]
+__all__ = ["ExampleFormat", "FeatureSpec", "first_example"]
 
 NAMES = {BYTES: "string", FLOATS: "float32", INTS: "int64"}
 MAKERS = {BYTES: byte_values, FLOATS: float_values, INTS: int_values}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FeatureSpec:
     """What a column must be: its type (None: as it is stored) and shape (None: flat, -1: as many as there are).
 
     ``scalar``: a row with exactly one value has no axis; others are flat. ``named``: the user asked for it by name.
@@ -40,7 +40,7 @@ class Wanted:
     named: bool = False
 
 
-class ExampleRows:
+class ExampleFormat:
     """Records of Examples. ``columns`` says which features make the columns, and what they must be.
 
     >>> from millrace._src.data.formats.tfrecord.example import encode_example
@@ -51,27 +51,27 @@ class ExampleRows:
     1
     """
 
-    def __init__(self, columns: Mapping[str, Wanted], compression: str = "") -> None:
+    def __init__(self, columns: Mapping[str, FeatureSpec], compression: str = "") -> None:
         self.columns = dict(columns)
-        self.opener = Unpacked(compression) if compression else None
+        self.opener = DecompressedFile(compression) if compression else None
         self.kind = f"tfrecord {compression}"
         self._forms: dict[int, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_forms": {}}
 
-    def scan(self, path: str) -> Spans:
+    def scan(self, path: str) -> ByteRanges:
         if self.opener is None:
             with open(path, "rb") as file:
                 return record_spans(file, path)
         with os.fdopen(self.opener(path), "rb") as file:
             return record_spans(file, path)
 
-    def rows(self, block: Block) -> dict[str, Column]:
+    def rows(self, block: RowBlock) -> dict[str, Column]:
         check_records(block)
         raw = np.frombuffer(block.data + bytes(MARGIN * 64), np.uint8)
         stops = block.stops - TAIL
-        layout = lay_out(raw, block.starts, stops, self._forms)
+        layout = locate_features(raw, block.starts, stops, self._forms)
         odd = {row: _parsed(block, row) for row in layout.odd}
         made: dict[str, Column] = {}
         for name, wanted in self.columns.items():
@@ -79,18 +79,23 @@ class ExampleRows:
         return made
 
 
-def first_example(data: bytes, path: str) -> dict[str, Wanted]:
+def first_example(data: bytes, path: str) -> dict[str, FeatureSpec]:
     """The columns that a record has, in the order of their names."""
-    return {name: Wanted() for name in sorted(parse_example(data, path))}
+    return {name: FeatureSpec() for name in sorted(parse_example(data, path))}
 
 
-def _parsed(block: Block, row: int) -> dict[str, Any]:
+def _parsed(block: RowBlock, row: int) -> dict[str, Any]:
     data = block.data[int(block.starts[row]) : int(block.stops[row]) - TAIL]
     return parse_example(data, block.path, int(block.rows[row]) + 1)
 
 
 def _column(
-    name: str, wanted: Wanted, raw: Any, layout: Layout, odd: dict[int, dict[str, Any]], block: Block
+    name: str,
+    wanted: FeatureSpec,
+    raw: Any,
+    layout: FeatureOffsets,
+    odd: dict[int, dict[str, Any]],
+    block: RowBlock,
 ) -> Column:
     key = name.encode()
     values: Column
@@ -117,7 +122,7 @@ def _column(
     return _as_wanted(name, wanted, kind, values, block)
 
 
-def _filled(values: Column, name: str, kind: int, block: Block) -> Column:
+def _filled(values: Column, name: str, kind: int, block: RowBlock) -> Column:
     """The values, with those parsed by themselves that are written in another way."""
     if isinstance(values, np.ndarray) or all(value is not None for value in values):
         return values
@@ -128,7 +133,7 @@ def _filled(values: Column, name: str, kind: int, block: Block) -> Column:
 
 
 def _with_odd(
-    name: str, kind: int, raw: Any, layout: Layout, odd: dict[int, dict[str, Any]], block: Block
+    name: str, kind: int, raw: Any, layout: FeatureOffsets, odd: dict[int, dict[str, Any]], block: RowBlock
 ) -> list[Any]:
     key = name.encode()
     rows = np.array([row for row in range(len(block)) if row not in odd], np.int64)
@@ -144,7 +149,7 @@ def _with_odd(
     ]
 
 
-def _all_odd(name: str, odd: dict[int, dict[str, Any]], block: Block) -> tuple[int, list[Any]]:
+def _all_odd(name: str, odd: dict[int, dict[str, Any]], block: RowBlock) -> tuple[int, list[Any]]:
     kind = 0
     for row in range(len(block)):
         if row not in odd or name not in odd[row]:
@@ -160,7 +165,7 @@ def _kind_of(value: Any) -> int:
     return FLOATS if value.dtype == np.float32 else INTS
 
 
-def _one(value: Any, name: str, block: Block, row: int, kind: int) -> Any:
+def _one(value: Any, name: str, block: RowBlock, row: int, kind: int) -> Any:
     """One record's value as the fast way would give it: texts in a list stay one, others become an array."""
     if value is None:
         raise _missing(name, block, row)
@@ -172,7 +177,7 @@ def _one(value: Any, name: str, block: Block, row: int, kind: int) -> Any:
     return value
 
 
-def _as_wanted(name: str, wanted: Wanted, kind: int, values: Column, block: Block) -> Column:
+def _as_wanted(name: str, wanted: FeatureSpec, kind: int, values: Column, block: RowBlock) -> Column:
     text = wanted.dtype is not None and wanted.dtype.kind == "U"
     if wanted.dtype is not None and text != (kind == BYTES) and (kind != BYTES or wanted.dtype != np.uint8):
         raise _type_fault(name, wanted, kind, block)
@@ -208,7 +213,7 @@ def _joined(parts: list[bytes]) -> Any:
     return np.frombuffer(b"".join(parts), np.uint8).copy()
 
 
-def _texts(name: str, wanted: Wanted, values: Column, block: Block) -> Column:
+def _texts(name: str, wanted: FeatureSpec, values: Column, block: RowBlock) -> Column:
     made = []
     for row, value in enumerate(values):
         parts = value if isinstance(value, list) else [value.tobytes()]
@@ -223,7 +228,7 @@ def _texts(name: str, wanted: Wanted, values: Column, block: Block) -> Column:
     return list(made)
 
 
-def _shape(name: str, wanted: Wanted, size: int, block: Block, row: int) -> tuple[int, ...] | None:
+def _shape(name: str, wanted: FeatureSpec, size: int, block: RowBlock, row: int) -> tuple[int, ...] | None:
     if wanted.shape is None:
         return () if wanted.scalar and size == 1 else None
     known = 1
@@ -237,12 +242,12 @@ def _shape(name: str, wanted: Wanted, size: int, block: Block, row: int) -> tupl
     return wanted.shape
 
 
-def _missing(name: str, block: Block, row: int) -> FormatError:
+def _missing(name: str, block: RowBlock, row: int) -> FormatError:
     text = f"Invalid columns_list, column name: {name} does not exist in tfrecord file, check tfrecord files"
     return _fault(block, row, text)
 
 
-def _type_fault(name: str, wanted: Wanted, kind: int, block: Block) -> FormatError:
+def _type_fault(name: str, wanted: FeatureSpec, kind: int, block: RowBlock) -> FormatError:
     shown = "string" if wanted.dtype is not None and wanted.dtype.kind == "U" else str(wanted.dtype)
     text = (
         f"The data type loaded from the example for feature name: {name} does not match the predefined type in "
@@ -251,7 +256,7 @@ def _type_fault(name: str, wanted: Wanted, kind: int, block: Block) -> FormatErr
     return _fault(block, 0, text)
 
 
-def _fault(block: Block, row: int, text: str) -> FormatError:
+def _fault(block: RowBlock, row: int, text: str) -> FormatError:
     error = block.error(row, text, "record")
     error.row_index = int(block.rows[row])  # type: ignore[attr-defined]
     return error

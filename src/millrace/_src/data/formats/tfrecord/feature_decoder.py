@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace._src.data.formats.files.byte_ranges import Ints, cut_out
+from millrace._src.data.formats.files.byte_ranges import Ints, slice_fixed_width
 
 from .feature_offsets import Bytes, varints
 
@@ -32,7 +32,7 @@ def _packed(raw: Bytes, starts: Ints, sizes: Ints) -> tuple[Ints, Ints, npt.NDAr
 
 def _runs(raw: Bytes, at: Ints, inner: Ints, plain: npt.NDArray[np.bool_], dtype: str) -> Found:
     if bool(plain.all()) and len(at) and bool((inner == inner[0]).all()):
-        return cut_out(raw, at, int(inner[0])).view(dtype)
+        return slice_fixed_width(raw, at, int(inner[0])).view(dtype)
     return [
         raw[a : a + n].view(dtype).copy() if ok else None
         for a, n, ok in zip(at.tolist(), inner.tolist(), plain.tolist())

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace._src.data.formats.files.byte_ranges import Ints, cut_out
+from millrace._src.data.formats.files.byte_ranges import Ints, slice_fixed_width
 
-__all__ = ["BYTES", "FLOATS", "INTS", "Layout", "lay_out", "varints"]
+__all__ = ["BYTES", "FLOATS", "INTS", "FeatureOffsets", "locate_features", "varints"]
 
 BYTES, FLOATS, INTS = 0x0A, 0x12, 0x1A
 Bytes = npt.NDArray[np.uint8]
@@ -28,7 +28,7 @@ MARGIN = 16
 
 
 @dataclass
-class Layout:
+class FeatureOffsets:
     """For each feature where its list lies in the bytes, and of which kind it is; ``odd`` rows are not in it."""
 
     starts: dict[bytes, Ints] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class _Form:
 
     def match(self, raw: Bytes, at: Ints) -> tuple[npt.NDArray[np.bool_], Ints]:
         """Which of these places look like this form, and how long the list of each is."""
-        seen = cut_out(raw, at, self.width)
+        seen = slice_fixed_width(raw, at, self.width)
         same = (seen & self.mask) == self.want
         fits = np.ones(len(at), bool) if bool(same.all()) else same.all(axis=1)
         entry, value, items = (_number(seen, *length) for length in self.lengths)
@@ -82,10 +82,10 @@ def varints(raw: Bytes, at: Ints) -> tuple[Ints, Ints]:
     return found, after
 
 
-def lay_out(raw: Bytes, starts: Ints, stops: Ints, forms: dict[int, Any]) -> Layout:
+def locate_features(raw: Bytes, starts: Ints, stops: Ints, forms: dict[int, Any]) -> FeatureOffsets:
     """Find the features of every record. ``raw`` has some bytes to spare behind the last record; ``forms`` is kept
     by the caller from block to block."""
-    made = Layout()
+    made = FeatureOffsets()
     size, at = varints(raw, starts + 1)
     good = (raw[starts] == 0x0A) & (at + size == stops) & (size >= 0)
     if not good.all():
@@ -104,7 +104,9 @@ def lay_out(raw: Bytes, starts: Ints, stops: Ints, forms: dict[int, Any]) -> Lay
     return made
 
 
-def _in_step(raw: Bytes, at: Ints, stops: Ints, forms: dict[int, Any], made: Layout) -> tuple[Ints, int]:
+def _in_step(
+    raw: Bytes, at: Ints, stops: Ints, forms: dict[int, Any], made: FeatureOffsets
+) -> tuple[Ints, int]:
     """As long as the entry of every record has the form that was seen last: whole arrays, nothing to pick."""
     for slot in range(MOST_SLOTS):
         known = forms.get(slot)
@@ -122,7 +124,7 @@ def _in_step(raw: Bytes, at: Ints, stops: Ints, forms: dict[int, Any], made: Lay
 
 
 def _slot(
-    raw: Bytes, at: Ints, stops: Ints, active: Ints, forms: dict[int, Any], slot: int, made: Layout
+    raw: Bytes, at: Ints, stops: Ints, active: Ints, forms: dict[int, Any], slot: int, made: FeatureOffsets
 ) -> Ints:
     """Go over one entry of each record; returns the records that are still in step."""
     left, kept = active, []

@@ -14,10 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import FormatError
-from millrace._src.core.io.framing import checksums, masked, write_record
-from millrace._src.data.formats.files.byte_ranges import Block, Handles, Spans, cut_out, gather
+from millrace._src.core.io.framing import crc32c_checksums, masked_crc32c, write_record
+from millrace._src.data.formats.files.byte_ranges import (
+    ByteRanges,
+    FileHandles,
+    RowBlock,
+    read_ranges,
+    slice_fixed_width,
+)
 
-__all__ = ["check_records", "masked", "read_records", "record_spans", "write_record"]
+__all__ = ["check_records", "masked_crc32c", "read_records", "record_spans", "write_record"]
 
 STEP = 8 << 20
 HEAD, TAIL = 12, 4
@@ -26,11 +32,11 @@ U32 = npt.NDArray[np.uint32]
 
 def _masked_all(pieces: Iterable[bytes], count: int) -> U32:
     """The same of many."""
-    crcs = np.fromiter(checksums(pieces), np.uint32, count)
+    crcs = np.fromiter(crc32c_checksums(pieces), np.uint32, count)
     return ((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + np.uint32(0xA282EAD8)
 
 
-def record_spans(file: BinaryIO, path: str) -> Spans:
+def record_spans(file: BinaryIO, path: str) -> ByteRanges:
     """Each record with the checksum behind it; the checksums of the lengths are compared here."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
@@ -58,7 +64,7 @@ def record_spans(file: BinaryIO, path: str) -> Spans:
         )
     _check_heads(path, heads)
     first = np.array(starts, np.int64)
-    return Spans(first, first + np.array(lengths, np.int64) + TAIL)
+    return ByteRanges(first, first + np.array(lengths, np.int64) + TAIL)
 
 
 def _check_heads(path: str, heads: list[bytes]) -> None:
@@ -83,14 +89,14 @@ def _bad(path: str, starts: list[int], heads: list[bytes], at: int, text: str) -
     )
 
 
-def check_records(block: Block) -> None:
+def check_records(block: RowBlock) -> None:
     """Compare the checksum of every record with what stands behind it."""
     stops = block.stops - TAIL
     data = block.data
     pieces = (data[a:b] for a, b in zip(block.starts.tolist(), stops.tolist()))
     crcs = _masked_all(pieces, len(block))
     raw = np.frombuffer(block.data, np.uint8)
-    stored = cut_out(raw, stops, TAIL).view("<u4")[:, 0]
+    stored = slice_fixed_width(raw, stops, TAIL).view("<u4")[:, 0]
     wrong = np.flatnonzero(crcs != stored)
     if len(wrong):
         row = int(wrong[0])
@@ -111,12 +117,12 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[bytes]:
     name = os.fspath(path)
     with open(name, "rb") as file:
         spans = record_spans(file, name)
-    handles, at = Handles(), 0
+    handles, at = FileHandles(), 0
     try:
         while at < len(spans):
             end = max(at + 1, int(np.searchsorted(spans.stops, spans.starts[at] + STEP, "right")))
             starts, stops = spans.starts[at:end], spans.stops[at:end]
-            block = gather(handles, name, starts, stops, np.arange(at, end))
+            block = read_ranges(handles, name, starts, stops, np.arange(at, end))
             check_records(block)
             yield from (piece[:-TAIL] for piece in block.pieces())
             at = end

@@ -11,7 +11,7 @@ from millrace._src.core.errors import DataError
 from millrace._src.core.optional import require
 
 from .enums import FadeShape, GainType
-from .validation import narrow, sound
+from .validation import as_float32, as_float_waveform
 
 __all__ = ["contrast", "dc_shift", "fade", "gain", "overdrive", "volume"]
 
@@ -20,13 +20,13 @@ Array = np.ndarray[Any, Any]
 
 def gain(x: Array, decibels: float) -> Array:
     """All values times the factor that these decibels are."""
-    made = sound(x, "Gain")
-    return made if decibels == 0 else _times(made, 10.0 ** (narrow(decibels) / 20))
+    made = as_float_waveform(x, "Gain")
+    return made if decibels == 0 else _times(made, 10.0 ** (as_float32(decibels) / 20))
 
 
 def volume(x: Array, amount: float, kind: GainType) -> Array:
     """All values times a factor (given as such, as a ratio of powers or in decibels), cut to [-1, 1]."""
-    made, amount = sound(x, "Vol"), narrow(amount)
+    made, amount = as_float_waveform(x, "Vol"), as_float32(amount)
     if kind == GainType.DB:
         amount = 10.0 ** (amount / 20)
     elif kind == GainType.POWER:
@@ -36,17 +36,17 @@ def volume(x: Array, amount: float, kind: GainType) -> Array:
 
 def contrast(x: Array, amount: float) -> Array:
     """Values bent towards -1 and 1, which makes a sound denser."""
-    made = sound(x, "Contrast")
+    made = as_float_waveform(x, "Contrast")
     angle = (made.astype(np.float64) * (math.pi / 2)).astype(made.dtype)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.sin(angle + made.dtype.type(narrow(amount) / 750) * np.sin(angle * 4)))
+        return np.asarray(np.sin(angle + made.dtype.type(as_float32(amount) / 750) * np.sin(angle * 4)))
 
 
 def dc_shift(x: Array, shift: float, limiter: float | None) -> Array:
     """All values plus a constant, cut to [-1, 1]; with a limiter, peaks that would be cut are pressed instead."""
-    made = sound(x, "DCShift")
+    made = as_float_waveform(x, "DCShift")
     kind = made.dtype.type
-    by = kind(narrow(shift))
+    by = kind(as_float32(shift))
     if not limiter or shift == 0:
         return _cut(made + by)
     if shift < 0:
@@ -60,10 +60,10 @@ def dc_shift(x: Array, shift: float, limiter: float | None) -> Array:
 
 def overdrive(x: Array, loudness: float, colour: float) -> Array:
     """As an amplifier that is turned up too far: loud values bent flat, then a slow drift taken out."""
-    made = sound(x, "Overdrive")
+    made = as_float_waveform(x, "Overdrive")
     kind = made.dtype.type
     with np.errstate(over="ignore", invalid="ignore"):
-        bent = made * kind(10.0 ** (narrow(loudness) / 20)) + kind(narrow(colour) / 200)
+        bent = made * kind(10.0 ** (as_float32(loudness) / 20)) + kind(as_float32(colour) / 200)
         flat = kind(2 / 3)
         bent = np.where(bent < -1, -flat, np.where(bent > 1, flat, bent - bent * bent * bent * kind(1 / 3)))
         signal = require("scipy.signal", extra="audio", purpose="Overdrive")
@@ -73,7 +73,7 @@ def overdrive(x: Array, loudness: float, colour: float) -> Array:
 
 def fade(x: Array, rise: int, fall: int, shape: FadeShape) -> Array:
     """The first values from silence, the last ones to silence."""
-    made = sound(x, "Fade")
+    made = as_float_waveform(x, "Fade")
     length = made.shape[-1]
     for name, size in (("fade_in_len", rise), ("fade_out_len", fall)):
         if size > length:

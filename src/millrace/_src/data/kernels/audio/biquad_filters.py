@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .validation import narrow
+from .validation import as_float32
 
 __all__ = [
     "Coefficients",
@@ -25,7 +25,7 @@ __all__ = [
     "bass",
     "deemphasis",
     "equalizer",
-    "given",
+    "user_coefficients",
     "highpass",
     "lowpass",
     "riaa",
@@ -44,7 +44,7 @@ class Coefficients(NamedTuple):
     a: tuple[float, ...]
 
 
-def given(b: Iterable[float], a: Iterable[float]) -> Coefficients:
+def user_coefficients(b: Iterable[float], a: Iterable[float]) -> Coefficients:
     """A user's own, which MindSpore keeps as float32."""
     return _plain(map(F, b), map(F, a))
 
@@ -89,7 +89,7 @@ def bandreject(rate: int, frequency: float, q: float) -> Coefficients:
 def bandpass(rate: int, frequency: float, q: float, constant_skirt: bool) -> Coefficients:
     """In float32 throughout."""
     angle = float(F(_angle(rate, frequency)))
-    alpha = F(math.sin(angle) / 2 / narrow(q))
+    alpha = F(math.sin(angle) / 2 / as_float32(q))
     top = F(math.sin(angle) / 2) if constant_skirt else alpha
     return _plain((top, F(0), -top), (F(1) + alpha, F(-2 * math.cos(angle)), F(1) - alpha))
 
@@ -103,7 +103,7 @@ def equalizer(rate: int, frequency: float, gain: float, q: float) -> Coefficient
 
 @_kept
 def band(rate: int, frequency: float, q: float, noise: bool) -> Coefficients:
-    width = narrow(frequency) / narrow(q)
+    width = as_float32(frequency) / as_float32(q)
     a2 = math.exp(-2 * math.pi * width / rate)
     a1 = -4 * a2 / (1 + a2) * math.cos(_angle(rate, frequency))
     if noise:
@@ -162,16 +162,16 @@ def riaa(rate: int) -> Coefficients:
 
 def _pass(rate: int, frequency: float, q: float) -> _Pass:
     angle = _angle(rate, frequency)
-    return _Pass(math.cos(angle), math.sin(angle), math.sin(angle) / 2 / narrow(q))
+    return _Pass(math.cos(angle), math.sin(angle), math.sin(angle) / 2 / as_float32(q))
 
 
 def _angle(rate: int, frequency: float) -> float:
-    return 2 * math.pi * narrow(frequency) / rate
+    return 2 * math.pi * as_float32(frequency) / rate
 
 
 def _rise(gain: float) -> float:
     """The square root of an amplitude ratio in decibels; infinite where it is too large for a float64."""
-    power = narrow(gain) / 40 * math.log(10)
+    power = as_float32(gain) / 40 * math.log(10)
     return math.exp(power) if power < 700 else math.inf
 
 

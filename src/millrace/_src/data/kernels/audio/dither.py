@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .validation import sound
+from .validation import as_float_waveform
 
 __all__ = ["RANDOM_VALUES", "add_triangle", "add_values", "pick"]
 
@@ -20,7 +20,7 @@ RANDOM_VALUES = 7
 
 def add_triangle(x: Array, shaping: bool) -> Array:
     """Dithered with a noise that rises to one step in the middle of the wave and falls again."""
-    made = sound(x, "Dither")
+    made = as_float_waveform(x, "Dither")
     length = made.shape[-1]
     return _rounded(made, np.bartlett(length + 1)[:length], shaping)
 
@@ -31,7 +31,7 @@ def add_values(x: Array, picked: Sequence[float], shaping: bool, gaussian: bool)
     MindSpore adds to the first of them in the wave itself while it sums, so that a place that is drawn twice counts
     for what it has become; here the wave is left alone, and the sum is the same.
     """
-    made = sound(x, "Dither")
+    made = as_float_waveform(x, "Dither")
     places = [pick(made, place) for place in picked]
     values = made.reshape(-1)
     first = float(values[places[0]])

@@ -14,7 +14,7 @@ from millrace._src.core.errors import DataError
 from millrace._src.core.optional import require
 
 from .biquad_filters import Coefficients
-from .validation import wave
+from .validation import as_waveform
 
 __all__ = ["filter_back_and_forth", "filter_wave"]
 
@@ -26,13 +26,13 @@ _BLOCK = 32768
 
 def filter_wave(x: Array, op: str, coefficients: Coefficients, clamp: bool = True) -> Array:
     """A waveform through a filter; with ``clamp`` the result is kept within [-1, 1]."""
-    b, a = _prepared(wave(x, op), coefficients)
+    b, a = _prepared(as_waveform(x, op), coefficients)
     return _finished(_run(x, b, a), x, clamp)
 
 
 def filter_back_and_forth(x: Array, op: str, coefficients: Coefficients, clamp: bool = True) -> Array:
     """A waveform through a filter, and the result backwards through it again: no phase is shifted."""
-    b, a = _prepared(wave(x, op), coefficients)
+    b, a = _prepared(as_waveform(x, op), coefficients)
     forth = _run(x, b, a)[..., ::-1]
     return np.ascontiguousarray(_finished(_run(forth, b, a), x, clamp)[..., ::-1])
 

@@ -10,9 +10,16 @@ import numpy as np
 from millrace._src.core.errors import DataError
 
 from .enums import BorderType, ScaleType
-from .validation import check_dims, check_filled, check_numbers, floating, narrow
+from .validation import as_float32, check_dims, check_filled, check_numbers, floating
 
-__all__ = ["angle", "as_amplitude", "as_decibels", "complex_norm", "deltas", "magnitude_and_phase"]
+__all__ = [
+    "angle",
+    "db_to_amplitude",
+    "amplitude_to_db",
+    "complex_norm",
+    "compute_deltas",
+    "magnitude_and_phase",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -25,7 +32,7 @@ def complex_norm(x: Array, power: float, op: str = "ComplexNorm") -> Array:
         squared = real * real + imaginary * imaginary
         if power == 1:
             return np.asarray(np.sqrt(squared))
-        return np.asarray(squared if power == 2 else squared ** made.dtype.type(narrow(power) / 2))
+        return np.asarray(squared if power == 2 else squared ** made.dtype.type(as_float32(power) / 2))
 
 
 def angle(x: Array, op: str = "Angle") -> Array:
@@ -38,7 +45,7 @@ def magnitude_and_phase(x: Array, power: float) -> tuple[Array, Array]:
     return complex_norm(x, power, "Magphase"), angle(x, "Magphase")
 
 
-def as_decibels(x: Array, scale: ScaleType, reference: float, least: float, range_: float) -> Array:
+def amplitude_to_db(x: Array, scale: ScaleType, reference: float, least: float, range_: float) -> Array:
     """Powers or magnitudes in decibels, none more than ``range_`` below the largest of its <channel, freq, time>."""
     op = "AmplitudeToDB"
     check_filled(x, op)
@@ -46,7 +53,7 @@ def as_decibels(x: Array, scale: ScaleType, reference: float, least: float, rang
     check_numbers(x, op)
     made = floating(x)
     kind = made.dtype.type
-    reference, least, range_ = narrow(reference), narrow(least), narrow(range_)
+    reference, least, range_ = as_float32(reference), as_float32(least), as_float32(range_)
     times = 10.0 if scale == ScaleType.POWER else 20.0
     shift = times * math.log10(max(least, reference))
     with np.errstate(all="ignore"):
@@ -58,7 +65,7 @@ def as_decibels(x: Array, scale: ScaleType, reference: float, least: float, rang
         return np.maximum(loud, top - kind(range_))
 
 
-def as_amplitude(x: Array, reference: float, power: float) -> Array:
+def db_to_amplitude(x: Array, reference: float, power: float) -> Array:
     """Decibels back as powers (power 1) or magnitudes (power 0.5)."""
     op = "DBToAmplitude"
     check_filled(x, op)
@@ -66,7 +73,7 @@ def as_amplitude(x: Array, reference: float, power: float) -> Array:
     check_numbers(x, op)
     made = floating(x)
     kind = made.dtype.type
-    reference, power = narrow(reference), narrow(power)
+    reference, power = as_float32(reference), as_float32(power)
     with np.errstate(all="ignore"):
         return np.asarray(kind(reference) * np.power(np.power(kind(10), made * kind(0.1)), kind(power)))
 
@@ -80,7 +87,7 @@ _PADS = {
 }
 
 
-def deltas(x: Array, window: int, border: BorderType) -> Array:
+def compute_deltas(x: Array, window: int, border: BorderType) -> Array:
     """How fast a spectrum changes: the slope of the best line through the values about each, along time."""
     op = "ComputeDeltas"
     check_filled(x, op)

@@ -10,17 +10,24 @@ import numpy as np
 from millrace._src.core.errors import DataError
 
 from .filter_banks import FilterBank
-from .stft import Frames, powers
+from .stft import StftParams, powers
 from .validation import check_dims, check_filled, check_numbers, floating
 
-__all__ = ["Bank", "cepstrum", "check_length", "filtered", "scaled", "unscaled"]
+__all__ = [
+    "Bank",
+    "cepstrum",
+    "check_length",
+    "filter_bank_spectrogram",
+    "apply_filter_bank",
+    "inverse_filter_bank",
+]
 
 Array = np.ndarray[Any, Any]
 # a filter bank for so many frequencies and this type of numbers
 Bank = Callable[[int, str], FilterBank]
 
 
-def scaled(x: Array, n_stft: int, bank: Bank) -> Array:
+def apply_filter_bank(x: Array, n_stft: int, bank: Bank) -> Array:
     """A spectrogram (..., frequency, frame) through a bank (frequency, filter)."""
     op = "MelScale"
     check_filled(x, op)
@@ -45,8 +52,8 @@ def check_length(x: Array, n_fft: int, op: str) -> None:
         )
 
 
-def filtered(
-    x: Array, frames: Frames, pad: int, power: float, normalized: bool, bank: Bank, op: str
+def filter_bank_spectrogram(
+    x: Array, frames: StftParams, pad: int, power: float, normalized: bool, bank: Bank, op: str
 ) -> Array:
     """The spectrogram of a waveform through a bank, (..., filter, frame); two-sided ones are as one-sided ones."""
     if not frames.onesided:
@@ -76,7 +83,7 @@ def cepstrum(x: Array, log: bool, basis: Array, dims: int) -> Array:
     return coefficients.reshape(*levels.shape[:-2], *coefficients.shape[-2:])
 
 
-def unscaled(
+def inverse_filter_bank(
     x: Array, bank: Array, rate: float, most: int, least_loss: float, least_change: float, draws: Any
 ) -> Array:
     """A spectrogram (..., frequency, frame) that the bank (frequency, mel) takes near to x, (..., mel, frame).

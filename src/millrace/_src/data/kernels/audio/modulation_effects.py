@@ -11,7 +11,7 @@ import numpy as np
 from millrace._src.core.errors import DataError
 
 from .enums import Interpolation, Modulation
-from .validation import check_dims, check_filled, check_numbers, floating, narrow, sound
+from .validation import as_float32, as_float_waveform, check_dims, check_filled, check_numbers, floating
 
 __all__ = ["flanger", "phaser"]
 
@@ -29,9 +29,9 @@ def phaser(
     sinusoidal: bool,
 ) -> Array:
     """Each value plus a share of an earlier one, the delay rising and falling from 1 sample to ``delay_ms``."""
-    made = sound(x, "Phaser")
-    longest = int(narrow(delay_ms) * 0.001 * rate + 0.5)
-    period = int(rate / narrow(speed) + 0.5)
+    made = as_float_waveform(x, "Phaser")
+    longest = int(as_float32(delay_ms) * 0.001 * rate + 0.5)
+    period = int(rate / as_float32(speed) + 0.5)
     if period <= 0:
         raise DataError(f"Phaser: table_size must be more than 0, but got: {period}")
     if longest <= 0:
@@ -41,10 +41,10 @@ def phaser(
         )
     wave = Modulation.SINUSOIDAL if sinusoidal else Modulation.TRIANGULAR
     delays = np.resize(_whole_delays(wave, period, longest), made.shape[-1])
-    flat = (made * made.dtype.type(narrow(gain_in))).reshape(-1, made.shape[-1])
-    mixed = _echo(flat, delays, narrow(decay)).reshape(made.shape)
+    flat = (made * made.dtype.type(as_float32(gain_in))).reshape(-1, made.shape[-1])
+    mixed = _echo(flat, delays, as_float32(decay)).reshape(made.shape)
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.clip(mixed * made.dtype.type(narrow(gain_out)), -1, 1).astype(made.dtype, copy=False)
+        return np.clip(mixed * made.dtype.type(as_float32(gain_out)), -1, 1).astype(made.dtype, copy=False)
 
 
 @functools.lru_cache(maxsize=16)
@@ -102,15 +102,15 @@ def flanger(
             "Flanger: the channel of input tensor does not match the requirement of operator. Expecting tensor with "
             f"channel less than or equal to 4. But got channel: {channels}"
         )
-    feedback, wet = narrow(regeneration) / 100, narrow(width) / 100
+    feedback, wet = as_float32(regeneration) / 100, as_float32(width) / 100
     dry, wet = 1 / (1 + wet), wet / (1 + wet) * (1 - abs(feedback))
-    least, range_ = narrow(delay) / 1000, narrow(depth) / 1000
-    period = int(rate / narrow(speed))
+    least, range_ = as_float32(delay) / 1000, as_float32(depth) / 1000
+    period = int(rate / as_float32(speed))
     if period <= 0:
         raise DataError(f"Flanger: table_size must be more than 0, but got: {period}")
     low, high = math.floor(least * rate + 0.5), int((least + range_) * rate + 0.5)
     table = _table(modulation, period, float(low), float(high), 3 * math.pi / 2)
-    offsets = (np.arange(channels) * period * (narrow(phase) / 100) + 0.5).astype(np.int64)
+    offsets = (np.arange(channels) * period * (as_float32(phase) / 100) + 0.5).astype(np.int64)
     moments = table[(np.arange(length) + offsets[:, None]) % period]
     flat = made.reshape(-1, channels, length).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):

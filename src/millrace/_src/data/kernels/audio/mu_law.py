@@ -9,7 +9,7 @@ import numpy as np
 
 from millrace._src.core.errors import DataError
 
-from .validation import sound
+from .validation import as_float_waveform
 
 __all__ = ["mu_law_decode", "mu_law_encode"]
 
@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 
 def mu_law_encode(x: Array, channels: int) -> Array:
     """Values in [-1, 1] as levels from 0 to channels - 1, int32."""
-    made = sound(x, "MuLawEncoding")
+    made = as_float_waveform(x, "MuLawEncoding")
     mu = _mu(channels, "Encoding")
     if not np.isfinite(made).all():
         raise DataError("MuLawEncoding: the waveform holds NaN or an infinity, which has no level.")
@@ -29,7 +29,7 @@ def mu_law_encode(x: Array, channels: int) -> Array:
 
 def mu_law_decode(x: Array, channels: int) -> Array:
     """Levels as values in [-1, 1]."""
-    made = sound(x, "MuLawDecoding")
+    made = as_float_waveform(x, "MuLawDecoding")
     mu = _mu(channels, "Decoding")
     kind = made.dtype.type
     bent = made / kind(mu) * 2 - 1

@@ -9,18 +9,18 @@ import numpy as np
 
 from millrace._src.core.errors import DataError
 
-from .resample import resampled
-from .stft import Frames, check_frequencies, complex_of, istft, pairs_of, stft
-from .validation import check_dims, check_filled, check_numbers, floating, sound
-from .window_functions import padded
+from .resample import resample
+from .stft import StftParams, check_frequencies, complex_of, istft, pairs_of, stft
+from .validation import as_float_waveform, check_dims, check_filled, check_numbers, floating
+from .window_functions import pad
 
-__all__ = ["griffin_lim", "shifted", "vocoder"]
+__all__ = ["griffin_lim", "pitch_shift", "phase_vocoder"]
 
 Array = np.ndarray[Any, Any]
 _PAIRS = "<..., freq, num_frame, complex=2>"
 
 
-def vocoder(x: Array, rate: float, advance: Array, op: str) -> Array:
+def phase_vocoder(x: Array, rate: float, advance: Array, op: str) -> Array:
     """A complex spectrogram (..., frequency, frame, 2) faster by a rate.
 
     ``advance`` is by how much the phase of each frequency grows from one frame to the next.
@@ -71,10 +71,10 @@ def _stretched(spectrum: Array, rate: float, advance: Array) -> Array:
     return made
 
 
-def shifted(x: Array, sample_rate: int, steps: int, per_octave: int, frames: Frames) -> Array:
+def pitch_shift(x: Array, sample_rate: int, steps: int, per_octave: int, frames: StftParams) -> Array:
     """A waveform of the same length, higher by some steps."""
     op = "PitchShift"
-    x = sound(x, op)
+    x = as_float_waveform(x, op)
     length = x.shape[-1]
     rate = float(np.float32(2.0 ** float(np.float32(-steps / per_octave))))
     try:
@@ -84,12 +84,12 @@ def shifted(x: Array, sample_rate: int, steps: int, per_octave: int, frames: Fra
     if not is_one(rate):
         spectrum = _stretched(spectrum, rate, advances(frames.hop_length, spectrum.shape[-2]))
     made = istft(spectrum.swapaxes(-1, -2), frames, max(round(length / rate), 1))
-    made = resampled(made, int(sample_rate / rate), sample_rate, "sinc_interpolation", 6, 0.99, 0.0, op)
-    return padded(made[..., :length], 0, length - made.shape[-1], "constant")
+    made = resample(made, int(sample_rate / rate), sample_rate, "sinc_interpolation", 6, 0.99, 0.0, op)
+    return pad(made[..., :length], 0, length - made.shape[-1], "constant")
 
 
 def griffin_lim(
-    x: Array, frames: Frames, n_iter: int, power: float, momentum: float, length: int, draws: Any
+    x: Array, frames: StftParams, n_iter: int, power: float, momentum: float, length: int, draws: Any
 ) -> Array:
     """A waveform whose spectrogram is like x, (..., frequency, frame): phases that a waveform can have, by turns.
 

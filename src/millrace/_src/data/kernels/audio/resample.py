@@ -11,16 +11,16 @@ from numpy.lib.stride_tricks import as_strided
 
 from millrace._src.core.errors import DataError
 
-from .window_functions import padded
+from .window_functions import pad
 
-__all__ = ["resampled"]
+__all__ = ["resample"]
 
 Array = np.ndarray[Any, Any]
 # a ratio with more phases than this many taps in all has its zeros left out
 _DENSE = 1 << 20
 
 
-def resampled(
+def resample(
     x: Array,
     old: float,
     new: float,
@@ -48,7 +48,7 @@ def _by_matrix(x: Array, length: int, ratio: tuple[Any, ...]) -> Array:
     size, ups = matrix.shape
     downs = ratio[0]
     count = -(-length // ups)
-    x = padded(x, side, max((count - 1) * downs + size - side - x.shape[-1], 0), "constant")
+    x = pad(x, side, max((count - 1) * downs + size - side - x.shape[-1], 0), "constant")
     step = x.strides[-1]
     cut = as_strided(x, (*x.shape[:-1], count, size), (*x.strides[:-1], step * downs, step), writeable=False)
     with np.errstate(invalid="ignore"):
@@ -62,7 +62,7 @@ def _by_taps(x: Array, length: int, ratio: tuple[Any, ...]) -> Array:
     downs, ups = ratio[:2]
     number = np.arange(length)
     starts = number * downs // ups
-    x = padded(x, side, side + 2, "constant")
+    x = pad(x, side, side + 2, "constant")
     cut = x.take(starts[:, None] + np.arange(taps.shape[1]), -1)
     with np.errstate(invalid="ignore"):
         cut *= taps[number % ups]

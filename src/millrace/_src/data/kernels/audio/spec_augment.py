@@ -11,7 +11,7 @@ from millrace._src.core.errors import DataError
 
 from .validation import check_dims, check_filled, check_numbers, floating
 
-__all__ = ["check_longest", "check_spectrogram", "cover", "cover_each", "mask_axis", "place"]
+__all__ = ["check_longest", "check_spectrogram", "apply_mask", "apply_masks", "mask_axis", "mask_span"]
 
 Array = np.ndarray[Any, Any]
 
@@ -39,7 +39,7 @@ def mask_axis(x: Array, start: int, width: int, value: float, axis: int) -> Arra
             "MaskAlongAxis: invalid parameter, the sum of 'mask_start' and 'mask_width' should be no more than the "
             f"length of the masked dimension, but got: 'mask_start' {start}, 'mask_width' {width} and length {length}"
         )
-    return cover(x, start, width, value, axis)
+    return apply_mask(x, start, width, value, axis)
 
 
 _OUTSIDE = (
@@ -48,25 +48,25 @@ _OUTSIDE = (
 )
 
 
-def place(length: int, longest: int, shares: Sequence[float]) -> tuple[int, int]:
+def mask_span(length: int, longest: int, shares: Sequence[float]) -> tuple[int, int]:
     """(start, width) of a band, from two numbers in [0, 1)."""
     width = min(int(shares[0] * (longest + 1)), longest)
     room = length - width
     return min(int(shares[1] * (room + 1)), room), width
 
 
-def cover(x: Array, start: int, width: int, value: float, axis: int) -> Array:
+def apply_mask(x: Array, start: int, width: int, value: float, axis: int) -> Array:
     """A copy with a band covered."""
     made = _copy(x)
     _cover(made, start, width, value, axis)
     return made
 
 
-def cover_each(xs: Array, longest: int, shares: Sequence[Sequence[float]], value: float, axis: int) -> Array:
+def apply_masks(xs: Array, longest: int, shares: Sequence[Sequence[float]], value: float, axis: int) -> Array:
     """A copy of a column, with a band of its own in each row."""
     made = _copy(xs)
     for one, drawn in zip(made, shares, strict=True):
-        _cover(one, *place(xs.shape[axis], longest, drawn), value, axis)
+        _cover(one, *mask_span(xs.shape[axis], longest, drawn), value, axis)
     return made
 
 

@@ -10,15 +10,15 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from millrace._src.core.errors import DataError
 
-from .validation import check_dims, check_filled, check_numbers, floating, wave
+from .validation import as_waveform, check_dims, check_filled, check_numbers, floating
 
-__all__ = ["normalized_means", "pitch"]
+__all__ = ["sliding_window_cmn", "pitch"]
 
 Array = np.ndarray[Any, Any]
 _TINY = 1e-9
 
 
-def normalized_means(x: Array, width: int, least: int, center: bool, variances: bool) -> Array:
+def sliding_window_cmn(x: Array, width: int, least: int, center: bool, variances: bool) -> Array:
     """Each frame of (..., frame, feature) less the mean of a window of frames around or before it.
 
     With ``variances`` the result is divided by the deviation in the window, too.
@@ -66,7 +66,7 @@ def _spans(count: int, width: int, least: int, center: bool) -> tuple[Array, Arr
 def pitch(x: Array, sample_rate: int, frame_time: float, width: int, low: float, high: float) -> Array:
     """The pitch of each frame in hertz, smoothed by a median over ``width`` frames."""
     op = "DetectPitchFrequency"
-    x = wave(x, op)
+    x = as_waveform(x, op)
     x = x.astype(np.float32) if x.dtype == np.float16 else x
     lags, least = math.ceil(sample_rate / int(low)), math.ceil(sample_rate / int(high))
     size = math.ceil(sample_rate * frame_time)

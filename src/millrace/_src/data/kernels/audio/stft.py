@@ -13,10 +13,11 @@ from millrace._src.core.errors import DataError
 from millrace._src.core.optional import require
 
 from .validation import check_dims, check_filled, check_numbers, floating
-from .window_functions import padded, window
+from .window_functions import pad as padded
+from .window_functions import window
 
 __all__ = [
-    "Frames",
+    "StftParams",
     "centroid",
     "check_frequencies",
     "complex_of",
@@ -32,7 +33,7 @@ Array = np.ndarray[Any, Any]
 _BLOCK = 1 << 18
 
 
-class Frames(NamedTuple):
+class StftParams(NamedTuple):
     """How a waveform is cut into frames, and which window they get."""
 
     n_fft: int
@@ -47,12 +48,12 @@ class Frames(NamedTuple):
         return window(self.kind, self.win_length, self.n_fft, np.dtype(dtype).name)
 
 
-def stft(x: Array, frames: Frames) -> Array:
+def stft(x: Array, frames: StftParams) -> Array:
     """The spectrum of each frame, (..., frame, frequency): as the transform leaves it, frequencies last."""
     return _transformed(_cut(x, frames), frames)
 
 
-def _cut(x: Array, frames: Frames) -> Array:
+def _cut(x: Array, frames: StftParams) -> Array:
     """The frames of a waveform, (..., frame, sample); they overlap in memory."""
     n_fft = frames.n_fft
     if frames.hop_length == 0:
@@ -70,7 +71,7 @@ def _cut(x: Array, frames: Frames) -> Array:
     return as_strided(x, shape, strides, writeable=False)
 
 
-def _transformed(cut: Array, frames: Frames) -> Array:
+def _transformed(cut: Array, frames: StftParams) -> Array:
     fft = require("scipy.fft", extra="audio", purpose="a spectrogram")
     windowed = cut * frames.window(cut.dtype)
     made: Array = fft.rfft(windowed) if frames.onesided else fft.fft(windowed)
@@ -78,7 +79,7 @@ def _transformed(cut: Array, frames: Frames) -> Array:
 
 
 def spectrogram(
-    x: Array, frames: Frames, pad: int, power: float, normalized: bool, op: str = "Spectrogram"
+    x: Array, frames: StftParams, pad: int, power: float, normalized: bool, op: str = "Spectrogram"
 ) -> Array:
     """(..., frequency, frame) of a waveform; with power 0 the complex numbers, as a last axis of two."""
     if power == 0:
@@ -90,7 +91,7 @@ def spectrogram(
     return np.ascontiguousarray(powers(x, frames, pad, power, normalized, op).swapaxes(-1, -2))
 
 
-def powers(x: Array, frames: Frames, pad: int, power: float, normalized: bool, op: str) -> Array:
+def powers(x: Array, frames: StftParams, pad: int, power: float, normalized: bool, op: str) -> Array:
     """The magnitudes of a waveform's spectra to a power, frequencies last: (..., frame, frequency)."""
     cut = _frames(x, frames, pad, op)
     *lead, count, n_fft = cut.shape
@@ -114,7 +115,7 @@ def powers(x: Array, frames: Frames, pad: int, power: float, normalized: bool, o
     return made
 
 
-def _frames(x: Array, frames: Frames, pad: int, op: str) -> Array:
+def _frames(x: Array, frames: StftParams, pad: int, op: str) -> Array:
     """The frames of a user's waveform; an error names the operation."""
     check_filled(x, op)
     if x.ndim == 0:
@@ -128,13 +129,13 @@ def _frames(x: Array, frames: Frames, pad: int, op: str) -> Array:
         raise DataError(f"{op}: {error}") from None
 
 
-def _loudness(frames: Frames, dtype: Any) -> Any:
+def _loudness(frames: StftParams, dtype: Any) -> Any:
     """What a normalized spectrogram is divided by."""
     shape = frames.window("float64")
     return np.dtype(dtype).type(np.sqrt(np.square(shape).sum()))
 
 
-def istft(spectrum: Array, frames: Frames, length: int) -> Array:
+def istft(spectrum: Array, frames: StftParams, length: int) -> Array:
     """The waveform of spectra, (..., frame, frequency): frames overlap and add, over what the windows add up to.
 
     A length of 0 is as many hops as there are frames but one, as in MindSpore, centred or not. Only the first half
@@ -154,7 +155,7 @@ def istft(spectrum: Array, frames: Frames, length: int) -> Array:
 
 
 @functools.lru_cache(maxsize=16)
-def _weights(frames: Frames, count: int) -> Array:
+def _weights(frames: StftParams, count: int) -> Array:
     """What the squares of the windows add up to; in float32 whatever the signal is, as MindSpore has it."""
     squares = np.square(frames.window(np.float32))
     return _overlapped(np.broadcast_to(squares, (count, frames.n_fft)), frames.hop_length)
@@ -180,7 +181,7 @@ def _overlapped(parts: Array, hop: int) -> Array:
 
 
 def inverse(
-    x: Array, length: int, frames: Frames, pad: int, normalized: bool, op: str = "InverseSpectrogram"
+    x: Array, length: int, frames: StftParams, pad: int, normalized: bool, op: str = "InverseSpectrogram"
 ) -> Array:
     """The waveform of a complex spectrogram, (..., frequency, frame, 2)."""
     spectrum = complex_of(x, op, "<..., freq, time, complex=2>")
@@ -222,7 +223,7 @@ def pairs_of(x: Array) -> Array:
     return x.view(x.real.dtype).reshape(*x.shape, 2)
 
 
-def centroid(x: Array, sample_rate: int, frames: Frames, pad: int) -> Array:
+def centroid(x: Array, sample_rate: int, frames: StftParams, pad: int) -> Array:
     """The mean frequency of each frame, each frequency weighing its magnitude."""
     if sample_rate <= 0:
         raise DataError(f"SpectralCentroid: 'sample_rate' must be greater than 0, got: {sample_rate}")

@@ -10,14 +10,14 @@ import numpy as np
 from millrace._src.core.errors import DataError
 from millrace._src.core.optional import require
 
-from .validation import sound
+from .validation import as_float_waveform
 
-__all__ = ["Listening", "from_speech"]
+__all__ = ["VadParams", "trim_to_speech"]
 
 Array = np.ndarray[Any, Any]
 
 
-class Listening(NamedTuple):
+class VadParams(NamedTuple):
     """How speech is told from noise; times in seconds, frequencies in hertz."""
 
     sample_rate: int
@@ -39,10 +39,10 @@ class Listening(NamedTuple):
     lp_lifter_freq: float
 
 
-def from_speech(x: Array, how: Listening) -> Array:
+def trim_to_speech(x: Array, how: VadParams) -> Array:
     """A waveform (..., time) from where one of its channels begins to speak; its end where none does."""
     op = "Vad"
-    x = sound(x, op)
+    x = as_float_waveform(x, op)
     flat = x.reshape(-1, x.shape[-1])
     rate = how.sample_rate
     size = int(rate * how.measure_duration + 0.5)
@@ -56,7 +56,7 @@ def from_speech(x: Array, how: Listening) -> Array:
     held = int(how.pre_trigger_time * rate + 0.5) + kept * period + size
     share = _fade(how.trigger_time, how.measure_freq)
     gap = int(how.allowed_gap * how.measure_freq + 0.5)
-    ear = _Ear(how, size, len(flat))
+    ear = _SpeechMeasure(how, size, len(flat))
     measures = np.zeros((len(flat), kept))
     means = np.zeros(len(flat))
     for number, at in enumerate(range(size - 1, flat.shape[-1], period)):
@@ -98,10 +98,10 @@ def _fade(time: float, per_second: float) -> float:
     return math.exp(-1.0 / (time * per_second)) if time * per_second else 0.0
 
 
-class _Ear:
+class _SpeechMeasure:
     """Measures of how much a stretch of sound is like speech: the strength of its cepstrum above the noise."""
 
-    def __init__(self, how: Listening, size: int, channels: int) -> None:
+    def __init__(self, how: VadParams, size: int, channels: int) -> None:
         self.fft = require("scipy.fft", extra="audio", purpose="Vad")
         self.how, self.size = how, size
         self.width = 16

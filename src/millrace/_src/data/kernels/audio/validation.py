@@ -14,9 +14,9 @@ __all__ = [
     "check_floats",
     "check_numbers",
     "floating",
-    "narrow",
-    "sound",
-    "wave",
+    "as_float32",
+    "as_float_waveform",
+    "as_waveform",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -54,12 +54,12 @@ def floating(x: Array) -> Array:
     return x if x.dtype == np.float64 else x.astype(np.float32, copy=False)
 
 
-def narrow(value: float) -> float:
+def as_float32(value: float) -> float:
     """A user's number as MindSpore keeps it: in float32."""
     return float(np.float32(value))
 
 
-def wave(x: Array, op: str) -> Array:
+def as_waveform(x: Array, op: str) -> Array:
     """A waveform of floats, time last; refused where it is something else."""
     check_filled(x, op)
     check_dims(x, op)
@@ -67,7 +67,7 @@ def wave(x: Array, op: str) -> Array:
     return x
 
 
-def sound(x: Array, op: str) -> Array:
+def as_float_waveform(x: Array, op: str) -> Array:
     """A waveform of any numbers as floats, time last; refused where it is something else."""
     check_filled(x, op)
     check_dims(x, op)

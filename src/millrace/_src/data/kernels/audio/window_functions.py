@@ -10,7 +10,7 @@ import numpy as np
 
 from millrace._src.core.errors import DataError
 
-__all__ = ["padded", "window"]
+__all__ = ["pad", "window"]
 
 Array = np.ndarray[Any, Any]
 # the kaiser window's only parameter; MindSpore has no argument for it
@@ -47,7 +47,7 @@ def _shape(kind: str, length: int) -> Array:
     return whole[:-1]
 
 
-def padded(x: Array, left: int, right: int, mode: str) -> Array:
+def pad(x: Array, left: int, right: int, mode: str) -> Array:
     """The last axis with values before and behind it, as a BorderType says."""
     if left <= 0 and right <= 0:
         return x

@@ -10,7 +10,7 @@ from .unicode_normalization import NormalizeForm, case_fold, normalize
 from .unicode_properties import CONTROL, IDEOGRAPHS, SPACES, char_class, points
 from .unicode_tokenizers import Spans, placed
 
-__all__ = ["UNUSED", "basic_spans", "basic_tokens", "cleaned"]
+__all__ = ["UNUSED", "basic_spans", "basic_tokens", "clean_text"]
 
 # tokens with a meaning of their own, which stay whole
 _KEPT = r"\[(?:CLS|SEP|UNK|PAD|MASK)\]"
@@ -81,7 +81,7 @@ def _slowly(text: str) -> str:
     return _control().sub(" ", "".join([char for char in plain if char not in marks]))
 
 
-def cleaned(text: str, lower_case: bool, form: NormalizeForm, unused: bool) -> str:
+def clean_text(text: str, lower_case: bool, form: NormalizeForm, unused: bool) -> str:
     """The text that is cut: folded and without accents, or in a normal form; a space for what is not to be seen.
 
     >>> cleaned("Crème BRÛLÉE\\x01", True, NormalizeForm.NONE, False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["byte_places", "nothing"]
+__all__ = ["byte_offsets", "nothing"]
 
 
-def byte_places(text: str, places: Sequence[int]) -> list[int]:
+def byte_offsets(text: str, places: Sequence[int]) -> list[int]:
     """Places counted in characters, in rising order, as places counted in bytes of UTF-8.
 
     >>> byte_places("aé中b", [0, 1, 2, 3, 4])

@@ -10,7 +10,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError, FormatError
 from millrace._src.core.optional import require
-from millrace._src.core.values.columns import Ragged, Texts, offsets_of
+from millrace._src.core.values.columns import RaggedColumn, StringColumn, offsets_of
 
 __all__ = ["OUTPUTS", "columns", "load", "values"]
 
@@ -114,7 +114,7 @@ def _column(encodings: list[Any], name: str) -> Any:
         return [OUTPUTS[name](encoding) for encoding in encodings]
     lists = [getattr(encoding, name) for encoding in encodings]
     if name == "tokens":
-        return Texts.of_lists(lists)
+        return StringColumn.of_lists(lists)
     lengths = list(map(len, lists))
     values = np.fromiter(chain.from_iterable(lists), np.int32, sum(lengths))
-    return Ragged(values, offsets_of(lengths))
+    return RaggedColumn(values, offsets_of(lengths))

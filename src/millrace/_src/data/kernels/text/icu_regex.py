@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-__all__ = ["PatternError", "translated"]
+__all__ = ["PatternError", "translate_icu_pattern"]
 
 _ENDS = "\\n\\x0b\\x0c\\r\\x85\\u2028\\u2029"
 _DOT = f"[^{_ENDS}]"
@@ -49,7 +49,7 @@ class _Flags(NamedTuple):
         return made._replace(**{names[c]: False for c in off if c in names})
 
 
-def translated(pattern: str) -> str:
+def translate_icu_pattern(pattern: str) -> str:
     """The pattern as ``regex`` takes it, with its flag V1.
 
     >>> translated("a.b")

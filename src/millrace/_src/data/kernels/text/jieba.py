@@ -18,7 +18,7 @@ from millrace._src.core.errors import FormatError
 
 from .enums import JiebaMode
 
-__all__ = ["Cutter", "cutter_of"]
+__all__ = ["JiebaSegmenter", "cutter_of"]
 
 # Text is cut at these first; each of them is a word.
 SEPARATORS = frozenset(" \t\n，。")
@@ -31,7 +31,7 @@ _DIGITS = frozenset("0123456789")
 Span = tuple[int, int]
 
 
-class Words(NamedTuple):
+class JiebaDictionary(NamedTuple):
     """A dictionary: the weight of each word, None for the beginning of a longer one, and what other words weigh."""
 
     weights: dict[str, float | None]
@@ -40,7 +40,7 @@ class Words(NamedTuple):
     total: float
 
 
-class Model(NamedTuple):
+class HiddenMarkovModel(NamedTuple):
     """A hidden Markov model: where a text begins, what follows what, and how likely a character is in each state."""
 
     start: list[float]
@@ -48,10 +48,10 @@ class Model(NamedTuple):
     emit: list[dict[str, float]]
 
 
-class Cutter:
+class JiebaSegmenter:
     """Cuts texts. ``words`` is a dictionary to which the user's words have been added."""
 
-    def __init__(self, words: Words, model: Model, mode: JiebaMode) -> None:
+    def __init__(self, words: JiebaDictionary, model: HiddenMarkovModel, mode: JiebaMode) -> None:
         self.words, self.model, self.mode = words, model, mode
 
     def spans(self, text: str) -> list[Span]:
@@ -186,7 +186,9 @@ def _end_of_name(text: str, start: int, stop: int) -> int:
 # --- files ------------------------------------------------------------------------------------------
 
 
-def cutter_of(mp_path: str, hmm_path: str, mode: JiebaMode, added: Sequence[tuple[str, int]]) -> Cutter:
+def cutter_of(
+    mp_path: str, hmm_path: str, mode: JiebaMode, added: Sequence[tuple[str, int]]
+) -> JiebaSegmenter:
     """A cutter from these files, with words added; one and the same as long as nothing of it changes."""
     return _cutter(_place(mp_path), _place(hmm_path), JiebaMode(mode), tuple((w, n) for w, n in added))
 
@@ -202,18 +204,18 @@ def _place(path: str) -> tuple[str, int, int]:
 @functools.lru_cache(maxsize=8)
 def _cutter(
     mp: tuple[str, int, int], hmm: tuple[str, int, int], mode: JiebaMode, added: tuple[tuple[str, int], ...]
-) -> Cutter:
+) -> JiebaSegmenter:
     words, model = _words(mp), _model(hmm)
     if added:
         weights = dict(words.weights)
         for word, times in added:
             _insert(weights, word, math.log(times / words.total) if times else words.usual)
         words = words._replace(weights=weights)
-    return Cutter(words, model, mode)
+    return JiebaSegmenter(words, model, mode)
 
 
 @functools.lru_cache(maxsize=4)
-def _words(place: tuple[str, int, int]) -> Words:
+def _words(place: tuple[str, int, int]) -> JiebaDictionary:
     path = place[0]
     times: dict[str, float] = {}
     total = 0.0
@@ -243,7 +245,7 @@ def _words(place: tuple[str, int, int]) -> Words:
     for word, count in times.items():
         _insert(weights, word, math.log(count / total))
     least, usual = math.log(all_times[0] / total), math.log(all_times[len(all_times) // 2] / total)
-    return Words(weights, least, usual, total)
+    return JiebaDictionary(weights, least, usual, total)
 
 
 def _insert(weights: dict[str, float | None], word: str, weight: float) -> None:
@@ -253,7 +255,7 @@ def _insert(weights: dict[str, float | None], word: str, weight: float) -> None:
 
 
 @functools.lru_cache(maxsize=4)
-def _model(place: tuple[str, int, int]) -> Model:
+def _model(place: tuple[str, int, int]) -> HiddenMarkovModel:
     path = place[0]
     lines = [line.strip() for line in _lines(path)]
     lines = [line for line in lines if line and not line.startswith("#")]
@@ -268,7 +270,7 @@ def _model(place: tuple[str, int, int]) -> Model:
             "what, and 4 lines of 'character:probability,...'",
             file=path,
         )
-    return Model(start, change, emit)
+    return HiddenMarkovModel(start, change, emit)
 
 
 def _emissions(line: str) -> dict[str, float]:

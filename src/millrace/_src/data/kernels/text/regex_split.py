@@ -9,7 +9,7 @@ from typing import Any
 from millrace._src.core.errors import DataError
 from millrace._src.core.optional import require
 
-from .icu_regex import PatternError, translated
+from .icu_regex import PatternError, translate_icu_pattern
 from .unicode_tokenizers import Spans, placed
 
 __all__ = ["Template", "compiled", "cut", "cut_spans", "replaced"]
@@ -26,7 +26,7 @@ def compiled(pattern: str, failure: str) -> Any:
     """The pattern, ready to search; `failure` begins the error where it is none."""
     regex = require("regex", extra="text", purpose="a text transform with a regular expression")
     try:
-        return regex.compile(translated(pattern), regex.V1)
+        return regex.compile(translate_icu_pattern(pattern), regex.V1)
     except (PatternError, regex.error, ValueError, RecursionError) as error:
         raise DataError(f"{failure}: {pattern!r} ({error})") from error
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace._src.core.values.columns import Ragged, Texts, offsets_of
+from millrace._src.core.values.columns import RaggedColumn, StringColumn, offsets_of
 
 __all__ = ["cut", "lengths_of"]
 
@@ -30,11 +30,11 @@ def cut(column: Any, lengths: npt.NDArray[np.int64]) -> Any:
     if isinstance(column, np.ndarray):
         if len(lengths) and (lengths == lengths[0]).all():
             return column[:, : lengths[0]]
-        column = Ragged(column.reshape(-1), np.arange(len(column) + 1) * column.shape[1])
+        column = RaggedColumn(column.reshape(-1), np.arange(len(column) + 1) * column.shape[1])
     rows = offsets_of(lengths)
-    if isinstance(column, Texts):
+    if isinstance(column, StringColumn):
         pairs = itertools.pairwise(column.rows.tolist())  # type: ignore[union-attr]
         kept = [column.strings[a : a + n] for (a, _), n in zip(pairs, lengths.tolist(), strict=True)]
-        return Texts.of(list(itertools.chain.from_iterable(kept)), rows)
+        return StringColumn.of(list(itertools.chain.from_iterable(kept)), rows)
     places = np.repeat(column.rows[:-1] - rows[:-1], lengths) + np.arange(rows[-1])
-    return Ragged(column.values[places], rows)
+    return RaggedColumn(column.values[places], rows)

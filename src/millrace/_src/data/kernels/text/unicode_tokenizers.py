@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .byte_offsets import byte_places, nothing
+from .byte_offsets import byte_offsets, nothing
 from .unicode_properties import SPACES, script_table
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "script_runs",
     "script_spans",
     "space_spans",
-    "spaced",
+    "whitespace_tokens",
 ]
 
 Spans = tuple[list[str], list[int], list[int]]
@@ -32,7 +32,7 @@ _ASCII_WORD = re.compile("[A-Za-z]+|[^A-Za-z\t-\r ]+")
 _SPACE = frozenset(SPACES)
 
 
-def spaced(text: str) -> list[str]:
+def whitespace_tokens(text: str) -> list[str]:
     """The words between white space.
 
     >>> spaced(" a  b\\u3000c")
@@ -47,7 +47,7 @@ def spaced(text: str) -> list[str]:
 def all_spaced(texts: list[str]) -> list[list[str]]:
     """The words of each text."""
     if _NO_SPACE.search("".join(texts)):
-        return list(map(spaced, texts))
+        return list(map(whitespace_tokens, texts))
     return [words or [""] for words in map(str.split, texts)]
 
 
@@ -65,7 +65,7 @@ def char_spans(text: str) -> Spans:
     """Every character, where it starts and where it ends, in bytes."""
     if not text:
         return nothing()
-    places = byte_places(text, range(len(text) + 1))
+    places = byte_offsets(text, range(len(text) + 1))
     return list(text), places[:-1], places[1:]
 
 
@@ -100,5 +100,5 @@ def placed(text: str, found: list[tuple[int, int]]) -> Spans:
     """The parts of a text between places counted in characters, with their places in bytes."""
     if not found:
         return nothing()
-    places = byte_places(text, [place for span in found for place in span])
+    places = byte_offsets(text, [place for span in found for place in span])
     return [text[start:limit] for start, limit in found], places[::2], places[1::2]

@@ -19,7 +19,7 @@ from millrace._src.core.args import INT32_MAX, Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError, PlanError
 from millrace._src.core.stable_ids import stable_id
 
-from .vocab_arrays import Packed
+from .vocab_arrays import VocabArrays
 from .vocab_builder import (
     Count,
     Positive,
@@ -55,7 +55,7 @@ class Vocab:
 
     def __init__(self) -> None:
         self._table: dict[str, int] | None = None
-        self._packed: Packed | None = None
+        self._packed: VocabArrays | None = None
         self._tokens: dict[int, str] | None = None
         self._digest = b""
 
@@ -246,7 +246,7 @@ class Vocab:
     def digest(self) -> bytes:
         """A hash of the words and their numbers, the same in every process."""
         if not self._digest and self.is_built:
-            self._digest = (self._packed or Packed.of(self.table)).digest()
+            self._digest = (self._packed or VocabArrays.of(self.table)).digest()
         return self._digest
 
     def _identity(self) -> dict[str, Any]:
@@ -281,7 +281,7 @@ class Vocab:
     def __reduce__(self) -> tuple[Any, ...]:
         packed = self._packed
         if packed is None and self._table is not None:
-            packed = Packed.of(self._table)
+            packed = VocabArrays.of(self._table)
         return _unpickled, (type(self), self.digest, None if packed is None else tuple(packed))
 
     def __copy__(self) -> Self:
@@ -304,7 +304,7 @@ def _unpickled(kind: type[Vocab], digest: bytes, parts: tuple[Any, ...] | None) 
         found = _arrived.get((kind, digest))
         if found is None:
             found = kind()
-            found._packed, found._digest = Packed(*parts), digest
+            found._packed, found._digest = VocabArrays(*parts), digest
             _arrived[kind, digest] = found
         return found
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Packed"]
+__all__ = ["VocabArrays"]
 
 
-class Packed:
+class VocabArrays:
     """The words as one text in UTF-8, with the length of each in characters, and their numbers.
 
     >>> Packed.of({"ab": 1, "é": 7}).table()
@@ -26,7 +26,7 @@ class Packed:
         self.text, self.lengths, self.ids = text, lengths, ids
 
     @classmethod
-    def of(cls, table: dict[str, int]) -> Packed:
+    def of(cls, table: dict[str, int]) -> VocabArrays:
         text = "".join(table).encode("utf-8", "surrogatepass")
         lengths = np.fromiter(map(len, table), np.int32, len(table))
         ids = np.fromiter(table.values(), np.int32, len(table))

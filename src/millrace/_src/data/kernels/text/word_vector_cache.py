@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 from millrace._src.core.log import get_logger
 
-from .vocab_arrays import Packed
+from .vocab_arrays import VocabArrays
 from .word_hash_index import WordIndex
 
-__all__ = ["KEEP_FROM", "Entry", "Stored", "digest_of", "opened"]
+__all__ = ["KEEP_FROM", "VectorCacheEntry", "Stored", "digest_of", "opened"]
 
 log = get_logger(__name__)
 
@@ -38,7 +38,7 @@ ENDS = 1 << 16
 Stored = tuple[WordIndex, npt.NDArray[np.float32], bytes]
 
 
-class Entry:
+class VectorCacheEntry:
     """Where the vectors of one file are kept."""
 
     def __init__(self, source: str, most: int) -> None:
@@ -79,7 +79,7 @@ class Entry:
                     rows, dim = rows + len(block), block.shape[1]
                     made.update(block.data)
                     full = full or self._write(file, block.data)
-                made.update(Packed.of(table).digest())
+                made.update(VocabArrays.of(table).digest())
                 index = WordIndex.of(table)
                 sizes = {"rows": rows, "dim": dim, "words": len(index), "text": index.text.size}
                 line = json.dumps(self.belongs | sizes | {"digest": made.hexdigest()}).encode()
@@ -153,7 +153,7 @@ def _gap(rows: int, dim: int) -> int:
 def digest_of(vectors: npt.NDArray[np.float32], table: dict[str, int]) -> bytes:
     """A hash of words and vectors, as an entry has it."""
     made = hashlib.blake2b(np.ascontiguousarray(vectors).data, digest_size=20)
-    made.update(Packed.of(table).digest())
+    made.update(VocabArrays.of(table).digest())
     return made.digest()
 
 

@@ -20,9 +20,9 @@ from millrace._src.core.args import INT32_MAX, Range, checked
 from millrace._src.core.errors import ArgumentValueError, DataError, FormatError
 from millrace._src.core.stable_ids import stable_id
 
-from .vocab_arrays import Packed
+from .vocab_arrays import VocabArrays
 from .word_hash_index import WordIndex
-from .word_vector_cache import Entry, Stored, digest_of, opened
+from .word_vector_cache import Stored, VectorCacheEntry, digest_of, opened
 from .word_vector_file import VectorFile
 
 __all__ = ["CharNGram", "FastText", "GloVe", "Vectors"]
@@ -78,7 +78,7 @@ class Vectors:
         made = cls()
         made.file_path, made.max_vectors = file_path, max_vectors or 0
         try:
-            entry = Entry(file_path, made.max_vectors)
+            entry = VectorCacheEntry(file_path, made.max_vectors)
             cls._check_file(file_path)
             made._fill(entry)
         except OSError as error:
@@ -87,7 +87,7 @@ class Vectors:
             raise FormatError("Vectors: invalid file, file is empty.", file=file_path)
         return made
 
-    def _fill(self, entry: Entry) -> None:
+    def _fill(self, entry: VectorCacheEntry) -> None:
         if entry.worth_it:
             stored = entry.load()
             if stored is None:
@@ -205,7 +205,7 @@ class Vectors:
         came = (self.file_path, self.max_vectors)
         if self._kept:
             return _unpickled, (type(self), self.digest, came, self._kept, None)
-        return _unpickled, (type(self), self.digest, came, "", (*Packed.of(self.table), self._matrix))
+        return _unpickled, (type(self), self.digest, came, "", (*VocabArrays.of(self.table), self._matrix))
 
     def __copy__(self) -> Self:
         return self
@@ -230,7 +230,7 @@ def _unpickled(
             found.file_path, found.max_vectors = came
             if parts is not None:
                 *packed, found._matrix = parts
-                found._table, found._digest = Packed(*packed).table(), digest
+                found._table, found._digest = VocabArrays(*packed).table(), digest
             else:
                 stored = opened(kept, digest=digest)
                 if stored is None:

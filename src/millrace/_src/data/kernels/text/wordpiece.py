@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-__all__ = ["Pieces", "Remembered"]
+__all__ = ["WordpieceModel", "MemoDict"]
 
 # words that are remembered; past it all are forgotten, so that a stream without end does not fill the memory
 _MOST = 1 << 18
@@ -14,7 +14,7 @@ _MOST = 1 << 18
 _LONGEST = 64
 
 
-class Remembered(dict[str, tuple[Any, ...]]):
+class MemoDict(dict[str, tuple[Any, ...]]):
     """What a function of a word gives, kept for the next time. Several threads may ask at once.
 
     >>> letters = Remembered(tuple)
@@ -38,7 +38,7 @@ class Remembered(dict[str, tuple[Any, ...]]):
         return list(chain.from_iterable(map(self.__getitem__, words)))
 
 
-class Pieces:
+class WordpieceModel:
     """How a vocabulary cuts words.
 
     >>> pieces = Pieces({"un": 0, "##aff": 1, "##able": 2, "[UNK]": 3}, "##", 100, "[UNK]")
@@ -51,7 +51,7 @@ class Pieces:
         self.suffix, self.most_bytes, self.unknown = suffix, most_bytes, unknown
         self.longest = max(map(len, words), default=0)
         # the pieces of a word: none of an empty one; of one that cannot be cut the unknown token, or the word itself
-        self.of = Remembered(self._cut)
+        self.of = MemoDict(self._cut)
 
     def _cut(self, word: str) -> tuple[str, ...]:
         if not word:

@@ -13,7 +13,7 @@ from .enums import Inter
 from .fixed_order_linalg import perspective_coefficients
 from .lazy_imports import Image, cv2
 from .resize import cv_inter, pil_inter
-from .validation import Array, as_array, describe, is_pil, like_channels, need, need_pil
+from .validation import Array, as_array, check_image, check_pil_image, describe, is_pil, restore_channel_axis
 
 __all__ = ["affine", "affine_pil", "perspective", "rotate"]
 
@@ -23,7 +23,7 @@ Fill = tuple[int, ...]
 def _warp(call: Any, x: Array, op: str) -> Array:
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
     try:
-        return like_channels(call(flat), x)
+        return restore_channel_axis(call(flat), x)
     except cv2.error as error:
         raise DataError(f"{op}: OpenCV does not accept {describe(x)}: {error.err}") from error
 
@@ -100,7 +100,7 @@ def rotate(
         return _rotate_pil(x, degrees, inter, expand, center, fill)
     if x.ndim > 3:
         return np.stack([rotate(image, degrees, inter, expand, center, fill, op) for image in x])
-    need(op, x)
+    check_image(op, x)
     height, width = x.shape[:2]
     middle = tuple(center) if center else ((width - 1) / 2.0, (height - 1) / 2.0)
     matrix = cv2.getRotationMatrix2D(middle, degrees, 1.0)
@@ -146,7 +146,7 @@ def affine(
 ) -> Array:
     """Turned, moved by a part of its size, scaled and sheared about its middle."""
     x = as_array(x)
-    need(op, x)
+    check_image(op, x)
     height, width = x.shape[:2]
     across, down = _f32(translate[0]) * width, _f32(translate[1]) * height
     turned, shear_x, shear_y = (_f32(_f32(v) * math.pi / 180.0) for v in (degrees, shear[0], shear[1]))
@@ -187,8 +187,8 @@ def perspective(x: Any, start: Any, end: Any, inter: Inter, op: str = "Perspecti
     if is_pil(x):
         return _perspective_pil(x, start, end, inter)
     if inter == Inter.ANTIALIAS:
-        need_pil(op, x)
-    need(op, x)
+        check_pil_image(op, x)
+    check_image(op, x)
     inter = Inter.LINEAR if inter == Inter.PILCUBIC else inter
     matrix = _projection(np.array(start, np.float32), np.array(end, np.float32))
     how = _as_cv(inter)

@@ -15,7 +15,7 @@ from . import affine as warp
 from . import color as colour
 from . import histogram
 from .enums import AutoAugmentPolicy, Inter
-from .validation import Array, need
+from .validation import Array, check_image
 
 __all__ = ["POLICIES", "apply", "rand_space", "trivial_space"]
 
@@ -113,7 +113,7 @@ def trivial_space(op: str, bins: int, number: int) -> float:
 
 def apply(x: Array, op: str, strength: float, inter: Inter, fill: tuple[int, ...], name: str) -> Any:
     """One operation at one strength."""
-    need(name, x, ranks=(3,), channels=(3,))
+    check_image(name, x, ranks=(3,), channels=(3,))
     height, width = x.shape[:2]
     if op in ("ShearX", "ShearY"):
         degrees = math.degrees(strength)

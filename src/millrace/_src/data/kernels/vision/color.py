@@ -10,7 +10,7 @@ from millrace._src.core.errors import DataError
 
 from .enums import ConvertMode
 from .lazy_imports import Image, ImageEnhance, ImageOps, cv2
-from .validation import Array, as_array, describe, is_pil, like_channels, need, need_pil
+from .validation import Array, as_array, check_image, check_pil_image, describe, is_pil, restore_channel_axis
 
 __all__ = [
     "brightness",
@@ -39,7 +39,7 @@ def _blend(first: Array, second: Array, share: Any) -> Array:
 
 
 def _rgb(op: str, x: Array) -> Array:
-    need(op, x, ranks=(3,), channels=(3,))
+    check_image(op, x, ranks=(3,), channels=(3,))
     return x.view(np.uint8) if x.dtype == np.bool_ else x
 
 
@@ -47,9 +47,9 @@ def brightness(x: Any, factor: float, op: str = "AdjustBrightness") -> Any:
     """All values times a factor."""
     if is_pil(x):
         return ImageEnhance.Brightness(x).enhance(factor)
-    need(op, x, channels=(1, 3))
+    check_image(op, x, channels=(1, 3))
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
-    made = like_channels(_cv(op, lambda: _blend(flat, np.zeros_like(flat), factor), x), x)
+    made = restore_channel_axis(_cv(op, lambda: _blend(flat, np.zeros_like(flat), factor), x), x)
     return made.view(np.bool_) if x.dtype == np.bool_ else made
 
 
@@ -99,7 +99,7 @@ def gamma(x: Any, power: float, gain: float) -> Any:
         return x.point(values * bands) if bands in (1, 3) else x
     if x.ndim > 3:
         return np.stack([gamma(image, power, gain) for image in x])
-    need("AdjustGamma", x, channels=(1, 3))
+    check_image("AdjustGamma", x, channels=(1, 3))
     if x.dtype.kind == "f":
         scaled = x.astype(np.float32) * np.float32(gain)
         # rounded from float64: the last bits of a power are those of the processor
@@ -119,11 +119,11 @@ def sharpness(x: Any, factor: float, op: str = "AdjustSharpness") -> Any:
     """Away from the blurred image, or towards it; the outermost pixels stay."""
     if is_pil(x):
         return ImageEnhance.Sharpness(x).enhance(factor)
-    need(op, x)
+    check_image(op, x)
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
-    soft = like_channels(_cv(op, lambda: cv2.filter2D(flat, -1, _AROUND), x), flat)
+    soft = restore_channel_axis(_cv(op, lambda: cv2.filter2D(flat, -1, _AROUND), x), flat)
     soft[0], soft[-1], soft[:, 0], soft[:, -1] = flat[0], flat[-1], flat[:, 0], flat[:, -1]
-    return like_channels(_blend(flat, soft, factor), flat)
+    return restore_channel_axis(_blend(flat, soft, factor), flat)
 
 
 def _cv(op: str, call: Any, x: Array) -> Any:
@@ -136,19 +136,19 @@ def _cv(op: str, call: Any, x: Array) -> Any:
 def gaussian_blur(x: Any, kernel: tuple[int, int], sigma: tuple[float, ...]) -> Array:
     """A blur with a kernel of (width, height); a sigma of zero follows from the kernel's size."""
     x = as_array(x)
-    need("GaussianBlur", x)
+    check_image("GaussianBlur", x)
     if sigma[0] == 0:  # OpenCV 5 has tables for some sizes, OpenCV 4 always this
         sigma = (0.3 * ((kernel[0] - 1) * 0.5 - 1) + 0.8, sigma[1])
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
     made = _cv("GaussianBlur", lambda: cv2.GaussianBlur(flat, kernel, sigmaX=sigma[0], sigmaY=sigma[1]), x)
-    return like_channels(made, x)
+    return restore_channel_axis(made, x)
 
 
 def invert(x: Any, op: str = "Invert") -> Any:
     """255 less the value."""
     if is_pil(x):
         return ImageOps.invert(x)
-    need(op, x, ranks=(3,), channels=(3,))
+    check_image(op, x, ranks=(3,), channels=(3,))
     if x.dtype == np.uint8:
         return cv2.bitwise_not(x)
     if x.dtype == np.bool_:
@@ -161,7 +161,7 @@ def invert(x: Any, op: str = "Invert") -> Any:
 def posterize(x: Any, bits: int, op: str = "Posterize") -> Array:
     """Only the highest bits of each value."""
     x = as_array(x)
-    need(op, x)
+    check_image(op, x)
     if x.dtype.itemsize != 1:
         raise DataError(f"{op}: input image should be uint8, but got {describe(x)}.")
     return x.view(np.uint8) & np.uint8((256 - (1 << (8 - bits))) & 255)
@@ -170,7 +170,7 @@ def posterize(x: Any, bits: int, op: str = "Posterize") -> Array:
 def solarize(x: Any, low: float, high: float, op: str = "Solarize") -> Array:
     """Values from low to high inverted; when both are the same, all values from there on."""
     x = as_array(x)
-    need(op, x, channels=(1, 3))
+    check_image(op, x, channels=(1, 3))
     if x.dtype.itemsize == 1 and x.dtype != np.uint8:
         raise DataError(f"{op}: input image should be uint8 or wider, but got {describe(x)}.")
     inside = (x >= low) if low == high else (x >= low) & (x <= high)
@@ -196,14 +196,14 @@ _MODES = (
 def convert(x: Any, mode: ConvertMode) -> Array:
     """Other channels, or the same in another order."""
     x = as_array(x)
-    need("ConvertColor", x, channels=(1, 3, 4))
+    check_image("ConvertColor", x, channels=(1, 3, 4))
     code = getattr(cv2, "COLOR_" + _MODES[mode])
     return _cv("ConvertColor", lambda: cv2.cvtColor(x, code), x)
 
 
 def grayscale(image: Any, channels: int, op: str = "Grayscale") -> Any:
     """A grey Pillow image, with one channel or three equal ones."""
-    need_pil(op, image)
+    check_pil_image(op, image)
     grey = image.convert("L")
     return grey if channels == 1 else Image.merge("RGB", (grey, grey, grey))
 
@@ -224,6 +224,6 @@ def lighting(x: Any, weights: Array) -> Any:
     if is_pil(x):
         image = x if x.mode == "RGB" else x.convert("RGB")
         return Image.fromarray(np.uint8(np.clip(np.asarray(image) + shift, 0, 255)))
-    need("RandomLighting", x, ranks=(3,), channels=(3,))
+    check_image("RandomLighting", x, ranks=(3,), channels=(3,))
     made = x.astype(np.float64) + shift
     return (np.clip(made, 0, 255) if x.dtype == np.uint8 else made).astype(x.dtype)

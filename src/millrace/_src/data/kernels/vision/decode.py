@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
-from millrace._src.core.row_warnings import notice
+from millrace._src.core.row_warnings import warn_row
 
 from . import jpeg_region as jpeg
 from . import png_region as png
-from .image_header import check_bytes, check_size, image_size, is_grey_png, kind_of
+from .image_header import check_bytes, check_size, image_format, image_size, is_grey_png
 from .jpeg_region import Box
 from .lazy_imports import Image, cv2, simplejpeg
 from .validation import Array, describe, is_pil
 
-__all__ = ["as_bytes", "decode", "decode_part", "decode_to_pil", "grey_part", "is_jpeg"]
+__all__ = ["as_bytes", "decode", "decode_region", "decode_to_pil", "decode_gray_region", "is_jpeg"]
 
 Wants = Callable[[int, int], Box | None]
 Factor = Callable[[int, int], int]
@@ -64,7 +64,7 @@ def decode(value: Any, op: str = "Decode") -> Array:
         raise DataError(f"{op}: the encoded image is empty (0 bytes).")
     if is_jpeg(data):
         return decode_jpeg(data, op)
-    kind = kind_of(data)
+    kind = image_format(data)
     if kind in ("gif", "webp"):
         raise DataError(
             f"{op}: Unsupported image type [{kind}]: use Decode(to_pil=True), or convert it to JPEG, PNG, BMP or TIFF."
@@ -79,7 +79,7 @@ def decode(value: Any, op: str = "Decode") -> Array:
     return pixels
 
 
-def decode_part(
+def decode_region(
     value: Any, wants: Wants, go_on: Callable[[Array], Any], op: str = "Decode", factor: Factor | None = None
 ) -> Any:
     """``go_on(decode(value))``, for a function that looks at nothing but the part ``wants(height, width)``.
@@ -94,7 +94,7 @@ def decode_part(
             check_size(op, (height, width))
             return 1 if factor is None else factor(height, width)
 
-        image = jpeg.decode_part(data, checked, wants)
+        image = jpeg.decode_jpeg_region(data, checked, wants)
         if image is not None:
             made = go_on(image)
             # the next image will overwrite this one
@@ -103,7 +103,7 @@ def decode_part(
     return go_on(decode(value, op))
 
 
-def grey_part(
+def decode_gray_region(
     value: Any, wants: Wants, go_on: Callable[[Array], Array], three: bool, op: str = "Decode"
 ) -> Any:
     """``go_on`` of one channel <H,W,1> of a grey PNG, as <H,W> or, with ``three``, as three equal channels.
@@ -117,7 +117,7 @@ def grey_part(
         check_size(op, (height, width))
         return wants(height, width)
 
-    image = png.grey_part(data, checked)
+    image = png.decode_gray_png_region(data, checked)
     if image is None:
         return None
     made = go_on(image)
@@ -154,7 +154,7 @@ def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
         except ValueError as error:
             slip = str(error)
         else:
-            notice(
+            warn_row(
                 f"{op}: the JPEG is damaged ({slip}): it was decoded as far as possible; the rest is grey or wrong"
             )
             return pixels

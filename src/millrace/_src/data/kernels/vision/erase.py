@@ -8,7 +8,7 @@ import numpy as np
 
 from millrace._src.core.errors import DataError
 
-from .validation import Array, as_array, describe, need
+from .validation import Array, as_array, check_image, describe
 
 __all__ = ["cut_out", "erase"]
 
@@ -16,7 +16,7 @@ __all__ = ["cut_out", "erase"]
 def erase(x: Any, top: int, left: int, height: int, width: int, value: tuple[float, ...]) -> Array:
     """A rectangle of <H,W,C> in one colour; what lies outside of the image is no matter."""
     x = as_array(x)
-    need("Erase", x, ranks=(3,), channels=(3,))
+    check_image("Erase", x, ranks=(3,), channels=(3,))
     if top >= x.shape[0] or left >= x.shape[1]:
         raise DataError(f"Erase: the rectangle begins at ({top}, {left}), outside of {describe(x)}.")
     if height > x.shape[0] or width > x.shape[1]:

@@ -11,7 +11,16 @@ from millrace._src.core.errors import ArgumentValueError, DataError
 from .enums import Border, Inter, SliceMode
 from .lazy_imports import Image, ImageOps, cv2
 from .resize import resize, resize_image
-from .validation import Array, as_array, describe, each_image, is_pil, like_channels, need, need_pil
+from .validation import (
+    Array,
+    as_array,
+    check_image,
+    check_pil_image,
+    describe,
+    is_pil,
+    map_images,
+    restore_channel_axis,
+)
 
 __all__ = [
     "center_crop",
@@ -30,7 +39,7 @@ def crop(x: Any, top: int, left: int, height: int, width: int, op: str = "Crop")
     if is_pil(x):
         return x.crop((left, top, left + width, top + height))
     if x.ndim < 2:
-        need(op, x)
+        check_image(op, x)
     rows, columns = x.shape[-3:-1] if x.ndim > 2 else x.shape
     if top < 0 or top + height > rows:
         raise DataError(
@@ -51,11 +60,11 @@ def center_crop(x: Any, height: int, width: int) -> Any:
         columns, rows = x.size
         top, left = round((rows - height) / 2.0), round((columns - width) / 2.0)
         return crop(x, top, left, height, width)
-    return each_image(lambda image: _center(image, height, width), x, "CenterCrop")
+    return map_images(lambda image: _center(image, height, width), x, "CenterCrop")
 
 
 def _center(x: Array, height: int, width: int) -> Array:
-    need("CenterCrop", x)
+    check_image("CenterCrop", x)
     rows, columns = x.shape[:2]
     if height > rows * 3 or width > columns * 3:
         raise DataError(
@@ -77,8 +86,8 @@ def crop_and_resize(
     if is_pil(x):
         return resize(crop(x, *box), size, inter)
     if inter == Inter.ANTIALIAS:
-        need_pil(op, x)
-    return each_image(lambda image: resize_image(crop(image, *box, op), size, inter, op), x, op)
+        check_pil_image(op, x)
+    return map_images(lambda image: resize_image(crop(image, *box, op), size, inter, op), x, op)
 
 
 def flip(x: Any, *, across: bool, op: str) -> Any:
@@ -87,11 +96,11 @@ def flip(x: Any, *, across: bool, op: str) -> Any:
         kind = Image.Transpose
         return x.transpose(kind.FLIP_LEFT_RIGHT if across else kind.FLIP_TOP_BOTTOM)
     if x.ndim < 2:
-        each_image(np.copy, x, op)
+        map_images(np.copy, x, op)
     if x.dtype.kind not in "biuf":
-        need(op, x)
+        check_image(op, x)
     if x.dtype == np.uint8 and x.ndim == 3 and x.shape[2] in (1, 3, 4):
-        return like_channels(cv2.flip(x, 1 if across else 0), x)
+        return restore_channel_axis(cv2.flip(x, 1 if across else 0), x)
     if x.ndim == 2:
         return x[:, ::-1] if across else x[::-1]
     return x[..., ::-1, :] if across else x[..., ::-1, :, :]
@@ -116,7 +125,7 @@ def pad(
     """More pixels on the (left, top, right, bottom). Without ``fresh``, an image that stays as it is is not copied."""
     if is_pil(x):
         return _pad_pil(x, padding, fill, border)
-    need(op, x, channels=(1, 3))
+    check_image(op, x, channels=(1, 3))
     if x.dtype == np.uint8 and not any(padding):
         return x.copy() if fresh else x
     left, top, right, bottom = padding
@@ -128,7 +137,7 @@ def pad(
         made = cv2.copyMakeBorder(flat, top, bottom, left, right, getattr(cv2, _BORDERS[border]), value=value)
     except cv2.error as error:
         raise DataError(f"{op}: OpenCV cannot pad {describe(x)}: {error.err}") from error
-    return like_channels(made, x)
+    return restore_channel_axis(made, x)
 
 
 def _pad_pil(image: Any, padding: tuple[int, int, int, int], fill: tuple[int, ...], border: Border) -> Any:
@@ -150,7 +159,7 @@ def pad_to_size(
 ) -> Any:
     """An image of the given (height, width), with the old one at the offset, or in the middle without one."""
     x = as_array(x)
-    need("PadToSize", x, channels=(1, 3))
+    check_image("PadToSize", x, channels=(1, 3))
     rows, columns = x.shape[:2]
     if rows > size[0] or columns > size[1]:
         raise DataError(
@@ -169,7 +178,7 @@ def pad_to_size(
 
 def five_crop(image: Any, height: int, width: int, op: str) -> tuple[Any, ...]:
     """The four corners and the middle of a Pillow image."""
-    need_pil(op, image)
+    check_pil_image(op, image)
     columns, rows = image.size
     if height > rows or width > columns:
         raise ArgumentValueError(
@@ -187,7 +196,7 @@ def slice_patches(x: Any, rows: int, columns: int, mode: SliceMode, fill: int) -
     x = as_array(x)
     if rows == columns == 1:
         return (x,)
-    need("SlicePatches", x)
+    check_image("SlicePatches", x)
     height, width = x.shape[:2]
     if height < rows or width < columns:
         raise DataError(f"SlicePatches: {rows} x {columns} patches need more pixels than {describe(x)}.")

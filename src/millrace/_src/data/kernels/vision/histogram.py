@@ -9,13 +9,13 @@ import numpy as np
 from millrace._src.core.errors import DataError
 
 from .lazy_imports import ImageOps, cv2
-from .validation import Array, describe, is_pil, need
+from .validation import Array, check_image, describe, is_pil
 
 __all__ = ["auto_contrast", "equalize"]
 
 
 def _per_channel(op: str, x: Array, change: Any) -> Array:
-    need(op, x, channels=(1, 3))
+    check_image(op, x, channels=(1, 3))
     planes = x[:, :, None] if x.ndim == 2 else x
     if planes.dtype == np.bool_:
         planes = planes.view(np.uint8)

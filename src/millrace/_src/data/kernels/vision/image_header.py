@@ -13,7 +13,7 @@ from millrace._src.core.errors import DataError
 
 from .lazy_imports import Image
 
-__all__ = ["check_bytes", "check_size", "image_size", "is_grey_png", "kind_of"]
+__all__ = ["check_bytes", "check_size", "image_size", "is_grey_png", "image_format"]
 
 Size = tuple[int, int]
 
@@ -27,7 +27,7 @@ _MAGIC = (
 )
 
 
-def kind_of(data: bytes | memoryview) -> str:
+def image_format(data: bytes | memoryview) -> str:
     """Which format the first bytes announce, or "" for none that is known.
 
     >>> kind_of(b"BM...")
@@ -45,7 +45,7 @@ def image_size(data: bytes | memoryview) -> Size | None:
     >>> image_size(b"GIF89a" + bytes([8, 0, 6, 0]))
     (6, 8)
     """
-    kind = kind_of(data)
+    kind = image_format(data)
     try:
         if kind == "png":
             width, height = struct.unpack(">II", data[16:24])
@@ -71,7 +71,7 @@ def is_grey_png(data: bytes | memoryview) -> bool:
     >>> is_grey_png(b"GIF89a" + bytes(40))
     False
     """
-    if kind_of(data) != "png" or bytes(data[24:26]) != b"\x08\x00":  # depth 8, colour type 0
+    if image_format(data) != "png" or bytes(data[24:26]) != b"\x08\x00":  # depth 8, colour type 0
         return False
     # a transparent grey and the frames of an animation would be chunks of their own, before the pixels
     start = bytes(data[:4096])

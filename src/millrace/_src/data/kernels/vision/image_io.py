@@ -11,7 +11,7 @@ from millrace._src.core.errors import ArgumentTypeError, DataError
 from millrace._src.core.values.tensor import Tensor
 
 from .enums import ImageReadMode
-from .image_header import check_bytes, check_size, image_size, kind_of
+from .image_header import check_bytes, check_size, image_format, image_size
 from .lazy_imports import cv2
 from .validation import Array, describe, is_pil
 
@@ -166,7 +166,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
     if not isinstance(mode, ImageReadMode):
         raise ArgumentTypeError(f"Input mode is not of type {ImageReadMode}, but got: {type(mode)}.")
     data = memoryview(_bytes_of(filename, "ReadImage", image=True))
-    if kind_of(data) in ("", "gif", "webp"):
+    if image_format(data) in ("", "gif", "webp"):
         raise DataError(
             f"ReadImage: failed to read file {filename!r}: it is not a JPEG, PNG, BMP or TIFF image."
         )

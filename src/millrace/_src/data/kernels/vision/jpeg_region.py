@@ -19,7 +19,7 @@ import numpy as np
 from .jpeg_rows import Box, decode_upper_rows
 from .validation import Array
 
-__all__ = ["END", "Box", "decode_part", "library"]
+__all__ = ["END", "Box", "decode_jpeg_region", "library"]
 
 # TurboJPEG's numbers: what a handle is for, its parameters, a pixel of three bytes
 _DECOMPRESS, _RGB = 1, 0
@@ -109,7 +109,7 @@ def _handle(tj: _Library) -> _Handle:
     return held
 
 
-def decode_part(
+def decode_jpeg_region(
     data: memoryview, factor: Callable[[int, int], int], wants: Callable[[int, int], Box | None]
 ) -> Array | None:
     """An RGB image in which only the part that ``wants(height, width)`` names holds pixels.

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["Image", "ImageEnhance", "ImageOps", "cv2", "simplejpeg"]
 
 
-class Lazy:
+class LazyModule:
     """A module that is imported by the first look at one of its names; each name is then kept here.
 
     >>> Lazy("math").floor(2.5)
@@ -28,14 +28,14 @@ class Lazy:
         return value
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Lazy, (self._name, self._after))
+        return (LazyModule, (self._name, self._after))
 
 
 # Any: each stands for a module
-cv2: Any = Lazy("cv2")
+cv2: Any = LazyModule("cv2")
 # Importing OpenCV sets an environment variable, libjpeg-turbo reads some in each new thread, and C's environment is not
 # safe for threads: decoding while another thread imports OpenCV can crash. So OpenCV comes first.
-simplejpeg: Any = Lazy("simplejpeg", after="cv2")
-Image: Any = Lazy("PIL.Image")
-ImageEnhance: Any = Lazy("PIL.ImageEnhance")
-ImageOps: Any = Lazy("PIL.ImageOps")
+simplejpeg: Any = LazyModule("simplejpeg", after="cv2")
+Image: Any = LazyModule("PIL.Image")
+ImageEnhance: Any = LazyModule("PIL.ImageEnhance")
+ImageOps: Any = LazyModule("PIL.ImageOps")

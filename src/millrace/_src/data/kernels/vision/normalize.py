@@ -12,7 +12,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, Dat
 from millrace._src.core.values.cast import cast_numbers
 
 from .lazy_imports import Image, cv2
-from .validation import Array, as_array, describe, is_pil, need
+from .validation import Array, as_array, check_image, describe, is_pil
 
 __all__ = ["cast", "hwc_to_chw", "normalize", "normalize_pad", "rescale", "to_pil", "to_tensor"]
 
@@ -24,7 +24,7 @@ def hwc_to_chw(x: Any) -> Array:
     x = as_array(x)
     if x.ndim == 2:
         return x
-    need("HWC2CHW", x)
+    check_image("HWC2CHW", x)
     return np.ascontiguousarray(x.transpose(2, 0, 1))
 
 
@@ -46,7 +46,7 @@ def normalize(x: Any, mean: Numbers, std: Numbers, is_hwc: bool, op: str = "Norm
             f"{op}: input tensor should have at least 2 dimensions, but got: {x.ndim} ({describe(x)})"
         )
     if x.dtype.kind not in "biuf":
-        need(op, x)
+        check_image(op, x)
     axis = -1 if is_hwc else -3
     channels = 1 if x.ndim == 2 else x.shape[axis]
     if len(mean) not in (1, channels):
@@ -99,13 +99,13 @@ def _write_planes(x: Array, table: Array, is_hwc: bool, planes: Array) -> None:
         cv2.LUT(np.ascontiguousarray(part), table[c], planes[c])
 
 
-def writes_planes(x: Any, mean: Numbers) -> bool:
+def can_write_chw(x: Any, mean: Numbers) -> bool:
     """Whether ``write_normalized`` takes this image."""
     usual = type(x) is np.ndarray and x.dtype == np.uint8 and x.ndim == 3
     return usual and x.shape[2] in (1, 3, 4) and len(mean) in (1, x.shape[2])
 
 
-def write_normalized(x: Array, mean: Numbers, std: Numbers, planes: Array) -> None:
+def normalize_to_chw(x: Array, mean: Numbers, std: Numbers, planes: Array) -> None:
     """normalize and hwc_to_chw of an image <H,W,C>, written into ``planes`` <C,H,W>."""
     if len(mean) < x.shape[2]:
         mean, std = mean * x.shape[2], std * x.shape[2]
@@ -115,7 +115,7 @@ def write_normalized(x: Array, mean: Numbers, std: Numbers, planes: Array) -> No
 def normalize_pad(x: Any, mean: Numbers, std: Numbers, dtype: str, is_hwc: bool) -> Array:
     """normalize, with one more channel of zeros."""
     x = as_array(x)
-    need("NormalizePad", x)
+    check_image("NormalizePad", x)
     made = normalize(x, mean, std, is_hwc, "NormalizePad")
     if made.ndim == 2:
         made = made[:, :, None] if is_hwc else made[None]
@@ -139,7 +139,7 @@ def rescale(x: Any, factor: float, shift: float) -> Array:
     """x * factor + shift in float32."""
     x = as_array(x)
     if x.dtype.kind not in "biuf":
-        need("Rescale", x, ranks=range(9))
+        check_image("Rescale", x, ranks=range(9))
     if x.dtype == np.uint8 and x.size > 256:
         flat = np.ascontiguousarray(x).reshape(x.shape[0], -1)
         return cv2.LUT(flat, _scale_table(factor, shift)).reshape(x.shape)
@@ -151,7 +151,7 @@ def rescale(x: Any, factor: float, shift: float) -> Array:
 def to_tensor(x: Any, dtype: np.dtype[Any]) -> Array:
     """Channels first, divided by 255, in another type; a Pillow image is divided in float64."""
     pixels = as_array(x)
-    need("ToTensor", pixels)
+    check_image("ToTensor", pixels)
     planes = pixels[None] if pixels.ndim == 2 else np.ascontiguousarray(pixels.transpose(2, 0, 1))
     if is_pil(x):
         return cast(planes / 255.0, dtype)

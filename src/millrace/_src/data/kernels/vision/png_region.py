@@ -21,7 +21,7 @@ import numpy as np
 from .lazy_imports import cv2
 from .validation import Array
 
-__all__ = ["grey_part", "inflater"]
+__all__ = ["decode_gray_png_region", "inflater"]
 
 Box = tuple[int, int, int, int]  # top, left, height, width
 
@@ -57,7 +57,7 @@ class _Here(threading.local):
 _here = _Here()
 
 
-def grey_part(data: memoryview, wants: Callable[[int, int], Box | None]) -> Array | None:
+def decode_gray_png_region(data: memoryview, wants: Callable[[int, int], Box | None]) -> Array | None:
     """An image <H,W,1> in which only the part that ``wants(height, width)`` names holds pixels.
 
     All others are undefined, and the thread's next image takes the same memory. None where the file is not a plain grey

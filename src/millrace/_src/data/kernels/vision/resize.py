@@ -10,7 +10,15 @@ from millrace._src.core.errors import ArgumentTypeError, DataError
 
 from .enums import Inter
 from .lazy_imports import Image, cv2
-from .validation import Array, describe, each_image, is_pil, like_channels, need, need_pil
+from .validation import (
+    Array,
+    check_image,
+    check_pil_image,
+    describe,
+    is_pil,
+    map_images,
+    restore_channel_axis,
+)
 
 __all__ = ["cv_inter", "pil_inter", "resize", "resize_image", "target_size"]
 
@@ -52,8 +60,8 @@ def resize(x: Any, size: int | tuple[int, int], inter: Inter, op: str = "Resize"
     if is_pil(x):
         return _resize_pil(x, size, inter)
     if inter == Inter.ANTIALIAS:
-        need_pil(op, x)
-    return each_image(lambda image: resize_image(image, size, inter, op), x, op)
+        check_pil_image(op, x)
+    return map_images(lambda image: resize_image(image, size, inter, op), x, op)
 
 
 def resize_image(x: Array, size: int | tuple[int, int], inter: Inter, op: str) -> Array:
@@ -64,12 +72,12 @@ def resize_image(x: Array, size: int | tuple[int, int], inter: Inter, op: str) -
             f"{op}: the resizing width or height is too big, it's 1000 times bigger than the original image, got "
             f"output height: {height}, width: {width}, and original image size: {x.shape[:2]}."
         )
-    need(op, x)
+    check_image(op, x)
     if inter == Inter.PILCUBIC:
         return pil_cubic(x, height, width, op)
     if x.shape[:2] == (height, width):
         return x
-    return like_channels(_cv_resize(x, height, width, cv_inter(inter), op), x)
+    return restore_channel_axis(_cv_resize(x, height, width, cv_inter(inter), op), x)
 
 
 def _cv_resize(x: Array, height: int, width: int, inter: int, op: str) -> Array:

@@ -11,7 +11,16 @@ import numpy.typing as npt
 
 from millrace._src.core.errors import ArgumentTypeError, DataError
 
-__all__ = ["Array", "as_array", "describe", "each_image", "is_pil", "like_channels", "need", "need_pil"]
+__all__ = [
+    "Array",
+    "as_array",
+    "describe",
+    "map_images",
+    "is_pil",
+    "restore_channel_axis",
+    "check_image",
+    "check_pil_image",
+]
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +53,7 @@ def describe(value: Any) -> str:
     return f"a value of {type(value)}"
 
 
-def need(
+def check_image(
     op: str,
     x: Array,
     ranks: Collection[int] = (2, 3),
@@ -67,7 +76,7 @@ def need(
         )
 
 
-def need_pil(op: str, value: Any) -> None:
+def check_pil_image(op: str, value: Any) -> None:
     """Refuse everything but a Pillow image."""
     if not is_pil(value):
         raise ArgumentTypeError(
@@ -76,7 +85,7 @@ def need_pil(op: str, value: Any) -> None:
         )
 
 
-def each_image(function: Callable[[Array], Array], x: Array, op: str, most: int | None = None) -> Array:
+def map_images(function: Callable[[Array], Array], x: Array, op: str, most: int | None = None) -> Array:
     """One image, or every image of <..., H, W, C>."""
     if x.ndim < 2:
         raise DataError(
@@ -93,6 +102,6 @@ def each_image(function: Callable[[Array], Array], x: Array, op: str, most: int 
     return done.reshape(*lead, *done.shape[1:])
 
 
-def like_channels(made: Array, given: Array) -> Array:
+def restore_channel_axis(made: Array, given: Array) -> Array:
     """OpenCV drops a channel axis of length one: put it back where the input had one."""
     return made[:, :, None] if given.ndim == 3 and made.ndim == 2 else made

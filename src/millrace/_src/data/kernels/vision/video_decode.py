@@ -20,7 +20,7 @@ from millrace._src.core.optional import require
 from .image_header import check_size
 from .validation import Array
 
-__all__ = ["Painter", "Span", "decode", "frame_times", "opened", "video_stream"]
+__all__ = ["FrameConverter", "TimeRange", "decode", "frame_times", "open_container", "video_stream"]
 
 _log = get_logger(__name__)
 
@@ -29,7 +29,7 @@ _CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,avi,asf,matroska,webm,h264,hevc,mpegts,mp
 
 
 @contextlib.contextmanager
-def opened(source: str | bytes | memoryview, op: str) -> Iterator[Any]:
+def open_container(source: str | bytes | memoryview, op: str) -> Iterator[Any]:
     """The container in a file or in bytes; errors of FFmpeg come out as errors that name the file."""
     av = require("av", extra="video", purpose="reading videos")
     name = repr(source) if isinstance(source, str) else f"a video of {len(source)} bytes"
@@ -79,7 +79,7 @@ def video_stream(container: Any, op: str, threads: int = 0) -> Any:
     return stream
 
 
-class Span:
+class TimeRange:
     """Times from start to end, both included, in a stream's own units; no end is no limit.
 
     >>> Span(0.5, None, "sec", Fraction(1, 25)).low
@@ -125,7 +125,7 @@ class _Held:
             )
 
 
-class Painter:
+class FrameConverter:
     """The pixels <H,W,C> of frames, in the size of their stream: frames may change theirs on the way."""
 
     def __init__(self, stream: Any) -> None:
@@ -153,7 +153,7 @@ def decode(
 
     The sound has no times of its own: as in MindSpore it is the same share of the whole as the frames are.
     """
-    with opened(source, op) as container:
+    with open_container(source, op) as container:
         stream = video_stream(container, op, threads)
         sound = container.streams.audio[0] if container.streams.audio else None
         if sound is not None and sound.codec_context is None:
@@ -186,9 +186,13 @@ def _run(
     kept: list[Array] = []
     waves: list[Array] = []
     first = count = 0
-    span, clock = Span(), None
+    span, clock = TimeRange(), None
     if stream is not None:
-        span, clock, painter = Span(start, end, unit, stream.time_base), _Clock(stream), Painter(stream)
+        span, clock, painter = (
+            TimeRange(start, end, unit, stream.time_base),
+            _Clock(stream),
+            FrameConverter(stream),
+        )
         if not start and end is None:
             held.add(stream.frames * stream.height * stream.width * 3)
             held.bytes = 0

@@ -96,7 +96,7 @@ def read_video_timestamps(filename: str, pts_unit: str = "pts") -> tuple[list[An
     _need_file(filename, DataError)
     if pts_unit not in ("pts", "sec"):
         raise DataError(f"{op}: Not supported pts_unit for {pts_unit}; it is 'pts' or 'sec'.")
-    with video.opened(filename, op) as container:
+    with video.open_container(filename, op) as container:
         stream = video.video_stream(container, op)
         times = video.frame_times(container, stream) if stream is not None else []
         if not times:
@@ -128,7 +128,7 @@ class VideoDecoder:
         if not os.path.isfile(path) or not os.access(path, os.R_OK):
             raise ArgumentValueError(f"The file {path} does not exist or permission denied!")
         self.source = source
-        with video.opened(source, "VideoDecoder") as container:
+        with video.open_container(source, "VideoDecoder") as container:
             stream = self._stream(container)
             self._index = _Index(container, stream)
             self._metadata = _metadata(container, stream, len(self._index))
@@ -157,7 +157,7 @@ class VideoDecoder:
                     f"Input Invalid frame index[{i}]={index} is not within the required interval of "
                     f"[0, {len(self._index)})."
                 )
-        with video.opened(self.source, "VideoDecoder") as container:
+        with video.open_container(self.source, "VideoDecoder") as container:
             stream = self._stream(container)
             found = self._index.frames(container, stream, sorted(set(indices)))
         missing = [index for index in indices if index not in found]
@@ -208,7 +208,7 @@ class _Index:
 
     def _by_seeking(self, container: Any, stream: Any, wanted: list[int]) -> dict[int, Array]:
         """By time, each from the key frame before it; a file that seeks elsewhere gives fewer than were wanted."""
-        painter = video.Painter(stream)
+        painter = video.FrameConverter(stream)
         found: dict[int, Array] = {}
         frames: Any = ()
         now = -1
@@ -227,7 +227,7 @@ class _Index:
         return found
 
     def _by_counting(self, container: Any, stream: Any, wanted: set[int]) -> dict[int, Array]:
-        painter, last = video.Painter(stream), max(wanted)
+        painter, last = video.FrameConverter(stream), max(wanted)
         found = {}
         for number, frame in enumerate(container.decode(stream)):
             if number in wanted:

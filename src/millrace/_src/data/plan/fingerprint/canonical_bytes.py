@@ -12,7 +12,7 @@ import numpy as np
 
 from millrace._src.core.stable_ids import is_ours, stored_name
 
-__all__ = ["NotPlain", "path_of", "plain_bytes"]
+__all__ = ["NotCanonical", "path_of", "canonical_bytes"]
 
 # Of a larger array, this much is looked at, in blocks spread evenly over it, unless the caller wants all.
 MOST_BYTES = 16 << 20
@@ -21,7 +21,7 @@ BLOCK = 1 << 12
 MANY = 64
 
 
-class NotPlain(Exception):
+class NotCanonical(Exception):
     """There is more to this value than its bytes."""
 
 
@@ -45,7 +45,7 @@ def path_of(kind: Any) -> bytes:
     return f"{'__main__' if module == '__mp_main__' else module}.{name}".encode()
 
 
-def plain_bytes(value: Any, most: int | None = MOST_BYTES) -> bytes:
+def canonical_bytes(value: Any, most: int | None = MOST_BYTES) -> bytes:
     """The value as bytes, or NotPlain; of arrays with more than ``most`` bytes a part is looked at.
 
     >>> (
@@ -73,7 +73,7 @@ def _write(out: list[bytes], value: Any, inside: list[int]) -> None:
         _put(out, *write(value))
     elif kind in _CONTAINERS:
         if id(value) in inside:
-            raise NotPlain  # a circle
+            raise NotCanonical  # a circle
         _container(out, kind, value, [*inside, id(value)])
     else:
         _put(out, *_other(value))
@@ -134,8 +134,8 @@ _EXACT: dict[type, Any] = {
     str: lambda value: (b"s", value.encode("utf-8", "surrogatepass")),
     bytes: lambda value: (b"y", value),
     bytearray: lambda value: (b"Y", bytes(value)),
-    range: lambda value: (b"r", plain_bytes([value.start, value.stop, value.step])),
-    slice: lambda value: (b"l", plain_bytes([value.start, value.stop, value.step])),
+    range: lambda value: (b"r", canonical_bytes([value.start, value.stop, value.step])),
+    slice: lambda value: (b"l", canonical_bytes([value.start, value.stop, value.step])),
 }
 
 
@@ -146,7 +146,7 @@ def _other(value: Any) -> tuple[bytes, bytes]:
         return b"d", _dtype(value)
     if isinstance(value, np.generic):
         if value.dtype.kind in "OV":
-            raise NotPlain
+            raise NotCanonical
         return b"g", _dtype(value.dtype) + value.tobytes()
     if isinstance(value, np.ndarray):
         return b"a", _array(value)
@@ -156,34 +156,34 @@ def _other(value: Any) -> tuple[bytes, bytes]:
         if isinstance(value, base):
             return b"k", path_of(type(value)) + b"".join(write(value))
     if hasattr(type(value), "__fspath__"):
-        return b"p", plain_bytes(os.fspath(value))
+        return b"p", canonical_bytes(os.fspath(value))
     if isinstance(value, memoryview):
         return b"m", value.tobytes()
     if isinstance(value, np.ufunc):
         return b"u", value.__name__.encode()
     if hasattr(value, "__array__") and hasattr(value, "dtype") and hasattr(value, "shape"):
         return b"A", path_of(type(value)) + _foreign(value)
-    raise NotPlain
+    raise NotCanonical
 
 
 def _dtype(value: np.dtype[Any]) -> bytes:
-    return value.str.encode() if value.names is None else plain_bytes(value.descr)
+    return value.str.encode() if value.names is None else canonical_bytes(value.descr)
 
 
 def _foreign(value: Any) -> bytes:
     """A tensor of another library, as numpy sees it."""
     try:
         return _array(np.asarray(value))
-    except NotPlain:
+    except NotCanonical:
         raise
     except Exception as error:  # on a device, or part of a graph
-        raise NotPlain from error
+        raise NotCanonical from error
 
 
 def _array(value: np.ndarray[Any, Any], most: int | None = MOST_BYTES) -> bytes:
     if value.dtype.kind == "O":
-        return b"O" + plain_bytes([list(value.shape), value.reshape(-1).tolist()])
-    head = _dtype(value.dtype) + plain_bytes(list(value.shape))
+        return b"O" + canonical_bytes([list(value.shape), value.reshape(-1).tolist()])
+    head = _dtype(value.dtype) + canonical_bytes(list(value.shape))
     if value.size:
         flat = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
     else:

@@ -8,15 +8,15 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .canonical_bytes import NotPlain, path_of, plain_bytes
+from .canonical_bytes import NotCanonical, canonical_bytes, path_of
 
-__all__ = ["Use", "code_bytes", "uses"]
+__all__ = ["VariableUse", "code_bytes", "outer_variables"]
 
 # Of a code object's flags: *args, **kwargs, generator, coroutine and their kin; not how annotations are kept.
 _FLAGS = 0x04 | 0x08 | 0x20 | 0x80 | 0x100 | 0x200
 
 
-class Use(NamedTuple):
+class VariableUse(NamedTuple):
     """An outer variable and what the code does with it: ``args.scale`` is ("args", (("attribute", "scale"),))."""
 
     name: str
@@ -37,19 +37,19 @@ def code_bytes(code: types.CodeType, doc: str | None = None) -> bytes:
     count = code.co_argcount + code.co_kwonlyargcount
     shape = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _FLAGS]
     names = [code.co_names, code.co_varnames[:count], code.co_freevars]
-    parts = [code.co_code, code.co_exceptiontable, plain_bytes(shape), plain_bytes(names)]
+    parts = [code.co_code, code.co_exceptiontable, canonical_bytes(shape), canonical_bytes(names)]
     for constant in constants:
         try:
             parts.append(
-                code_bytes(constant) if isinstance(constant, types.CodeType) else plain_bytes(constant)
+                code_bytes(constant) if isinstance(constant, types.CodeType) else canonical_bytes(constant)
             )
-        except NotPlain:
+        except NotCanonical:
             parts.append(path_of(type(constant)))
     return b"".join(len(part).to_bytes(8, "little") + part for part in parts)
 
 
 @functools.lru_cache(maxsize=1024)
-def uses(code: types.CodeType) -> tuple[Use, ...]:
+def outer_variables(code: types.CodeType) -> tuple[VariableUse, ...]:
     """Globals and closure variables of the code and of what is nested in it, sorted; not those it assigns itself."""
     found, assigned = _scan(code)
     kept = {(use.text, use) for use in found if use.name not in assigned}
@@ -66,8 +66,8 @@ _OUTER = {
 _OUTER_CODES = frozenset(dis.opmap[name] for name in _OUTER if name in dis.opmap)
 
 
-def _scan(code: types.CodeType) -> tuple[list[Use], set[str]]:
-    found: list[Use] = []
+def _scan(code: types.CodeType) -> tuple[list[VariableUse], set[str]]:
+    found: list[VariableUse] = []
     assigned: set[str] = set()
     outer = set(code.co_freevars)
     # taking code apart is slow; every other byte is an instruction (or room that it keeps), and most use nothing outer
@@ -79,7 +79,7 @@ def _scan(code: types.CodeType) -> tuple[list[Use], set[str]]:
             step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
             and step.argval in outer
         ):
-            found.append(Use(step.argval, tuple(_steps(steps, at + 1))))
+            found.append(VariableUse(step.argval, tuple(_steps(steps, at + 1))))
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner, stored = _scan(constant)

@@ -23,9 +23,9 @@ from millrace._src.data.plan.node import Node, walk
 from millrace._src.data.plan.nodes.read import Read
 
 from .file_state import files_state
-from .value_hash import Leaf, leaves_of
+from .value_hash import LeafHash, hash_leaves
 
-__all__ = ["Fingerprint", "fingerprint_of", "key_of"]
+__all__ = ["Fingerprint", "compute_fingerprint", "cache_key"]
 
 # Fields that say where, by whom and how fast, and those that `bind` and the passes derive from the tree.
 ASIDE = frozenset(("inputs", "workers", "processes", "token", "passes", "cache"))
@@ -42,23 +42,23 @@ MARK = 3
 
 
 @dataclasses.dataclass(frozen=True)
-class OpPrint:
+class OpFingerprint:
     """One op: its name, where the user wrote it, and its parts."""
 
     label: str
     where: str
     inputs: int
-    leaves: tuple[Leaf, ...]
-    size: Leaf | None = None
+    leaves: tuple[LeafHash, ...]
+    size: LeafHash | None = None
 
-    def parts(self) -> list[Leaf]:
+    def parts(self) -> list[LeafHash]:
         found = [*self.leaves, *([self.size] if self.size is not None else [])]
         if len(found) <= MOST_PARTS:
             return found
         rest = hashlib.sha256(b"".join(leaf.digest for leaf in found[MOST_PARTS - 1 :])).digest()
         return [
             *found[: MOST_PARTS - 1],
-            Leaf(found[MOST_PARTS - 1].path, "it, or a part that follows", rest),
+            LeafHash(found[MOST_PARTS - 1].path, "it, or a part that follows", rest),
         ]
 
     def marks(self) -> list[str]:
@@ -77,21 +77,21 @@ class Fingerprint:
     def __init__(self, root: Node, settings: Settings, contents: bool = False, ordered: bool = True) -> None:
         self._made_of = (root, settings, contents, ordered)
         chosen = {name: getattr(settings, name) for name in (DECIDING if ordered else DECIDING_ROW)}
-        leaves = [leaf for name, value in chosen.items() for leaf in leaves_of(name, value)]
-        self._settings = OpPrint("config", "", 0, tuple(leaves))
+        leaves = [leaf for name, value in chosen.items() for leaf in hash_leaves(name, value)]
+        self._settings = OpFingerprint("config", "", 0, tuple(leaves))
         aside = ASIDE if ordered else ASIDE | ORDER
         nodes = [node for node in walk(root) if ordered or node.order_step() is None]
         if contents:  # a cache below another changes no row
             nodes = [node for node in nodes if not hasattr(node, "subject")]
         self._nodes = [(node, _leaves(node, contents, aside)) for node in nodes]
-        self._ops: list[OpPrint] | None = None
+        self._ops: list[OpFingerprint] | None = None
         self._text = ""
 
     @property
-    def ops(self) -> list[OpPrint]:
+    def ops(self) -> list[OpFingerprint]:
         if self._ops is None:
             made = [
-                OpPrint(node.label, node.where, len(node.inputs), leaves, _size(node))
+                OpFingerprint(node.label, node.where, len(node.inputs), leaves, _size(node))
                 for node, leaves in self._nodes
             ]
             self._ops = [self._settings, *made]
@@ -141,7 +141,7 @@ def _chain(labels: list[str]) -> str:
     return " -> ".join(labels) or "empty"
 
 
-def _differing(op: OpPrint, saved: str) -> list[str]:
+def _differing(op: OpFingerprint, saved: str) -> list[str]:
     """The parts of an op whose marks the saved one had not."""
     left = [saved[at : at + MARK] for at in range(0, len(saved), MARK)]
     found: list[str] = []
@@ -153,8 +153,8 @@ def _differing(op: OpPrint, saved: str) -> list[str]:
     return found or ["it had an argument that has its default now"] * bool(left)
 
 
-def _leaves(node: Node, contents: bool, aside: frozenset[str] = ASIDE) -> tuple[Leaf, ...]:
-    made: list[Leaf] = []
+def _leaves(node: Node, contents: bool, aside: frozenset[str] = ASIDE) -> tuple[LeafHash, ...]:
+    made: list[LeafHash] = []
     for field in dataclasses.fields(node):
         value = getattr(node, field.name)
         if field.metadata.get("added") or field.name in aside or _is_default(value, field.default):
@@ -163,9 +163,9 @@ def _leaves(node: Node, contents: bool, aside: frozenset[str] = ASIDE) -> tuple[
             made += _source(value, contents, ordered="sampler" not in aside)
         elif field.name == "callbacks":
             # what they do is their own affair; that they are there keeps a shuffle above them where it is
-            made += leaves_of("callbacks", bool(value))
+            made += hash_leaves("callbacks", bool(value))
         else:
-            made += leaves_of(field.name, value, whole=contents)
+            made += hash_leaves(field.name, value, whole=contents)
     return tuple(made)
 
 
@@ -173,36 +173,36 @@ def _is_default(value: Any, default: Any) -> bool:
     return type(value) is type(default) and (value is default or value == default)
 
 
-def _source(source: Any, contents: bool, ordered: bool) -> list[Leaf]:
+def _source(source: Any, contents: bool, ordered: bool) -> list[LeafHash]:
     said = getattr(source, "_identity", source.arguments)()
     if not ordered:
         said = {name: value for name, value in said.items() if name not in ORDER_ARGUMENTS}
-    made = leaves_of("class", type(source))
+    made = hash_leaves("class", type(source))
     for name, value in sorted(said.items()):
-        made += leaves_of(name, value, shallow=True)
+        made += hash_leaves(name, value, shallow=True)
     if contents:
         holds = getattr(source, "contents", None)
-        made += leaves_of("files", files_state(said))
-        made += leaves_of("contents", None if holds is None else holds(), whole=True)
+        made += hash_leaves("files", files_state(said))
+        made += hash_leaves("contents", None if holds is None else holds(), whole=True)
     return made
 
 
-def _size(node: Node) -> Leaf | None:
+def _size(node: Node) -> LeafHash | None:
     if not isinstance(node, Read):
         return None
     try:
         rows = node.source.size()
     except MillraceError:  # whoever reads the first row is told why
         rows = None
-    return leaves_of("size", rows)[0]
+    return hash_leaves("size", rows)[0]
 
 
-def fingerprint_of(root: Node, settings: Settings) -> Fingerprint:
+def compute_fingerprint(root: Node, settings: Settings) -> Fingerprint:
     """The identity of the tree below a node, as the user wrote it."""
     return Fingerprint(root, settings)
 
 
-def key_of(root: Node, settings: Settings, *, ordered: bool = True) -> str:
+def cache_key(root: Node, settings: Settings, *, ordered: bool = True) -> str:
     """One hash for the rows that leave a node: equal in every process for equal pipelines over equal data.
 
     Not ``ordered``: for each row under its number in the source, whichever rows come and in whatever order.

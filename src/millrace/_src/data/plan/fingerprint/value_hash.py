@@ -34,10 +34,10 @@ from millrace._src.core.stable_ids import Definition, is_ours, stored_name
 from millrace._src.core.user_code import is_installed
 from millrace._src.data.transforms.base import Transform
 
-from .canonical_bytes import MOST_BYTES, NotPlain, module_of, path_of, plain_bytes
-from .code_hash import code_bytes, uses
+from .canonical_bytes import MOST_BYTES, NotCanonical, canonical_bytes, module_of, path_of
+from .code_hash import code_bytes, outer_variables
 
-__all__ = ["Leaf", "is_library", "leaves_of"]
+__all__ = ["LeafHash", "is_library", "hash_leaves"]
 
 # Deeper than this, a value counts by its class: nobody writes such a thing by hand.
 DEEPEST = 40
@@ -52,7 +52,7 @@ SOURCE_BYTES = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True)
-class Leaf:
+class LeafHash:
     """One part of a value: where it is, what it is in words, a hash of it, and its value where that is short."""
 
     path: str
@@ -66,9 +66,9 @@ class Leaf:
         return text + (f" is {self.shown} now" if self.shown else "")
 
 
-def leaves_of(path: str, value: Any, *, shallow: bool = False, whole: bool = False) -> list[Leaf]:
+def hash_leaves(path: str, value: Any, *, shallow: bool = False, whole: bool = False) -> list[LeafHash]:
     """The leaves of a value; ``shallow`` takes objects inside its fields by their class, ``whole`` all of an array."""
-    taker = _Taker(shallow, None if whole else SOURCE_BYTES if shallow else MOST_BYTES)
+    taker = _ValueHasher(shallow, None if whole else SOURCE_BYTES if shallow else MOST_BYTES)
     taker.take(path, value)
     return taker.leaves
 
@@ -81,11 +81,11 @@ def _digest(*parts: bytes) -> bytes:
     return made.digest()
 
 
-class _Taker:
+class _ValueHasher:
     """Takes one value apart. What was seen before counts by its number, so circles end."""
 
     def __init__(self, shallow: bool, most: int | None, classes: tuple[type, ...] = ()) -> None:
-        self.leaves: list[Leaf] = []
+        self.leaves: list[LeafHash] = []
         self.shallow, self.most = shallow, most
         # those whose code is being looked at: a class may hold an object of its own kind
         self._classes = classes
@@ -94,12 +94,12 @@ class _Taker:
         self._depth = 0
 
     def add(self, path: str, words: str, *parts: bytes, shown: str = "") -> None:
-        self.leaves.append(Leaf(path, words, _digest(*parts), shown))
+        self.leaves.append(LeafHash(path, words, _digest(*parts), shown))
 
     def take(self, path: str, value: Any, words: str = "") -> None:
         try:
-            self.add(path, words, plain_bytes(value, self.most), shown=_short(value))
-        except NotPlain:
+            self.add(path, words, canonical_bytes(value, self.most), shown=_short(value))
+        except NotCanonical:
             self._take_apart(path, value, words)
 
     def _take_apart(self, path: str, value: Any, words: str) -> None:
@@ -112,7 +112,7 @@ class _Taker:
             self._seen[id(value)] = len(self._seen)
             self._alive.append(value)
             self._depth += 1
-            way = next((way for kinds, way in _WAYS if isinstance(value, kinds)), _Taker._object)
+            way = next((way for kinds, way in _WAYS if isinstance(value, kinds)), _ValueHasher._object)
             way(self, path, value, words)
             self._depth -= 1
 
@@ -145,7 +145,7 @@ class _Taker:
             self.take(f"{path}.default_factory", value.default_factory, words)
 
     def _set(self, path: str, value: Any, words: str) -> None:
-        inner = sorted(_all_of(leaves_of("", item)) for item in value)
+        inner = sorted(_all_of(hash_leaves("", item)) for item in value)
         self.add(path, words, path_of(type(value)), *inner)
 
     def _class(self, path: str, value: type, words: str) -> None:
@@ -165,7 +165,7 @@ class _Taker:
                 if name.startswith("__") and not isinstance(member, types.FunctionType):
                     continue
                 # the class itself may be inside (super() closes over it): it is known from here on
-                inner = _Taker(self.shallow, self.most, (*self._classes, kind))
+                inner = _ValueHasher(self.shallow, self.most, (*self._classes, kind))
                 inner._seen = {id(k): n for n, k in enumerate(kind.__mro__)}
                 inner.take("", member)
                 parts += [name.encode(), _all_of(inner.leaves)]
@@ -192,7 +192,7 @@ class _Taker:
                 self.take(path, kept, f"the attribute {key!r} of {name}")
         cells = dict(zip(value.__code__.co_freevars, value.__closure__ or (), strict=True))
         bound = {key: cell.cell_contents for key, cell in cells.items() if _is_filled(cell)}
-        for use in uses(value.__code__):
+        for use in outer_variables(value.__code__):
             if use.name in cells:
                 if use.name in bound:
                     self._used(path, bound[use.name], use.steps, f"the closure variable {use.text!r}")
@@ -261,17 +261,17 @@ class _Taker:
 
 _MISSING = object()
 _BY_NAME = object()
-_Way = Callable[[_Taker, str, Any, str], None]
+_Way = Callable[[_ValueHasher, str, Any, str], None]
 _WAYS: tuple[tuple[Any, _Way], ...] = (
-    (types.FunctionType, _Taker._function),
-    (types.MethodType, _Taker._method),
-    (functools.partial, _Taker._partial),
-    ((types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType), _Taker._builtin),
-    (type, _Taker._class),
-    ((types.ModuleType, types.GeneratorType, types.CoroutineType), _Taker._by_class),
-    ((list, tuple, collections.deque), _Taker._sequence),
-    ((dict, types.MappingProxyType), _Taker._mapping),
-    ((set, frozenset), _Taker._set),
+    (types.FunctionType, _ValueHasher._function),
+    (types.MethodType, _ValueHasher._method),
+    (functools.partial, _ValueHasher._partial),
+    ((types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType), _ValueHasher._builtin),
+    (type, _ValueHasher._class),
+    ((types.ModuleType, types.GeneratorType, types.CoroutineType), _ValueHasher._by_class),
+    ((list, tuple, collections.deque), _ValueHasher._sequence),
+    ((dict, types.MappingProxyType), _ValueHasher._mapping),
+    ((set, frozenset), _ValueHasher._set),
 )
 
 
@@ -354,13 +354,13 @@ def _reduced(value: Any) -> dict[Any, Any]:
     parts = [made] if isinstance(made, str) else [part for part in made[1:3] if part is not None]
     try:
         for part in parts:
-            plain_bytes(part)
-    except NotPlain:
+            canonical_bytes(part)
+    except NotCanonical:
         return {}
     return dict(enumerate(parts))
 
 
-def _all_of(leaves: list[Leaf]) -> bytes:
+def _all_of(leaves: list[LeafHash]) -> bytes:
     return _digest(
         *(part for leaf in leaves for part in (leaf.path.encode(), leaf.words.encode(), leaf.digest))
     )

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 from millrace._src.core.errors import PlanError
-from millrace._src.core.random.rng import rng_place
+from millrace._src.core.random.rng import rng_parameter_index
 from millrace._src.core.values.schema import ColumnType, Schema
-from millrace._src.data.plan.node import INFINITE, UNKNOWN, Node, Size, added
-from millrace._src.data.transforms.base import name_of
+from millrace._src.data.plan.node import INFINITE, UNKNOWN, Node, Size, internal_field
+from millrace._src.data.transforms.base import display_name
 
-from .row_ops import replaced_columns
+from .row_ops import columns_after_map
 
 __all__ = ["HIDDEN_PREFIX", "Batch", "BucketBatch", "Pack"]
 
@@ -43,7 +43,7 @@ class Batch(Node):
     # the column that tells how long a row is, or a function of the row; the longest of its columns otherwise
     length_of: str | Callable[..., Any] | None = None
     # repeats above this node: BatchInfo's epoch counts what the user iterates, not each pass of a repeat
-    passes: int = added(1)
+    passes: int = internal_field(1)
 
     keeps_order = True
     batches = True
@@ -58,7 +58,7 @@ class Batch(Node):
 
     @property
     def anew(self) -> str:
-        drawing = self.per_batch_map is not None and rng_place(self.per_batch_map) is not None
+        drawing = self.per_batch_map is not None and rng_parameter_index(self.per_batch_map) is not None
         return "its per_batch_map draws anew" if drawing else ""
 
     @property
@@ -67,15 +67,15 @@ class Batch(Node):
         return self.batch_size if isinstance(self.batch_size, int) and not self.whole else None
 
     @property
-    def shown_size(self) -> int | str:
+    def describe_size(self) -> int | str:
         """How large batches are, in words."""
         if self.max_tokens is not None:
             return f"max_tokens={self.max_tokens}"
-        return self.batch_size if isinstance(self.batch_size, int) else name_of(self.batch_size)
+        return self.batch_size if isinstance(self.batch_size, int) else display_name(self.batch_size)
 
     @property
     def shown_length(self) -> str | None:
-        return name_of(self.length_of) if callable(self.length_of) else self.length_of
+        return display_name(self.length_of) if callable(self.length_of) else self.length_of
 
     def made_of(self, rows: int) -> int | None:
         # a function may ask for the number of its batch
@@ -118,7 +118,7 @@ class Batch(Node):
                     f"[{','.join(clash)},], output_columns: [{','.join(self.output_columns)},]."
                 )
             touched = set(self.output_columns)
-            names = replaced_columns(names, ins, list(self.output_columns))
+            names = columns_after_map(names, ins, list(self.output_columns))
         size = self.batch_size if isinstance(self.batch_size, int) and self.drop_remainder else None
         padded = set(self.pad_info or names) if self.pad_info is not None else set()
         out: dict[str, ColumnType] = {}
@@ -147,10 +147,10 @@ class Batch(Node):
                 "length_of": self.shown_length,
             }
         else:
-            shown["batch_size"] = self.shown_size
+            shown["batch_size"] = self.describe_size
         shown["drop_remainder"] = self.drop_remainder
         if self.per_batch_map is not None:
-            shown["per_batch_map"] = name_of(self.per_batch_map)
+            shown["per_batch_map"] = display_name(self.per_batch_map)
         if self.pad_info is not None:
             shown["pad_info"] = {k: list(v) for k, v in self.pad_info.items()}
         shown |= {"input_columns": list(self.input_columns or [])}

@@ -15,17 +15,24 @@ from typing import Any, Protocol
 
 from millrace._src.core.errors import PlanError
 from millrace._src.core.random.rng import is_generator
-from millrace._src.data.plan.fingerprint.code_hash import uses
+from millrace._src.data.plan.fingerprint.code_hash import outer_variables
 from millrace._src.data.plan.fingerprint.value_hash import is_library
-from millrace._src.data.plan.node import INFINITE, Node, added, size_of, walk
-from millrace._src.data.transforms.base import inside
+from millrace._src.data.plan.node import INFINITE, Node, internal_field, size_of, walk
+from millrace._src.data.transforms.base import nested_transforms
 
 from .read import Read
 
-__all__ = ["Cached", "Keeper", "check_below", "check_inside", "draws_itself", "functions_of"]
+__all__ = [
+    "Cache",
+    "CacheProtocol",
+    "check_cacheable",
+    "check_cacheable_inner",
+    "find_random_call",
+    "user_functions",
+]
 
 
-class Keeper(Protocol):
+class CacheProtocol(Protocol):
     """What the engine asks of a cache. The classes are in the room ``cache``, which no plan knows."""
 
     # whether somebody in this process has opened it before
@@ -42,11 +49,11 @@ class Keeper(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Cached(Node):
+class Cache(Node):
     """The rows of its input, kept by ``cache``; ``subject`` is the tree below as the user wrote it."""
 
-    cache: Keeper
-    subject: Node | None = added(None)
+    cache: CacheProtocol
+    subject: Node | None = internal_field(None)
 
     keeps_rows = True
     keeps_order = True
@@ -77,7 +84,7 @@ class Cached(Node):
         return {"cache": repr(self.cache)}
 
 
-def check_below(node: Cached) -> None:
+def check_cacheable(node: Cache) -> None:
     """Refuse what a cache would freeze or leave out, and name the line that has to move."""
     for below in walk(node.inputs[0]):
         why = below.anew
@@ -87,7 +94,7 @@ def check_below(node: Cached) -> None:
                 f"every epoch, and the cache{_at(node)} would give all epochs what the first one got. "
                 f"Move the {_call(below)}{_at(below)} behind the cache."
             )
-        epochs = next((name for name, code in functions_of(below) if "get_epoch_num" in _names(code)), None)
+        epochs = next((name for name, code in user_functions(below) if "get_epoch_num" in _names(code)), None)
         if epochs is not None:
             raise PlanError(
                 f"the {epochs} of the {_call(below)}{_at(below)} asks for the number of the epoch (get_epoch_num), and "
@@ -103,7 +110,7 @@ def check_below(node: Cached) -> None:
         _check_sequence(node)
 
 
-def check_inside(node: Node, inner: Node) -> None:
+def check_cacheable_inner(node: Node, inner: Node) -> None:
     """What the function of a flat_map below a cache has made of a row: known only while it runs."""
     for below in walk(inner):
         if below.anew or below.reorders:
@@ -115,7 +122,7 @@ def check_inside(node: Node, inner: Node) -> None:
             )
 
 
-def _check_sequence(node: Cached) -> None:
+def _check_sequence(node: Cache) -> None:
     if any(below.reorders for below in walk(node.inputs[0])):
         # as the user wrote it, where the op that shuffles has not been moved into the source yet
         trees = [tree for tree in (node.subject, node.inputs[0]) if tree is not None]
@@ -161,13 +168,17 @@ def _at(node: Node | None) -> str:
     return f" at {node.where}" if node is not None and node.where else ""
 
 
-def functions_of(node: Node) -> Iterator[tuple[str, types.FunctionType]]:
+def user_functions(node: Node) -> Iterator[tuple[str, types.FunctionType]]:
     """The user's functions that make a node's rows, and what each is called in the node."""
     named: list[tuple[str, Any]] = [
         (field.name, getattr(node, field.name)) for field in dataclasses.fields(node)
     ]
     operations = getattr(node, "operations", ())
-    named += [("function", getattr(part, "function", None)) for whole in operations for part in inside(whole)]
+    named += [
+        ("function", getattr(part, "function", None))
+        for whole in operations
+        for part in nested_transforms(whole)
+    ]
     given = getattr(getattr(node, "source", None), "source", None)
     named += [(name, getattr(type(given), name, None)) for name in ("__getitem__", "__iter__", "__next__")]
     named.append(("source", given))
@@ -199,10 +210,10 @@ def _names(function: types.FunctionType) -> set[str]:
     return found
 
 
-def draws_itself(function: types.FunctionType) -> str | None:
+def find_random_call(function: types.FunctionType) -> str | None:
     """The name under which a user's function reaches a generator of random numbers, where its code shows one."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    for use in uses(function.__code__):
+    for use in outer_variables(function.__code__):
         if use.name in cells:
             try:
                 value = cells[use.name].cell_contents

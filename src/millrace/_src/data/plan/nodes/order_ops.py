@@ -8,39 +8,39 @@ from typing import Any, Literal
 
 from millrace._src.core.errors import PlanError
 from millrace._src.core.values.schema import ColumnType, Schema
-from millrace._src.data.plan.node import INFINITE, UNKNOWN, Node, Size, added
-from millrace._src.data.plan.order_steps import OrderStep, Permute, Slice
-from millrace._src.data.transforms.base import name_of
+from millrace._src.data.plan.node import INFINITE, UNKNOWN, Node, Size, internal_field
+from millrace._src.data.plan.order_steps import OrderStep, PermuteStep, SliceStep
+from millrace._src.data.transforms.base import display_name
 
 from .batch_ops import HIDDEN_PREFIX, Batch, BucketBatch, Pack
-from .cache_ops import Cached
+from .cache_ops import Cache
 from .read import Read
-from .row_ops import Filter, Map, Project, Rename, replaced_columns
+from .row_ops import Filter, Map, Project, Rename, columns_after_map
 
 __all__ = [
     "HIDDEN_PREFIX",
     "Batch",
     "BucketBatch",
-    "Cached",
+    "Cache",
     "Concat",
-    "Deal",
+    "Shard",
     "Filter",
     "FlatMap",
     "Map",
     "Mix",
     "Pack",
-    "Permute",
+    "PermuteStep",
     "Project",
     "Read",
     "Rename",
     "Repeat",
     "Shuffle",
     "Skip",
-    "Slice",
+    "SliceStep",
     "SyncWait",
     "Take",
     "Zip",
-    "replaced_columns",
+    "columns_after_map",
 ]
 
 
@@ -66,7 +66,7 @@ class Shuffle(Node):
         return needed
 
     def order_step(self) -> OrderStep:
-        return Permute(op=self.op, key=self.key)
+        return PermuteStep(op=self.op, key=self.key)
 
     def details(self) -> dict[str, Any]:
         return {"buffer_size": self.buffer_size, "reset_each_epoch": self.key is None}
@@ -111,7 +111,7 @@ class Skip(Node):
         return needed
 
     def order_step(self) -> OrderStep:
-        return Slice(skip=self.count)
+        return SliceStep(skip=self.count)
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
         return UNKNOWN if inputs[0] is UNKNOWN else max(0, inputs[0] - self.count)
@@ -133,7 +133,7 @@ class Take(Node):
         return needed
 
     def order_step(self) -> OrderStep:
-        return Slice(take=self.count)
+        return SliceStep(take=self.count)
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
         return UNKNOWN if inputs[0] is UNKNOWN else min(self.count, inputs[0])
@@ -143,7 +143,7 @@ class Take(Node):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Deal(Node):
+class Shard(Node):
     """Every ``shards``-th row, starting with row ``shard``: how streams and concatenations are sharded.
 
     ``even`` gives every shard as many rows as the first: those that lack one get a row from the beginning.
@@ -295,9 +295,9 @@ class FlatMap(Node):
 
     function: Callable[..., Any]
     # the columns of what the function makes, once a query has asked it
-    columns: tuple[str, ...] | None = added(None)
+    columns: tuple[str, ...] | None = internal_field(None)
     # where the cache above it was written: what the function makes must then be the same in every epoch
-    kept_at: str | None = added(None)
+    kept_at: str | None = internal_field(None)
 
     keeps_order = True
     user_code = True
@@ -309,7 +309,7 @@ class FlatMap(Node):
         return UNKNOWN
 
     def details(self) -> dict[str, Any]:
-        return {"func": name_of(self.function)}
+        return {"func": display_name(self.function)}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -320,7 +320,7 @@ class SyncWait(Node):
     num_batch: int
     token: str
     # rows per batch above the gate: the gate counts batches, the stream carries rows
-    batch_rows: int = added(1)
+    batch_rows: int = internal_field(1)
 
     hands_on = True
     keeps_rows = True

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace._src.core.values.schema import Schema
-from millrace._src.data.plan.node import Node, Place, Size, added, rewrite, schema_of, walk
+from millrace._src.data.plan.node import Node, Placement, Size, internal_field, rewrite, schema_of, walk
 
-from .cache_ops import Cached, Keeper
+from .cache_ops import Cache, CacheProtocol
 from .order_ops import Batch
 from .read import Read
 
-__all__ = ["KeptRead", "Regroup", "RegroupTokens", "Segment"]
+__all__ = ["CachedRead", "Rebatch", "RebatchByTokens", "Segment"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,12 +24,12 @@ class Segment(Node):
     """
 
     ops: tuple[Node, ...] = ()
-    place: Place = added(None)
+    place: Placement = internal_field(None)
     # ops that do for less what the first so many of `ops` do, as long as nothing is amiss with a row; for each of them
     # the place of the op that its time counts for
-    fast: tuple[Node, ...] = added(())
-    fast_places: tuple[int, ...] = added(())
-    fast_count: int = added(0)
+    fast: tuple[Node, ...] = internal_field(())
+    fast_path_positions: tuple[int, ...] = internal_field(())
+    fast_path_length: int = internal_field(0)
 
     @property
     def label(self) -> str:
@@ -75,7 +75,7 @@ class Segment(Node):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Regroup(Node):
+class Rebatch(Node):
     """Rows regrouped so that each chunk is exactly one batch; the stacking itself is the segment's work."""
 
     batch_size: int | Callable[..., int] | None
@@ -86,7 +86,7 @@ class Regroup(Node):
         return {"rows": self.batch_size if isinstance(self.batch_size, int) else "by function"}
 
     @staticmethod
-    def before(batch: Batch) -> Regroup:
+    def before(batch: Batch) -> Rebatch:
         common: dict[str, Any] = {
             "inputs": batch.inputs,
             "op": batch.op,
@@ -96,8 +96,8 @@ class Regroup(Node):
             "passes": batch.passes,
         }
         if batch.max_tokens is None:
-            return Regroup(**common)
-        return RegroupTokens(
+            return Rebatch(**common)
+        return RebatchByTokens(
             **common,
             max_tokens=batch.max_tokens,
             most_rows=batch.most_rows,
@@ -107,7 +107,7 @@ class Regroup(Node):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class RegroupTokens(Regroup):
+class RebatchByTokens(Rebatch):
     """Each chunk is a batch of as many rows as fit into a number of tokens."""
 
     max_tokens: int
@@ -124,17 +124,17 @@ class RegroupTokens(Regroup):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class KeptRead(Read):
+class CachedRead(Read):
     """A source and the ops over it up to a cache, in one: rows that are kept are not made.
 
     ``inner`` are the ops as they run, over the source in the order of its rows; ``subject`` as the user wrote them.
     """
 
-    keeper: Keeper
+    keeper: CacheProtocol
     inner: Node
     subject: Node
     # rows per batch, where those that leave are on their way into one
-    gather: int | None = added(None)
+    gather: int | None = internal_field(None)
 
     decodes = ()
     anew = ""
@@ -164,14 +164,14 @@ class KeptRead(Read):
         return found if found is None or self.columns is None else found.project(self.columns)
 
     @staticmethod
-    def of(node: Cached) -> KeptRead:
+    def of(node: Cache) -> CachedRead:
         """A cache by row number, and what is below it down to the source."""
         nodes = list(walk(node.inputs[0]))
         read = nodes[0]
         assert isinstance(read, Read)
         asked = [op.workers for op in nodes if op.workers is not None]
         inner = rewrite(node.inputs[0], lambda op: op.replace(steps=(), sampler=None) if op is read else op)
-        return KeptRead(
+        return CachedRead(
             source=read.source,
             sampler=read.sampler,
             workers=max(asked) if asked else None,

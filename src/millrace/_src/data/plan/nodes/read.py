@@ -6,11 +6,11 @@ import dataclasses
 from typing import Any
 
 from millrace._src.core.values.schema import Schema
-from millrace._src.data.plan.node import UNKNOWN, Node, Size, added
-from millrace._src.data.plan.order_steps import OrderStep, Permute, Slice, steps_size
+from millrace._src.data.plan.node import UNKNOWN, Node, Size, internal_field
+from millrace._src.data.plan.order_steps import OrderStep, PermuteStep, SliceStep, steps_size
 from millrace._src.data.plan.source_protocol import Source
 
-__all__ = ["OrderStep", "Permute", "Read", "Slice", "steps_size"]
+__all__ = ["OrderStep", "PermuteStep", "Read", "SliceStep", "steps_size"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,8 +24,8 @@ class Read(Node):
     batch_sampler: Any = None
     # where the rows are kept, if the user gave a cache to the source itself
     cache: Any = None
-    steps: tuple[OrderStep, ...] = added(())
-    columns: tuple[str, ...] | None = added(None)
+    steps: tuple[OrderStep, ...] = internal_field(())
+    columns: tuple[str, ...] | None = internal_field(None)
 
     may_fail = True
 
@@ -66,7 +66,7 @@ class Read(Node):
     def reorders(self) -> bool:
         if self.batch_sampler is not None:  # a user's object may give what it likes
             return not isinstance(getattr(self.batch_sampler, "given", None), (list, tuple))
-        permuted = any(isinstance(step, Permute) and step.key is None for step in self.steps)
+        permuted = any(isinstance(step, PermuteStep) and step.key is None for step in self.steps)
         return permuted or (self.sampler is not None and self.sampler.changes())
 
     @property
@@ -104,7 +104,7 @@ class Read(Node):
 
 
 def _step_text(step: OrderStep) -> str:
-    if isinstance(step, Permute):
+    if isinstance(step, PermuteStep):
         return "permute"
     stop = "" if step.take is None else str(step.skip + step.take)
     return f"[{step.skip}:{stop}]" + (f" to a multiple of {step.multiple}" if step.multiple > 1 else "")

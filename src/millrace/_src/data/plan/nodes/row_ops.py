@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from millrace._src.core.errors import PlanError
-from millrace._src.core.random.rng import mix, rng_place
+from millrace._src.core.random.rng import hash_integers, rng_parameter_index
 from millrace._src.core.values.schema import ColumnType, Schema
-from millrace._src.data.plan.node import UNKNOWN, Node, Size, added, schema_of
-from millrace._src.data.transforms.base import Transform, inside, is_ordered, name_of
+from millrace._src.data.plan.node import UNKNOWN, Node, Size, internal_field, schema_of
+from millrace._src.data.transforms.base import Transform, display_name, is_ordered, nested_transforms
 
-__all__ = ["Filter", "Map", "Project", "Rename", "replaced_columns"]
+__all__ = ["Filter", "Map", "Project", "Rename", "columns_after_map"]
 
 
-def replaced_columns(columns: list[str], inputs: list[str], outputs: list[str]) -> list[str]:
+def columns_after_map(columns: list[str], inputs: list[str], outputs: list[str]) -> list[str]:
     """Column order after a map: in place for equal counts, else the outputs first; an old namesake goes."""
     if len(inputs) == len(outputs):
         swap = dict(zip(inputs, outputs, strict=True))
@@ -38,13 +38,13 @@ class Map(Node):
     # where what comes out is kept
     cache: Any = None
     # whether the card that batches go to does what it can of it; None: as the settings say
-    offload: bool | None = added(None)
+    offload: bool | None = internal_field(None)
     # what the random numbers of each operation are drawn from, once a pass has joined or moved some; see `draws_from`
-    keys: tuple[int, ...] = added(())
+    keys: tuple[int, ...] = internal_field(())
     # the rows of the batch that results are on their way into, when they are written straight into it
-    gather: int = added(0)
+    gather: int = internal_field(0)
     # repeats above this node: an epoch of callbacks is the iterator's, not each pass of a repeat
-    passes: int = added(1)
+    passes: int = internal_field(1)
 
     may_fail = True
     keeps_rows = True
@@ -80,17 +80,17 @@ class Map(Node):
     @property
     def anew(self) -> str:
         drawing = next((part for part in self._transforms() if part.random), None)
-        return f"{name_of(drawing)} draws anew" if drawing is not None else ""
+        return f"{display_name(drawing)} draws anew" if drawing is not None else ""
 
     def _transforms(self) -> Iterator[Transform]:
-        return (part for whole in self.operations for part in inside(whole))
+        return (part for whole in self.operations for part in nested_transforms(whole))
 
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return (needed - set(self.outputs_of(columns))) | set(self.inputs_of(columns))
 
-    def draws_from(self) -> tuple[int, ...]:
+    def resolve_random_keys(self) -> tuple[int, ...]:
         """A number for each operation as the user wrote them, so that joining two changes no random number."""
-        return self.keys or tuple(mix(self.op, number) for number in range(len(self.operations)))
+        return self.keys or tuple(hash_integers(self.op, number) for number in range(len(self.operations)))
 
     def inputs_of(self, columns: list[str]) -> list[str]:
         if self.input_columns is None:
@@ -112,7 +112,7 @@ class Map(Node):
             return None
         names = list(before)
         outputs = self.outputs_of(names)
-        after = replaced_columns(names, self.inputs_of(names), outputs)
+        after = columns_after_map(names, self.inputs_of(names), outputs)
         return Schema({n: ColumnType() if n in outputs else before[n] for n in after})
 
     def details(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class Filter(Node):
 
     @property
     def anew(self) -> str:
-        return "its predicate draws anew" if rng_place(self.predicate) is not None else ""
+        return "its predicate draws anew" if rng_parameter_index(self.predicate) is not None else ""
 
     def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return None if self.input_columns is None else needed | set(self.input_columns)
@@ -162,7 +162,7 @@ class Filter(Node):
         return UNKNOWN
 
     def details(self) -> dict[str, Any]:
-        return {"predicate": name_of(self.predicate), "input_columns": list(self.input_columns or [])}
+        return {"predicate": display_name(self.predicate), "input_columns": list(self.input_columns or [])}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

@@ -8,37 +8,37 @@ from millrace._src.core.settings import Settings
 from millrace._src.data.plan.node import Node
 from millrace._src.data.plan.nodes.physical import Segment
 
-from .assign_executors import place, place_together
-from .defer_decode import decode_late
-from .eliminate_noops import drop_noops
-from .fuse_cache import keep_rows
-from .fuse_segments import fuse_rows
-from .fuse_transforms import join_transforms
+from .assign_executors import assign_executors, assign_single_executor
+from .defer_decode import defer_decode
+from .eliminate_noops import eliminate_noops
+from .fuse_cache import fuse_cache
+from .fuse_segments import fuse_segments
+from .fuse_transforms import fuse_transforms
 from .prune_columns import prune_columns
-from .push_down_order import push_order
-from .write_into_batch import gather_into, gather_rows
+from .push_down_order import push_down_order
+from .write_into_batch import write_into_batch, write_segment_into_batch
 
-__all__ = ["PASSES", "inside_out"]
+__all__ = ["PASSES", "optimize_cached_segment"]
 
 PASSES: tuple[tuple[str, Callable[[Node, Settings], Node]], ...] = (
-    ("drop no-ops", drop_noops),
-    ("push order down", push_order),
+    ("drop no-ops", eliminate_noops),
+    ("push order down", push_down_order),
     ("prune columns", prune_columns),
-    ("keep rows", keep_rows),
-    ("place", place),
-    ("fuse rows", fuse_rows),
-    ("join transforms", join_transforms),
-    ("decode late", decode_late),
-    ("gather rows", gather_rows),
+    ("keep rows", fuse_cache),
+    ("place", assign_executors),
+    ("fuse rows", fuse_segments),
+    ("join transforms", fuse_transforms),
+    ("decode late", defer_decode),
+    ("gather rows", write_into_batch),
 )
 
 
-def inside_out(node: Node, settings: Settings, gather: int | None) -> Segment:
+def optimize_cached_segment(node: Node, settings: Settings, gather: int | None) -> Segment:
     """What stands below a cache, made ready to run as one piece of work wherever the cache is.
 
     ``gather``: its rows are on their way into batches of so many.
     """
-    for apply in (place_together, fuse_rows, join_transforms, decode_late):
+    for apply in (assign_single_executor, fuse_segments, fuse_transforms, defer_decode):
         node = apply(node, settings)
     assert isinstance(node, Segment)
-    return node if gather is None else gather_into(node, gather)
+    return node if gather is None else write_segment_into_batch(node, gather)

@@ -21,14 +21,14 @@ import itertools
 import math
 
 from millrace._src.core.config import DEFAULT_WORKERS
-from millrace._src.core.executor_traits import APART, BESIDE, DIRECT, traits_of
+from millrace._src.core.executor_traits import INLINE, PROCESSES, THREADS, executor_traits
 from millrace._src.core.machine.cores import available_cores
 from millrace._src.core.settings import Settings
-from millrace._src.data.plan.node import Node, Place, schema_of, walk
+from millrace._src.data.plan.node import Node, Placement, schema_of, walk
 from millrace._src.data.plan.nodes.order_ops import Batch, Read
-from millrace._src.data.plan.nodes.physical import Regroup
+from millrace._src.data.plan.nodes.physical import Rebatch
 
-__all__ = ["place", "place_together"]
+__all__ = ["assign_executors", "assign_single_executor"]
 
 # Up to here threads scale.
 MOST_THREADS = 2
@@ -43,7 +43,7 @@ KEPT_ROWS = 64
 
 
 @dataclasses.dataclass
-class Group:
+class OperatorGroup:
     """Ops that run as one piece of work; ``batch`` is the one whose rows must be brought together first."""
 
     ops: list[Node]
@@ -59,7 +59,7 @@ class Group:
         return any(op.heavy for op in self.ops)
 
 
-def place(root: Node, settings: Settings) -> Node:
+def assign_executors(root: Node, settings: Settings) -> Node:
     chain: list[Node] = []
     node = root
     while node.row_wise or isinstance(node, Batch):
@@ -67,7 +67,7 @@ def place(root: Node, settings: Settings) -> Node:
         if not node.inputs:
             break
         node = node.inputs[0]
-    below = tuple(place(child, settings) for child in (chain[0] if chain else root).inputs)
+    below = tuple(assign_executors(child, settings) for child in (chain[0] if chain else root).inputs)
     if not chain:
         return root if below == root.inputs else root.replace(inputs=below)
     for group in _groups(chain, settings):
@@ -77,10 +77,10 @@ def place(root: Node, settings: Settings) -> Node:
     return below[0]
 
 
-def place_together(root: Node, settings: Settings) -> Node:
+def assign_single_executor(root: Node, settings: Settings) -> Node:
     """A chain of row-wise ops down to its source, all in one place whatever each was asked for."""
     chain = list(walk(root))
-    spot = _decide(Group(chain), settings)
+    spot = _decide(OperatorGroup(chain), settings)
     below: tuple[Node, ...] = ()
     for op in chain:
         below = (op.replace(inputs=below, place=spot),)
@@ -90,8 +90,8 @@ def place_together(root: Node, settings: Settings) -> Node:
 # how ops are grouped ---------------------------------------------------------------------------------
 
 
-def _groups(chain: list[Node], settings: Settings) -> list[Group]:
-    groups: list[Group] = []
+def _groups(chain: list[Node], settings: Settings) -> list[OperatorGroup]:
+    groups: list[OperatorGroup] = []
     for op in chain:
         last = groups[-1] if groups else None
         if isinstance(op, Batch) and not op.whole:
@@ -99,14 +99,14 @@ def _groups(chain: list[Node], settings: Settings) -> list[Group]:
                 last.ops.append(op)
                 last.unit = op.fixed_size or 1
             else:
-                groups.append(Group([op], batch=op))
+                groups.append(OperatorGroup([op], batch=op))
             continue
         # where failed rows are replaced, each op that may fail begins anew: the row that stands in is one of its own
         alone = settings.error_samples_mode == "replace" and op.may_fail
         if last is not None and not alone and _agree(last.ops, op):
             last.ops.append(op)
         else:
-            groups.append(Group([op]))
+            groups.append(OperatorGroup([op]))
     if groups and _parts(groups[0], settings):
         groups[:2] = _parted(groups[0], groups[1] if len(groups) > 1 else None, settings)
     for group, following in itertools.pairwise(groups):
@@ -119,7 +119,7 @@ def _agree(ops: list[Node], op: Node) -> bool:
     return len({each.processes for each in (*ops, op) if each.processes or each.user_code}) <= 1
 
 
-def _aligns(group: Group, batch: Batch, settings: Settings) -> bool:
+def _aligns(group: OperatorGroup, batch: Batch, settings: Settings) -> bool:
     """Whether chunks are cut along the borders of this batch, so that stacking is part of the same work.
 
     Heavy rows are the exception: one batch should use all workers, so its rows travel in small chunks and are brought
@@ -139,7 +139,7 @@ def _aligns(group: Group, batch: Batch, settings: Settings) -> bool:
     return not group.heavy or (leaves and batch.fixed_size <= MOST_ROWS)
 
 
-def _parts(group: Group, settings: Settings) -> bool:
+def _parts(group: OperatorGroup, settings: Settings) -> bool:
     """Whether heavy work of our own leaves a user's object behind, which goes on being read where it is."""
     read, rest = group.ops[0], group.ops[1:]
     if not isinstance(read, Read) or not read.addressable or not read.user_code or read.processes:
@@ -147,7 +147,7 @@ def _parts(group: Group, settings: Settings) -> bool:
     return _is_ours(rest) and _is_worth_processes(read, rest, settings)
 
 
-def _parted(group: Group, following: Group | None, settings: Settings) -> list[Group]:
+def _parted(group: OperatorGroup, following: OperatorGroup | None, settings: Settings) -> list[OperatorGroup]:
     read, rest = group.ops[0], group.ops[1:]
     batch = following.batch if following is not None else None
     whole = (
@@ -161,15 +161,15 @@ def _parted(group: Group, following: Group | None, settings: Settings) -> list[G
         and all(op.keeps_rows for op in rest)
     )
     if whole and following is not None:  # a process makes whole batches
-        return [Group([read]), Group([*rest, *following.ops], batch=batch, leaves=True)]
+        return [OperatorGroup([read]), OperatorGroup([*rest, *following.ops], batch=batch, leaves=True)]
     after = [] if following is None else [following]
-    return [Group([read]), Group(rest, leaves=True), *after]
+    return [OperatorGroup([read]), OperatorGroup(rest, leaves=True), *after]
 
 
 # what a group gets ---------------------------------------------------------------------------------
 
 
-def _decide(group: Group, settings: Settings) -> Place:
+def _decide(group: OperatorGroup, settings: Settings) -> Placement:
     workers, executor = _workers(group.ops, settings), _executor(group, settings)
     unit = group.unit
     if settings.debug_mode:
@@ -181,26 +181,26 @@ def _decide(group: Group, settings: Settings) -> Place:
     # prefetch_size counts what the user sees: batches where the group makes them, else rows
     per_chunk = max(1, rows // unit) if any(op.batches for op in group.ops) else rows
     # light rows that have a way to go: one chunk lies ready at each worker while it works on another
-    ready = not traits_of(executor).same_process and not group.heavy
+    ready = not executor_traits(executor).same_process and not group.heavy
     window = max(workers * (1 + ready) + 1, math.ceil(settings.prefetch_size / per_chunk))
-    return Place(
+    return Placement(
         executor=executor,
         workers=workers,
         unit=unit,
         rows=rows,
         fixed=fixed,
-        window=window if traits_of(executor).background else 1,
-        before=None if group.batch is None else Regroup.before(group.batch),
+        window=window if executor_traits(executor).background else 1,
+        before=None if group.batch is None else Rebatch.before(group.batch),
     )
 
 
-def _executor(group: Group, settings: Settings) -> str:
+def _executor(group: OperatorGroup, settings: Settings) -> str:
     if settings.debug_mode:
-        return DIRECT
+        return INLINE
     if settings.executor is not None:
         return settings.executor
     asked = any(op.processes for op in group.ops)
-    return APART if asked or group.leaves or _spreads(group.ops, settings) else BESIDE
+    return PROCESSES if asked or group.leaves or _spreads(group.ops, settings) else THREADS
 
 
 def _workers(ops: list[Node], settings: Settings) -> int:
@@ -234,7 +234,7 @@ def _was_sent(settings: Settings) -> bool:
     """Whether the user said where to run, and that is not in this process: rows shall cross once, as batches."""
     if settings.debug_mode or settings.executor is None:
         return False
-    return not traits_of(settings.executor).shares_memory
+    return not executor_traits(settings.executor).shares_memory
 
 
 def _is_ours(ops: list[Node]) -> bool:
@@ -252,12 +252,12 @@ def _is_worth_processes(read: Read, ops: list[Node], settings: Settings) -> bool
     return isinstance(rows, int) and rows >= LEAST_ROWS
 
 
-def _most_rows(group: Group, executor: str) -> int:
+def _most_rows(group: OperatorGroup, executor: str) -> int:
     first = group.ops[0]
     if group.heavy and first.varies:
         return KEPT_ROWS
     if group.heavy or group.feeds_heavy:
-        return traits_of(executor).heavy_rows
+        return executor_traits(executor).heavy_rows
     schema = schema_of(first) if isinstance(first, Read) else None
     row_bytes = None if schema is None else schema.row_bytes
     return LIGHT_ROWS if row_bytes is None else max(1, min(LIGHT_ROWS, CHUNK_BYTES // max(1, row_bytes)))

@@ -11,11 +11,11 @@ from millrace._src.core.settings import Settings
 from millrace._src.data.plan.node import Node, rewrite
 from millrace._src.data.plan.nodes.order_ops import Map, Read
 from millrace._src.data.plan.nodes.physical import Segment
-from millrace._src.data.transforms.base import Joined, Transform
+from millrace._src.data.transforms.base import FusedTransform, Transform
 
-from .fuse_transforms import joined
+from .fuse_transforms import fuse_operations
 
-__all__ = ["decode_late"]
+__all__ = ["defer_decode"]
 
 # the operations that a column goes through, each with the key of its random numbers, and the place of the last map
 Chain = tuple[list[tuple[Transform, int]], int]
@@ -23,7 +23,7 @@ Chain = tuple[list[tuple[Transform, int]], int]
 Made = tuple[tuple[Transform, ...], tuple[int, ...]]
 
 
-def decode_late(root: Node, settings: Settings) -> Node:
+def defer_decode(root: Node, settings: Settings) -> Node:
     # where rows are left out or replaced, each op has its own to name; hooks see every operation
     if settings.error_samples_mode != "return" or settings.debug_mode:
         return root
@@ -46,7 +46,9 @@ def decode_late(root: Node, settings: Settings) -> Node:
             for name, chain in chains.items()
         ]
         places = (0, *(chains[name][1] for name in chains))
-        return node.replace(fast=(read.replace(source=source), *maps), fast_places=places, fast_count=count)
+        return node.replace(
+            fast=(read.replace(source=source), *maps), fast_path_positions=places, fast_path_length=count
+        )
 
     return rewrite(root, rule)
 
@@ -61,13 +63,13 @@ def _chains(node: Segment, names: list[str]) -> tuple[int, dict[str, Chain]]:
         parts = [part for whole in op.operations for part in _parts(whole)]
         for name in op.inputs_of(names):
             before = chains[name][0] if name in chains else []
-            chains[name] = [*before, *zip(parts, op.draws_from(), strict=True)], count
+            chains[name] = [*before, *zip(parts, op.resolve_random_keys(), strict=True)], count
         count += 1
     return count, chains
 
 
 def _parts(operation: Transform) -> tuple[Transform, ...]:
-    return operation.operations if isinstance(operation, Joined) else (operation,)
+    return operation.operations if isinstance(operation, FusedTransform) else (operation,)
 
 
 def _works_alone(op: Map) -> bool:
@@ -83,12 +85,12 @@ def _late(chain: Chain, settings: Settings) -> Made | None:
     first = operations[0].join_encoded(operations[1:], settings)
     if first is None:
         return None
-    rest = joined(operations[len(first.operations) - 1 :], settings)
+    rest = fuse_operations(operations[len(first.operations) - 1 :], settings)
     return (first, *rest), (0, *(key for _, key in chain[0]))
 
 
 def _alone(chain: Chain, settings: Settings) -> Made:
-    operations = joined(tuple(operation for operation, _ in chain[0]), settings)
+    operations = fuse_operations(tuple(operation for operation, _ in chain[0]), settings)
     return tuple(operations), tuple(key for _, key in chain[0])
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from millrace._src.core.settings import Settings
 from millrace._src.data.plan.node import Node, rewrite
 
-__all__ = ["drop_noops"]
+__all__ = ["eliminate_noops"]
 
 
-def drop_noops(root: Node, settings: Settings) -> Node:
+def eliminate_noops(root: Node, settings: Settings) -> Node:
     return rewrite(root, lambda node: node.inputs[0] if node.changes_nothing() else node)

@@ -9,21 +9,21 @@ from __future__ import annotations
 from millrace._src.core.log import warn_once
 from millrace._src.core.settings import Settings
 from millrace._src.data.plan.node import Node, rewrite, walk
-from millrace._src.data.plan.nodes.cache_ops import Cached, check_below, draws_itself, functions_of
+from millrace._src.data.plan.nodes.cache_ops import Cache, check_cacheable, find_random_call, user_functions
 from millrace._src.data.plan.nodes.order_ops import FlatMap, Project, Read
-from millrace._src.data.plan.nodes.physical import KeptRead
+from millrace._src.data.plan.nodes.physical import CachedRead
 
-__all__ = ["keep_rows"]
+__all__ = ["fuse_cache"]
 
 
-def keep_rows(root: Node, settings: Settings) -> Node:
+def fuse_cache(root: Node, settings: Settings) -> Node:
     def rule(node: Node) -> Node:
-        if not isinstance(node, Cached):
+        if not isinstance(node, Cache):
             return node
-        check_below(node)
+        check_cacheable(node)
         _warn_of_draws(node)
         if node.by_number:
-            return KeptRead.of(node)
+            return CachedRead.of(node)
         return node.replace(inputs=(rewrite(node.inputs[0], lambda below: _marked(below, node.where)),))
 
     made = rewrite(root, rule)
@@ -38,15 +38,15 @@ def _marked(node: Node, where: str) -> Node:
 def _only_wanted(node: Node) -> Node:
     """Columns that the next op drops are not even fetched."""
     below = node.inputs[0] if node.inputs else None
-    if isinstance(node, Project) and isinstance(below, KeptRead) and below.columns is None:
+    if isinstance(node, Project) and isinstance(below, CachedRead) and below.columns is None:
         return node.replace(inputs=(below.replace(columns=node.columns),))
     return node
 
 
-def _warn_of_draws(node: Cached) -> None:
+def _warn_of_draws(node: Cache) -> None:
     for below in walk(node.inputs[0]):
-        for what, function in functions_of(below):
-            name = draws_itself(function)
+        for what, function in user_functions(below):
+            name = find_random_call(function)
             if name is not None:
                 op = below.label if isinstance(below, Read) else below.label.lower()
                 warn_once(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from millrace._src.core.settings import Settings
 from millrace._src.data.plan.node import Node, rewrite
-from millrace._src.data.plan.nodes.order_ops import Batch, Read, Slice
+from millrace._src.data.plan.nodes.order_ops import Batch, Read, SliceStep
 from millrace._src.data.plan.nodes.physical import Segment
 
-__all__ = ["fuse_rows"]
+__all__ = ["fuse_segments"]
 
 
-def fuse_rows(root: Node, settings: Settings) -> Node:
+def fuse_segments(root: Node, settings: Settings) -> Node:
     return rewrite(root, _rule)
 
 
@@ -27,6 +27,6 @@ def _rule(node: Node) -> Node:
     first = below.ops[0]
     if isinstance(node, Batch) and node.drop_remainder and node.place.unit > 1 and isinstance(first, Read):
         # rows of the last, short batch are not even read
-        cut = first.replace(steps=(*first.steps, Slice(multiple=node.place.unit)))
+        cut = first.replace(steps=(*first.steps, SliceStep(multiple=node.place.unit)))
         below = below.replace(ops=(cut, *below.ops[1:]))
     return below.replace(ops=(*below.ops, op))

@@ -11,12 +11,12 @@ from millrace._src.core.settings import Settings
 from millrace._src.data.plan.node import Node, rewrite
 from millrace._src.data.plan.nodes.order_ops import Map
 from millrace._src.data.plan.nodes.physical import Segment
-from millrace._src.data.transforms.base import Joined, Transform
+from millrace._src.data.transforms.base import FusedTransform, Transform
 
-__all__ = ["join_transforms", "joined"]
+__all__ = ["fuse_transforms", "fuse_operations"]
 
 
-def join_transforms(root: Node, settings: Settings) -> Node:
+def fuse_transforms(root: Node, settings: Settings) -> Node:
     if settings.debug_mode:  # hooks see every operation
         return root
 
@@ -28,7 +28,7 @@ def join_transforms(root: Node, settings: Settings) -> Node:
             before = ops[-1] if ops else None
             if isinstance(op, Map) and isinstance(before, Map) and _may_merge(before, op):
                 both = _merged(before, op)
-                if _crosses(joined(both.operations, settings), len(before.operations)):
+                if _crosses(fuse_operations(both.operations, settings), len(before.operations)):
                     ops[-1] = both
                     continue
             ops.append(op)
@@ -47,12 +47,12 @@ def _merged(first: Map, second: Map) -> Map:
     workers = [op.workers for op in (first, second) if op.workers is not None]
     return first.replace(
         operations=first.operations + second.operations,
-        keys=first.draws_from() + second.draws_from(),
+        keys=first.resolve_random_keys() + second.resolve_random_keys(),
         workers=max(workers, default=None),
     )
 
 
-def joined(operations: tuple[Transform, ...], settings: Settings) -> list[Transform]:
+def fuse_operations(operations: tuple[Transform, ...], settings: Settings) -> list[Transform]:
     """The operations, with those that can be one as one."""
     made: list[Transform] = []
     at = 0
@@ -67,7 +67,7 @@ def _crosses(operations: list[Transform], border: int) -> bool:
     """Whether a joined transform has parts on both sides of the border."""
     at = 0
     for op in operations:
-        count = len(op.operations) if isinstance(op, Joined) else 1
+        count = len(op.operations) if isinstance(op, FusedTransform) else 1
         if at < border < at + count:
             return True
         at += count
@@ -77,5 +77,5 @@ def _crosses(operations: list[Transform], border: int) -> bool:
 def _join(op: Map, settings: Settings) -> Map:
     if len(op.input_columns or ("one",)) > 1:  # what joins works on one column
         return op
-    made = tuple(joined(op.operations, settings))
-    return op if made == op.operations else op.replace(operations=made, keys=op.draws_from())
+    made = tuple(fuse_operations(op.operations, settings))
+    return op if made == op.operations else op.replace(operations=made, keys=op.resolve_random_keys())

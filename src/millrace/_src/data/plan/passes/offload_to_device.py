@@ -12,23 +12,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from millrace._src.core.log import warn_once
-from millrace._src.core.machine.shared_value import Share
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.machine.shared_value import SharedFloat
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.settings import Settings
-from millrace._src.core.values.offload import CardColumn, CardStep, CardWork
-from millrace._src.data.plan.host_device_split import Cut
+from millrace._src.core.values.offload import OffloadedColumn, OffloadPlan, OffloadStep
+from millrace._src.data.plan.host_device_split import HostDeviceSplit
 from millrace._src.data.plan.node import Node, schema_of
 from millrace._src.data.plan.nodes.batch_ops import HIDDEN_PREFIX
 from millrace._src.data.plan.nodes.order_ops import Batch, Map
-from millrace._src.data.transforms.base import Transform, name_of
+from millrace._src.data.transforms.base import Transform, display_name
 
-__all__ = ["to_card"]
+__all__ = ["offload_to_device"]
 
 # A node with less work in it, the columns that it has more, and what the card is left to do.
-Moved = tuple[Node, tuple[str, ...], tuple[CardColumn, ...]]
+Moved = tuple[Node, tuple[str, ...], tuple[OffloadedColumn, ...]]
 
 
-def to_card(root: Node, settings: Settings) -> tuple[Node, CardWork | None]:
+def offload_to_device(root: Node, settings: Settings) -> tuple[Node, OffloadPlan | None]:
     """The tree without what the card does, and what that is; None where it is nothing."""
     before = schema_of(root)
     if before is None or settings.debug_mode:  # hooks see every operation
@@ -41,7 +41,7 @@ def to_card(root: Node, settings: Settings) -> tuple[Node, CardWork | None]:
     if after is None:
         return root, None
     given, columns = (tuple(n for n in names if not n.startswith(HIDDEN_PREFIX)) for names in (after, before))
-    return made, CardWork(given, columns, work)
+    return made, OffloadPlan(given, columns, work)
 
 
 def _moved(node: Node, settings: Settings) -> Moved | None:
@@ -70,7 +70,7 @@ class _Part(NamedTuple):
     place: int
 
     @property
-    def step(self) -> CardStep:
+    def step(self) -> OffloadStep:
         step = self.operation.on_card()
         assert step is not None
         return step
@@ -95,7 +95,7 @@ def _before_batch(batch: Batch, settings: Settings) -> Moved | None:
             left[way[-1].map.op] = 0
     child = _without(batch.inputs[0], left)
     extra: list[str] = []
-    work: list[CardColumn] = []
+    work: list[OffloadedColumn] = []
     padded: dict[str, tuple[Any, Any]] = {}
     for name, way in ways.items():
         child, column = _cut(child, name, way, settings)
@@ -128,7 +128,7 @@ def _ways(node: Node, settings: Settings) -> dict[str, Way]:
         else:
             name = inputs[0]
             way = ways.setdefault(name, [])
-            keys, at = node.draws_from(), len(node.operations)
+            keys, at = node.resolve_random_keys(), len(node.operations)
             while at and _may_move(node.operations[at - 1], node, settings):
                 at -= 1
                 way.append(_Part(node.operations[at], keys[at], node, at))
@@ -193,19 +193,19 @@ def _without(node: Node, left: dict[int, int]) -> Node:
         return child
     if count is None or count == len(node.operations):
         return node if child is node.inputs[0] else node.replace(inputs=(child,))
-    keys = node.draws_from()[:count]
+    keys = node.resolve_random_keys()[:count]
     return node.replace(inputs=(child,), operations=node.operations[:count], keys=keys)
 
 
-def _cut(child: Node, name: str, way: Way, settings: Settings) -> tuple[Node, CardColumn]:
+def _cut(child: Node, name: str, way: Way, settings: Settings) -> tuple[Node, OffloadedColumn]:
     parts = tuple(part.operation for part in reversed(way))
-    cut = Cut(parts, settings, Share() if way[-1].step.kernel == "decode" else None)
+    cut = HostDeviceSplit(parts, settings, SharedFloat() if way[-1].step.kernel == "decode" else None)
     drawn = tuple(
         tuple(f"{name}/card/{number}/{one}" for one in range(_drawn(part)))
         for number, part in enumerate(parts)
     )
     sized = cut.sized
-    column = CardColumn(
+    column = OffloadedColumn(
         name, cut.steps, drawn, f"{name}/card", f"{name}/card/shape" if sized else "", sized, cut.share
     )
     outputs = [name, column.form, *([column.shapes] if sized else []), *(n for names in drawn for n in names)]
@@ -213,7 +213,7 @@ def _cut(child: Node, name: str, way: Way, settings: Settings) -> tuple[Node, Ca
     made = node.replace(
         inputs=(child,),
         operations=(*node.operations[:place], cut),
-        keys=(*node.draws_from()[:place], *(part.key for part in reversed(way))),
+        keys=(*node.resolve_random_keys()[:place], *(part.key for part in reversed(way))),
         input_columns=(name,),
         output_columns=tuple(outputs),
     )
@@ -224,17 +224,18 @@ def _drawn(part: Transform) -> int:
     """How many columns of random numbers a transform draws."""
     if not part.random:
         return 0
-    return len(part.params(Draws.for_rows(np.zeros(1, np.uint64), seed=0, epoch=0, op=0)))
+    return len(part.params(RandomStream.for_rows(np.zeros(1, np.uint64), seed=0, epoch=0, op=0)))
 
 
 def _say_left(node: Map, at: int) -> None:
     """A transform that was asked onto the card and cannot go says why."""
-    behind = name_of(node.operations[at - 1])
+    behind = display_name(node.operations[at - 1])
     for operation in node.operations[: at - 1]:
         if operation.asked_device == "GPU":
             warn_once(
-                f"card-{node.where}-{name_of(operation)}",
-                f"{name_of(operation)}.device('GPU') at {node.where} runs on the host: {behind} behind it has no form "
+                f"card-{node.where}-{display_name(operation)}",
+                f"{display_name(operation)}.device('GPU') at {node.where} runs on the host: "
+                f"{behind} behind it has no form "
                 "for a GPU, and only what stands last before the batch can move there (said once)",
             )
 
@@ -244,6 +245,6 @@ def _say_stopped(node: Map, settings: Settings) -> None:
     if asked:
         warn_once(
             f"card-{node.where}",
-            f"{name_of(asked[0])} at {node.where} runs on the host: only a map of one column onto itself, with no "
+            f"{display_name(asked[0])} at {node.where} runs on the host: only a map of one column onto itself, with no "
             "operation on that column behind it but those that move, can run on a GPU (said once)",
         )

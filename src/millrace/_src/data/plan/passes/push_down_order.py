@@ -11,12 +11,12 @@ from __future__ import annotations
 from millrace._src.core.settings import Settings
 from millrace._src.data.plan.node import Node, rewrite
 from millrace._src.data.plan.nodes.read import Read
-from millrace._src.data.plan.order_steps import OrderStep, Slice
+from millrace._src.data.plan.order_steps import OrderStep, SliceStep
 
-__all__ = ["push_order"]
+__all__ = ["push_down_order"]
 
 
-def push_order(root: Node, settings: Settings) -> Node:
+def push_down_order(root: Node, settings: Settings) -> Node:
     loses_rows = settings.error_samples_mode != "return"
 
     def rule(node: Node) -> Node:
@@ -27,7 +27,7 @@ def push_order(root: Node, settings: Settings) -> Node:
         if pushed is not None:
             return pushed
         above = node.inputs[0]
-        rows = above.made_of(step.skip) if isinstance(step, Slice) and step.take is None else None
+        rows = above.made_of(step.skip) if isinstance(step, SliceStep) and step.take is None else None
         if rows is None:
             return node
         return above.replace(inputs=(rule(node.replace(count=rows, inputs=above.inputs)),))

@@ -6,16 +6,16 @@ tells its batch. The batch is in the same segment, or behind a Regroup; that one
 
 from __future__ import annotations
 
-from millrace._src.core.executor_traits import traits_of
+from millrace._src.core.executor_traits import executor_traits
 from millrace._src.core.settings import Settings
 from millrace._src.data.plan.node import Node, rewrite
 from millrace._src.data.plan.nodes.order_ops import Batch, Map
-from millrace._src.data.plan.nodes.physical import KeptRead, Regroup, Segment
+from millrace._src.data.plan.nodes.physical import CachedRead, Rebatch, Segment
 
-__all__ = ["gather_into", "gather_rows"]
+__all__ = ["write_segment_into_batch", "write_into_batch"]
 
 
-def gather_rows(root: Node, settings: Settings) -> Node:
+def write_into_batch(root: Node, settings: Settings) -> Node:
     if settings.error_samples_mode != "return":  # rows that are left out move all that follow
         return root
 
@@ -25,9 +25,9 @@ def gather_rows(root: Node, settings: Settings) -> Node:
         if isinstance(node.ops[-1], Batch) and node.batch_rows is not None:
             return _gathered(node, node.ops[-1])
         below = node.inputs[0] if node.inputs else None
-        if isinstance(node.ops[0], Batch) and isinstance(below, Regroup):
+        if isinstance(node.ops[0], Batch) and isinstance(below, Rebatch):
             rows = below.inputs[0]
-            if isinstance(rows, Segment) and traits_of(rows.place.executor).shares_memory:
+            if isinstance(rows, Segment) and executor_traits(rows.place.executor).shares_memory:
                 return node.replace(inputs=(below.replace(inputs=(_gathered(rows, node.ops[0]),)),))
         return node
 
@@ -40,10 +40,10 @@ def _gathered(segment: Segment, batch: Batch) -> Segment:
     rows = [op for op in segment.ops if op is not batch]
     if not plain or not isinstance(batch.batch_size, int) or not _positions_hold(rows):
         return segment
-    return gather_into(segment, batch.batch_size)
+    return write_segment_into_batch(segment, batch.batch_size)
 
 
-def gather_into(segment: Segment, rows: int) -> Segment:
+def write_segment_into_batch(segment: Segment, rows: int) -> Segment:
     """The segment with the last op that makes a column told of the batches of so many rows."""
     return segment.replace(ops=_told(segment.ops, rows), fast=_told(segment.fast, rows))
 
@@ -58,7 +58,7 @@ def _told(ops: tuple[Node, ...], rows: int) -> tuple[Node, ...]:
             if later == set() or (later is not None and given is not None and not later & given):
                 made[i] = op.replace(gather=rows)
             later = None if later is None or given is None else later | given
-        elif isinstance(op, KeptRead):
+        elif isinstance(op, CachedRead):
             made[i] = op if later != set() else op.replace(gather=rows)
         elif not op.batches and later:
             later = None  # names may be others before it

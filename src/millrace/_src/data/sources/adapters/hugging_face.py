@@ -8,14 +8,14 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from millrace._src.core.args import Columns, as_list
+from millrace._src.core.args import Columns, as_column_list
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType
-from millrace._src.data.formats.column_readers import Part
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import Table, TableDataset
+from millrace._src.data.formats.column_readers import ColumnReader
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import ColumnTable, TableDataset
 
 __all__ = ["HuggingFaceDataset"]
 
@@ -44,7 +44,7 @@ class HuggingFaceDataset(TableDataset):
     [1, 2]
     """
 
-    @takes(RowOptions, without=("cache",))
+    @with_common_arguments(RowOptions, without=("cache",))
     def __init__(
         self, dataset: Any, columns: Columns | None = None, *_: Any, **shared: Unpack[RowOptions]
     ) -> None:
@@ -54,7 +54,7 @@ class HuggingFaceDataset(TableDataset):
                     f"a datasets.Dataset is needed, but {type(dataset)} has no {needed}. Of a dict of splits pick "
                     "one; for an IterableDataset use TorchDataset."
                 )
-        names = as_list(columns) or list(dataset.column_names)
+        names = as_column_list(columns) or list(dataset.column_names)
         for name in names:
             if name not in dataset.column_names:
                 raise ArgumentValueError(
@@ -64,11 +64,11 @@ class HuggingFaceDataset(TableDataset):
         self._open(make, {name: ColumnType() for name in names}, shared)
 
 
-def _table(dataset: Any, columns: list[str]) -> Table:
+def _table(dataset: Any, columns: list[str]) -> ColumnTable:
     return _Blocks(dataset.with_format("numpy", columns=columns), columns)
 
 
-class _Blocks(Table):
+class _Blocks(ColumnTable):
     """One call of the library for a block of rows."""
 
     def __init__(self, dataset: Any, columns: list[str]) -> None:
@@ -88,7 +88,7 @@ class _Blocks(Table):
         return {name: _values(found[name]) for name in self.parts}
 
 
-class _Column(Part):
+class _Column(ColumnReader):
     def __init__(self, dataset: Any, name: str) -> None:
         self.dataset, self.name = dataset, name
 

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from millrace._src.core.args import Columns, Each, as_list
+from millrace._src.core.args import Columns, ElementType, as_column_list
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType
-from millrace._src.data.formats.column_readers import Part
+from millrace._src.data.formats.column_readers import ColumnReader
 from millrace._src.data.formats.parquet import ArrowRows
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import Table, TableDataset, check_there
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import ColumnTable, TableDataset, check_there
 
 __all__ = ["ParquetDataset"]
 
@@ -35,27 +35,27 @@ class ParquetDataset(TableDataset):
     [1, 2]
     """
 
-    @takes(RowOptions, without=("cache",))
+    @with_common_arguments(RowOptions, without=("cache",))
     def __init__(
         self,
-        dataset_files: Annotated[str | list[Any], Each(str)],
+        dataset_files: Annotated[str | list[Any], ElementType(str)],
         columns: Columns | None = None,
         *_: Any,
         **shared: Unpack[RowOptions],
     ) -> None:
-        files = as_list(dataset_files) or []
+        files = as_column_list(dataset_files) or []
         for path in files:
             check_there(path)
-        names = as_list(columns) or ArrowRows(files[:1], None).names
+        names = as_column_list(columns) or ArrowRows(files[:1], None).names
         make = partial(_table, dataset_files=files, columns=names)
         self._open(make, {name: ColumnType() for name in names}, shared)
 
 
-def _table(dataset_files: list[str], columns: list[str]) -> Table:
+def _table(dataset_files: list[str], columns: list[str]) -> ColumnTable:
     return _Rows(ArrowRows(dataset_files, columns))
 
 
-class _Rows(Table):
+class _Rows(ColumnTable):
     def __init__(self, rows: ArrowRows) -> None:
         super().__init__(len(rows), {name: _Column(rows, name) for name in rows.names})
         self.rows = rows
@@ -67,7 +67,7 @@ class _Rows(Table):
         self.rows.close()
 
 
-class _Column(Part):
+class _Column(ColumnReader):
     def __init__(self, rows: ArrowRows, name: str) -> None:
         self.rows, self.name = rows, name
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from millrace._src.core.args import Columns, as_list, checked
+from millrace._src.core.args import Columns, as_column_list, checked
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.stable_ids import stable_id
 from millrace._src.data.sources.base.table_dataset import NumSamples, NumWorkers
@@ -55,8 +55,8 @@ class TorchDataset(GeneratorDataset):
             raise ArgumentTypeError(
                 f"a dataset with __getitem__ and __len__, or with __iter__, is needed, but got {type(dataset)}."
             )
-        names = as_list(column_names) or _names(dataset[0] if random_access else next(iter(dataset)))
-        source = _rows(dataset, names) if random_access else Stream(dataset, names)
+        names = as_column_list(column_names) or _names(dataset[0] if random_access else next(iter(dataset)))
+        source = _rows(dataset, names) if random_access else IterableRows(dataset, names)
         super().__init__(
             source,
             names,
@@ -80,7 +80,7 @@ def _names(row: Any) -> list[str]:
 
 
 @stable_id("source.TorchRows")
-class Rows:
+class MapStyleRows:
     """A map-style dataset whose rows are tuples of arrays."""
 
     def __init__(self, dataset: Any, names: list[str]) -> None:
@@ -95,20 +95,20 @@ class Rows:
 
 
 @stable_id("source.TorchLabelledRows")
-class LabelledRows(Rows):
+class LabelledRows(MapStyleRows):
     """One that knows every row's class without reading the row."""
 
     def get_label(self, index: int) -> Any:
         return _value(self.dataset.targets[index])
 
 
-def _rows(dataset: Any, names: list[str]) -> Rows:
+def _rows(dataset: Any, names: list[str]) -> MapStyleRows:
     targets = getattr(dataset, "targets", None)
-    return Rows(dataset, names) if targets is None else LabelledRows(dataset, names)
+    return MapStyleRows(dataset, names) if targets is None else LabelledRows(dataset, names)
 
 
 @stable_id("source.TorchStream")
-class Stream:
+class IterableRows:
     """An iterable dataset whose rows are tuples of arrays."""
 
     def __init__(self, dataset: Any, names: list[str]) -> None:

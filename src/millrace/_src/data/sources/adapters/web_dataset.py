@@ -11,20 +11,20 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace._src.core.args import Columns, Each, as_list, checked
+from millrace._src.core.args import Columns, ElementType, as_column_list, checked
 from millrace._src.core.errors import ArgumentValueError, FormatError
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType
-from millrace._src.data.formats.column_readers import Part
+from millrace._src.data.formats.column_readers import ColumnReader
 from millrace._src.data.formats.tar import members
 from millrace._src.data.sources.base.table_dataset import (
+    ColumnTable,
     NumSamples,
     NumWorkers,
-    Table,
     TableDataset,
     check_there,
-    pictures,
+    image_column,
 )
 
 __all__ = ["WebDataset"]
@@ -59,7 +59,7 @@ class WebDataset(TableDataset):
     @checked
     def __init__(
         self,
-        dataset_files: Annotated[str | list[Any], Each(str)],
+        dataset_files: Annotated[str | list[Any], ElementType(str)],
         columns: Columns | None = None,
         num_samples: NumSamples = None,
         num_parallel_workers: NumWorkers = None,
@@ -69,10 +69,10 @@ class WebDataset(TableDataset):
         num_shards: int | None = None,
         shard_id: int | None = None,
     ) -> None:
-        files = [one for given in as_list(dataset_files) or () for one in _expand(given)]
+        files = [one for given in as_column_list(dataset_files) or () for one in _expand(given)]
         for path in files:
             check_there(path)
-        names = as_list(columns) or _first(files)
+        names = as_column_list(columns) or _first(files)
         make = partial(_table, dataset_files=files, columns=names, decode=decode)
         self._open(make, {name: _kind(name, decode) for name in names}, locals())
 
@@ -120,7 +120,7 @@ def _kind(name: str, decode: bool) -> ColumnType:
     return ColumnType(np.dtype(np.uint8), (None, None, 3) if decode and ending in _IMAGES else (None,))
 
 
-def _table(dataset_files: list[str], columns: list[str], decode: bool) -> Table:
+def _table(dataset_files: list[str], columns: list[str], decode: bool) -> ColumnTable:
     places: dict[str, list[tuple[int, int, int]]] = {name: [] for name in columns if name != KEY}
     keys: list[str] = []
     for number, path in enumerate(dataset_files):
@@ -139,7 +139,7 @@ def _table(dataset_files: list[str], columns: list[str], decode: bool) -> Table:
         parts[name] = (
             _Keys(keys) if name == KEY else _Member(name, dataset_files, np.array(places[name]), decode)
         )
-    return Table(len(keys), parts)
+    return ColumnTable(len(keys), parts)
 
 
 def _check(places: dict[str, list[tuple[int, int, int]]], keys: list[str], path: str) -> None:
@@ -148,7 +148,7 @@ def _check(places: dict[str, list[tuple[int, int, int]]], keys: list[str], path:
             raise FormatError(f"the sample {keys[-1]!r} has no file {name!r}", file=path)
 
 
-class _Keys(Part):
+class _Keys(ColumnReader):
     def __init__(self, keys: list[str]) -> None:
         self.keys = np.array(keys)
 
@@ -159,12 +159,12 @@ class _Keys(Part):
         return None
 
 
-class _Member(Part):
+class _Member(ColumnReader):
     """One file of each sample, at a known place of an archive."""
 
     def __init__(self, name: str, files: list[str], places: npt.NDArray[np.int64], decode: bool) -> None:
         self.ending, self.files, self.places = name.rpartition(".")[2], files, places
-        self.decode = pictures([], True).decode if decode and self.ending in _IMAGES else None
+        self.decode = image_column([], True).decode if decode and self.ending in _IMAGES else None
 
     def read(self, indices: Indices) -> Column:
         made: list[Any] = []

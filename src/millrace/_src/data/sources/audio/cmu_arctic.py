@@ -9,11 +9,11 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, lines_of
-from millrace._src.data.sources.audio.waveform_table import WAVE, WaveTable
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, Folder, Table, TableDataset
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, read_lines
+from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, ColumnTable, Folder, TableDataset
 
 __all__ = ["CMUArcticDataset"]
 
@@ -38,7 +38,7 @@ class CMUArcticDataset(TableDataset):
     ['a0001']
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -72,11 +72,11 @@ class CMUArcticDataset(TableDataset):
         )
 
 
-def _table(dataset_dir: str, name: str) -> Table:
+def _table(dataset_dir: str, name: str) -> ColumnTable:
     folder = os.path.join(dataset_dir, f"cmu_us_{name}_arctic")
     path = os.path.join(folder, "etc", "txt.done.data")
     files, words, ids = FileList(os.path.join(folder, "wav")), [], []
-    for line in lines_of(path):
+    for line in read_lines(path):
         parts = line.split('"')
         stem = parts[0].strip("( ")
         if len(parts) < 3 or "_" not in stem:
@@ -84,4 +84,6 @@ def _table(dataset_dir: str, name: str) -> Table:
         files.extend("", [os.fsencode(f"{stem}.wav")])
         words.append('"'.join(parts[1:-1]))
         ids.append(stem.partition("_")[2])
-    return WaveTable(files, {"transcript": Stored(np.array(words)), "utterance_id": Stored(np.array(ids))})
+    return WaveformTable(
+        files, {"transcript": InMemoryColumn(np.array(words)), "utterance_id": InMemoryColumn(np.array(ids))}
+    )

@@ -8,11 +8,11 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, files_in, folders_in
-from millrace._src.data.sources.audio.waveform_table import WAVE, WaveTable
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, Folder, Table, TableDataset
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, list_directories, list_files
+from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, ColumnTable, Folder, TableDataset
 
 __all__ = ["GTZANDataset"]
 
@@ -34,7 +34,7 @@ class GTZANDataset(TableDataset):
     ['blues']
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -46,14 +46,14 @@ class GTZANDataset(TableDataset):
         self._open(make, {"waveform": WAVE, "sample_rate": UINT32, "label": TEXT}, shared)
 
 
-def _table(dataset_dir: str, usage: str) -> Table:
+def _table(dataset_dir: str, usage: str) -> ColumnTable:
     files, labels = FileList(dataset_dir), []
     wanted = _wanted(usage) if usage != "all" else None
-    for genre in folders_in(dataset_dir):
-        names = files_in(os.path.join(files.root, genre), [".wav"])
+    for genre in list_directories(dataset_dir):
+        names = list_files(os.path.join(files.root, genre), [".wav"])
         names = [name for name in names if wanted is None or name in wanted]
         labels += [os.fsdecode(genre)] * files.extend(genre, names)
-    return WaveTable(files, {"label": Stored(np.array(labels))})
+    return WaveformTable(files, {"label": InMemoryColumn(np.array(labels))})
 
 
 def _wanted(usage: str) -> set[bytes]:

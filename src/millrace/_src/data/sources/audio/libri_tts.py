@@ -9,11 +9,11 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, folders_in, lines_of
-from millrace._src.data.sources.audio.waveform_table import WAVE, WaveTable
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, Folder, Table, TableDataset
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, list_directories, read_lines
+from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, ColumnTable, Folder, TableDataset
 
 __all__ = ["LibriTTSDataset"]
 
@@ -36,7 +36,7 @@ class LibriTTSDataset(TableDataset):
     ['Number one!']
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -65,15 +65,19 @@ _ALL = [b"dev-clean", b"dev-other", b"test-clean", b"test-other", b"train-clean-
 _ALL += [b"train-other-500"]
 
 
-def _table(dataset_dir: str, usage: str) -> Table:
+def _table(dataset_dir: str, usage: str) -> ColumnTable:
     files, rows = FileList(dataset_dir), []
-    parts = [part for part in folders_in(dataset_dir) if part in _ALL] if usage == "all" else [usage.encode()]
+    parts = (
+        [part for part in list_directories(dataset_dir) if part in _ALL]
+        if usage == "all"
+        else [usage.encode()]
+    )
     for part in parts:
-        for speaker in folders_in(os.path.join(files.root, part)):
-            for chapter in folders_in(os.path.join(files.root, part, speaker)):
+        for speaker in list_directories(os.path.join(files.root, part)):
+            for chapter in list_directories(os.path.join(files.root, part, speaker)):
                 folder = os.path.join(part, speaker, chapter)
                 path = os.fsdecode(os.path.join(files.root, folder, speaker + b"_" + chapter + b".trans.tsv"))
-                lines = [line.split("\t") for line in lines_of(path)]
+                lines = [line.split("\t") for line in read_lines(path)]
                 wrong = next((n for n, line in enumerate(lines, 1) if len(line) != 3), None)
                 if wrong is not None:
                     text = (
@@ -88,5 +92,7 @@ def _table(dataset_dir: str, usage: str) -> Table:
                 rows += [(line[1], line[2], int(speaker), int(chapter), line[0]) for line in lines]
     names = ("original_text", "normalized_text", "speaker_id", "chapter_id", "utterance_id")
     columns = {name: np.array([row[n] for row in rows]) for n, name in enumerate(names)}
-    stored = {n: Stored(c if c.dtype.kind == "U" else c.astype(np.uint32)) for n, c in columns.items()}
-    return WaveTable(files, stored)
+    stored = {
+        n: InMemoryColumn(c if c.dtype.kind == "U" else c.astype(np.uint32)) for n, c in columns.items()
+    }
+    return WaveformTable(files, stored)

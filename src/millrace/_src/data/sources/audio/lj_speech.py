@@ -9,11 +9,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, lines_of
-from millrace._src.data.sources.audio.waveform_table import WAVE, WaveTable
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import INT32, TEXT, Folder, Table, TableDataset
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, read_lines
+from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import INT32, TEXT, ColumnTable, Folder, TableDataset
 
 __all__ = ["LJSpeechDataset"]
 
@@ -36,21 +36,21 @@ class LJSpeechDataset(TableDataset):
     ['In 1831']
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[RowOptions]) -> None:
         make = partial(_table, dataset_dir=dataset_dir)
         texts = {"transcription": TEXT, "normalized_transcription": TEXT}
         self._open(make, {"waveform": WAVE, "sample_rate": INT32} | texts, shared)
 
 
-def _table(dataset_dir: str) -> Table:
+def _table(dataset_dir: str) -> ColumnTable:
     path = os.path.join(dataset_dir, "metadata.csv")
-    rows = [line.split("|") for line in lines_of(path)]
+    rows = [line.split("|") for line in read_lines(path)]
     wrong = next((number for number, row in enumerate(rows, 1) if len(row) != 3), None)
     if wrong is not None:
         text = f"Invalid data, line {wrong} does not have three parts: name|transcription|normalized"
         raise FormatError(text, file=path)
     files = FileList(os.path.join(dataset_dir, "wavs"))
     files.extend("", [os.fsencode(f"{row[0]}.wav") for row in rows])
-    texts = [Stored(np.array([row[place] for row in rows])) for place in (1, 2)]
-    return WaveTable(files, dict(zip(("transcription", "normalized_transcription"), texts)), "int32")
+    texts = [InMemoryColumn(np.array([row[place] for row in rows])) for place in (1, 2)]
+    return WaveformTable(files, dict(zip(("transcription", "normalized_transcription"), texts)), "int32")

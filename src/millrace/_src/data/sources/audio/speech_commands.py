@@ -9,11 +9,11 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, files_in, folders_in, lines_of
-from millrace._src.data.sources.audio.waveform_table import WAVE, WaveTable
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import INT32, TEXT, Folder, Table, TableDataset
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, list_directories, list_files, read_lines
+from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import INT32, TEXT, ColumnTable, Folder, TableDataset
 
 __all__ = ["SpeechCommandsDataset"]
 
@@ -36,7 +36,7 @@ class SpeechCommandsDataset(TableDataset):
     [('cat', '0a7c2a8d')]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -59,20 +59,20 @@ _LISTS = {"test": ["testing"], "valid": ["validation"], "train": ["testing", "va
 _NAME = re.compile(rb"(.+)_nohash_(\d+)\.wav")
 
 
-def _table(dataset_dir: str, usage: str) -> Table:
+def _table(dataset_dir: str, usage: str) -> ColumnTable:
     lists = [os.path.join(dataset_dir, f"{name}_list.txt") for name in _LISTS[usage]]
-    listed = {os.fsencode(line.strip()) for path in lists for line in lines_of(path, may_be_empty=True)}
+    listed = {os.fsencode(line.strip()) for path in lists for line in read_lines(path, may_be_empty=True)}
     files, rows = FileList(dataset_dir), []
-    for word in folders_in(dataset_dir):
+    for word in list_directories(dataset_dir):
         if word.startswith(b"_"):
             continue
-        for name in files_in(os.path.join(files.root, word), [".wav"]):
+        for name in list_files(os.path.join(files.root, word), [".wav"]):
             found = _NAME.fullmatch(name)
             if found and (usage == "all" or (word + b"/" + name in listed) == (usage != "train")):
                 files.extend(word, [name])
                 rows.append((os.fsdecode(word), os.fsdecode(found[1]), int(found[2])))
     columns = dict(zip(("label", "speaker_id", "utterance_number"), zip(*rows))) if rows else {}
-    stored = {name: Stored(np.array(values)) for name, values in columns.items()}
+    stored = {name: InMemoryColumn(np.array(values)) for name, values in columns.items()}
     if stored:
-        stored["utterance_number"] = Stored(np.array(columns["utterance_number"], np.int32))
-    return WaveTable(files, stored, "int32")
+        stored["utterance_number"] = InMemoryColumn(np.array(columns["utterance_number"], np.int32))
+    return WaveformTable(files, stored, "int32")

@@ -11,11 +11,11 @@ import numpy as np
 from millrace._src.core.args import OneOf, check_type
 from millrace._src.core.errors import FormatError
 from millrace._src.data.formats.audio_files import read_sphere
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import files_in, lines_of
-from millrace._src.data.sources.audio.waveform_table import WAVE, WaveTable
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import INT32, TEXT, Folder, Table, TableDataset
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import list_files, read_lines
+from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import INT32, TEXT, ColumnTable, Folder, TableDataset
 
 __all__ = ["TedliumDataset"]
 
@@ -40,7 +40,7 @@ class TedliumDataset(TableDataset):
     [((1, 8), 'good morning')]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -61,14 +61,14 @@ class TedliumDataset(TableDataset):
         self._open(make, {"waveform": WAVE, "sample_rate": INT32} | texts, shared)
 
 
-def _table(dataset_dir: str, release: str, usage: str, extensions: str) -> Table:
+def _table(dataset_dir: str, release: str, usage: str, extensions: str) -> ColumnTable:
     parts = ["data"] if release == "release3" else ["train", "test", "dev"] if usage == "all" else [usage]
     rows: list[tuple[str, str, str, list[str]]] = []
     for part in parts:
         folder = os.path.join(dataset_dir, part, "stm")
-        for name in files_in(folder, [".stm"]):
+        for name in list_files(folder, [".stm"]):
             path = os.path.join(folder, os.fsdecode(name))
-            for number, line in enumerate(lines_of(path)):
+            for number, line in enumerate(read_lines(path)):
                 fields = line.split(" ", 6)
                 if len(fields) != 7:
                     raise FormatError(f"Invalid data, stm data was broken: {line[:80]}", file=path)
@@ -80,8 +80,10 @@ def _table(dataset_dir: str, release: str, usage: str, extensions: str) -> Table
     except ValueError as error:
         raise FormatError(f"Invalid data, stm data was broken: {error}", file=dataset_dir) from error
     places = {"transcript": 6, "talk_id": 0, "speaker_id": 2, "identifier": 5}
-    stored = {name: Stored(np.array([row[3][place] for row in rows])) for name, place in places.items()}
-    return WaveTable(files, stored, "int32", partial(_cut, files, spans))
+    stored = {
+        name: InMemoryColumn(np.array([row[3][place] for row in rows])) for name, place in places.items()
+    }
+    return WaveformTable(files, stored, "int32", partial(_cut, files, spans))
 
 
 def _cut(files: list[str], spans: list[tuple[float, float]], index: int) -> tuple[Any, int]:

@@ -13,20 +13,20 @@ from millrace._src.core.random.permutation import Indices
 from millrace._src.core.values.chunk import Column
 from millrace._src.data.formats.audio_files import read_audio
 from millrace._src.data.formats.files.file_list import FileList
-from millrace._src.data.sources.base.table_dataset import TEXT, Part, Table, kind
+from millrace._src.data.sources.base.table_dataset import TEXT, ColumnReader, ColumnTable, column_type
 
-__all__ = ["TEXT", "WAVE", "WaveTable"]
+__all__ = ["TEXT", "WAVE", "WaveformTable"]
 
-WAVE = kind("float32", None, None)
+WAVE = column_type("float32", None, None)
 
 
-class WaveTable(Table):
+class WaveformTable(ColumnTable):
     """The columns ``waveform`` and ``sample_rate`` of one sound file per row, then the others."""
 
     def __init__(
         self,
         files: FileList | Sequence[str],
-        parts: Mapping[str, Part],
+        parts: Mapping[str, ColumnReader],
         rate: str = "uint32",
         read: Callable[[int], tuple[Any, int]] | None = None,
     ) -> None:
@@ -55,7 +55,7 @@ class WaveTable(Table):
         return {"waveform": waves, "sample_rate": np.array(rates, self.rate), **others}
 
 
-class _File(Part):
+class _File(ColumnReader):
     """Names the file of a row; its waveform is read by the table, together with the sample rate."""
 
     def __init__(self, files: FileList | Sequence[str]) -> None:

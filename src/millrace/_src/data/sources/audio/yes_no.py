@@ -8,11 +8,17 @@ from typing import Any, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, files_in
-from millrace._src.data.sources.audio.waveform_table import WAVE, WaveTable
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import INT32, Folder, Table, TableDataset, kind
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, list_files
+from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    INT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    column_type,
+)
 
 __all__ = ["YesNoDataset"]
 
@@ -29,18 +35,18 @@ class YesNoDataset(TableDataset):
     [[0, 0, 0, 1, 0, 0, 0, 1]]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[RowOptions]) -> None:
         make = partial(_table, dataset_dir=dataset_dir)
-        self._open(make, {"waveform": WAVE, "sample_rate": INT32, "label": kind("int32", 8)}, shared)
+        self._open(make, {"waveform": WAVE, "sample_rate": INT32, "label": column_type("int32", 8)}, shared)
 
 
-def _table(dataset_dir: str) -> Table:
+def _table(dataset_dir: str) -> ColumnTable:
     files = FileList(dataset_dir)
-    names = files_in(dataset_dir, [".wav"])
+    names = list_files(dataset_dir, [".wav"])
     files.extend("", names)
     try:
         labels = np.array([name.removesuffix(b".wav").split(b"_") for name in names], np.int32).reshape(-1, 8)
     except ValueError as error:
         raise FormatError(f"Invalid file, a name is not eight digits: {error}", file=dataset_dir) from error
-    return WaveTable(files, {"label": Stored(labels)}, "int32")
+    return WaveformTable(files, {"label": InMemoryColumn(labels)}, "int32")

@@ -12,14 +12,14 @@ from millrace._src.core.stable_ids import stable_id
 from millrace._src.data.pipeline.argument_types import count_parameters
 from millrace._src.data.samplers import Sampler
 
-__all__ = ["BatchLists", "Collate"]
+__all__ = ["BatchSamplerAdapter", "CollateFunction"]
 
 
 log = get_logger(__name__)
 
 
 @stable_id("source.BatchLists")
-class BatchLists:
+class BatchSamplerAdapter:
     """What a batch_sampler gives, once per epoch.
 
     It may be a list, an iterable such as PyTorch's BatchSampler, an iterator (kept for later epochs), or a
@@ -33,7 +33,7 @@ class BatchLists:
     def _identity(self) -> dict[str, Any]:
         return {} if self.once else {"given": self.given}
 
-    def for_run(self) -> BatchLists:
+    def for_run(self) -> BatchSamplerAdapter:
         """A copy for one iterator, so that none moves another on; the source is not copied."""
         if isinstance(self.given, (list, tuple)):
             return self
@@ -66,7 +66,7 @@ class BatchLists:
 
 
 @stable_id("source.Collate")
-class Collate:
+class CollateFunction:
     """A collate function as a per_batch_map.
 
     It gets one list per column, as in MindSpore; or, when it needs one argument and there are several columns,

@@ -22,7 +22,7 @@ from millrace._src.core.args import Checker
 from .indexed_files import Mode
 from .table_dataset import Cache, NumSamples, NumWorkers
 
-__all__ = ["CorpusOptions", "PictureOptions", "RowOptions", "TextOptions", "takes"]
+__all__ = ["CorpusOptions", "ImageOptions", "RowOptions", "TextOptions", "with_common_arguments"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,7 +42,7 @@ class RowOptions(TypedDict, total=False):
     cache: Cache
 
 
-class PictureOptions(TypedDict, total=False):
+class ImageOptions(TypedDict, total=False):
     """What a source of image files takes: it can decode them."""
 
     num_samples: NumSamples
@@ -77,7 +77,7 @@ class CorpusOptions(TypedDict, total=False):
     cache: Cache
 
 
-def takes(group: type, *, without: tuple[str, ...] = (), **defaults: Any) -> Callable[[F], F]:
+def with_common_arguments(group: type, *, without: tuple[str, ...] = (), **defaults: Any) -> Callable[[F], F]:
     """Let a constructor take the arguments of a group, all but ``without``, where its ``*_`` stands.
 
     What is left out by the caller is None, or what ``defaults`` says. The constructor's own arguments after ``*_``

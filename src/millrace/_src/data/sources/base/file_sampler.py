@@ -6,15 +6,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from millrace._src.core.random.permutation import Composed, Indices, Order, RangeOrder
-from millrace._src.core.random.rng import Permutation, mix
+from millrace._src.core.random.permutation import ComposedOrder, IndexOrder, Indices, RangeOrder
+from millrace._src.core.random.rng import RandomPermutation, hash_integers
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.core.stable_ids import stable_id
-from millrace._src.data.samplers.base import Labels
+from millrace._src.data.samplers.base import LabelProvider
 
 from .record_sampler import RecordSampler
 
-__all__ = ["MODES", "FileSampler", "PartsOrder"]
+__all__ = ["MODES", "FileSampler", "RangesOrder"]
 
 # The numbers that MindSpore's JSON uses.
 MODES = ["false", "files", "global", "infile", "partial", "adaptive"]
@@ -69,7 +69,7 @@ class FileSampler(RecordSampler):
         """The rows of the first deal; where files differ in their rows, another epoch may have others."""
         return sum(self.files[self.shard_id :: self.num_shards]) if self.by_files else super()._share(size)
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         if not self.by_files or self.child_sampler is not None:
             return super()._order(size, key, labels)
         files = np.array(self.files, np.int64)
@@ -77,17 +77,17 @@ class FileSampler(RecordSampler):
         if (
             self.shuffle is not Shuffle.FALSE
         ):  # the same on every rank: the key is, and the shard is not in it
-            turn = Permutation(len(files), mix(key, 0)).at(0, len(files))
+            turn = RandomPermutation(len(files), hash_integers(key, 0)).at(0, len(files))
         mine = turn[self.shard_id :: self.num_shards]
-        order: Order = PartsOrder((np.cumsum(files) - files)[mine], files[mine])
+        order: IndexOrder = RangesOrder((np.cumsum(files) - files)[mine], files[mine])
         if self.shuffle not in (Shuffle.FALSE, Shuffle.FILES):
-            order = Composed(Permutation(order.size, mix(key, 1)), order)
+            order = ComposedOrder(RandomPermutation(order.size, hash_integers(key, 1)), order)
         if self.num_samples and self.num_samples < order.size:
-            order = Composed(RangeOrder(self.num_samples), order)
+            order = ComposedOrder(RangeOrder(self.num_samples), order)
         return order
 
 
-class PartsOrder:
+class RangesOrder:
     """Runs of neighbouring rows, one after the other.
 
     >>> PartsOrder(np.array([5, 0]), np.array([2, 3])).at(1, 4).tolist()

@@ -23,11 +23,11 @@ from millrace._src.core.io.remote import is_remote, remote_exists, remote_glob
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.core.values.chunk import Column
-from millrace._src.core.values.columns import Runs
+from millrace._src.core.values.columns import VariableLengthColumn
 from millrace._src.core.values.schema import ColumnType, Schema
-from millrace._src.data.formats.files.byte_ranges import Block, Handles, Spans, gather
-from millrace._src.data.formats.files.local_copies import Copies
-from millrace._src.data.formats.files.offset_index_cache import spans_of
+from millrace._src.data.formats.files.byte_ranges import ByteRanges, FileHandles, RowBlock, read_ranges
+from millrace._src.data.formats.files.local_copies import LocalCopies
+from millrace._src.data.formats.files.offset_index_cache import load_or_scan_offsets
 from millrace._src.data.pipeline.serialization import cache_of, can_rebuild, workers_of
 from millrace._src.data.pipeline.source_dataset import SourceDataset
 from millrace._src.data.sources.source_traits import SourceTraits
@@ -36,14 +36,14 @@ from .file_sampler import MODES, FileSampler
 from .sampler_arguments import check_shard_options
 
 __all__ = [
-    "FilesDataset",
-    "FilesSource",
-    "Format",
+    "IndexedFilesDataset",
+    "IndexedFilesSource",
+    "RowFormat",
     "Mode",
     "Part",
     "TrainTest",
     "TrainValidTest",
-    "by_usage",
+    "files_for_usage",
     "find_files",
     "texts",
 ]
@@ -54,16 +54,16 @@ def texts(*names: str, shape: tuple[int | None, ...] = ()) -> dict[str, ColumnTy
     return {name: ColumnType(np.dtype("U"), shape) for name in names}
 
 
-class Format(Protocol):
+class RowFormat(Protocol):
     """How the rows of a file are found and what their bytes mean."""
 
     @property
     def kind(self) -> str:
         """Names the scan and what it depends on, for the kept index."""
 
-    def scan(self, path: str) -> Spans: ...
+    def scan(self, path: str) -> ByteRanges: ...
 
-    def rows(self, block: Block) -> dict[str, Column]: ...
+    def rows(self, block: RowBlock) -> dict[str, Column]: ...
 
 
 # --- arguments --------------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def find_files(patterns: str | list[str]) -> list[str]:
     return found
 
 
-def by_usage(folder: str, usage: str | None, names: Mapping[str, str]) -> list[str]:
+def files_for_usage(folder: str, usage: str | None, names: Mapping[str, str]) -> list[str]:
     """The files of one usage, or of all in the order of the table."""
     chosen = names.values() if usage in (None, "all") else [names[str(usage)]]
     return [os.path.join(folder, name) for name in chosen]
@@ -108,10 +108,10 @@ def by_usage(folder: str, usage: str | None, names: Mapping[str, str]) -> list[s
 # --- the source -------------------------------------------------------------------------------------------------
 
 # The files that together hold the same rows (two for a translation), each with its format.
-Part = Sequence[tuple[str, Format]]
+Part = Sequence[tuple[str, RowFormat]]
 
 
-class FilesSource(SourceTraits):
+class IndexedFilesSource(SourceTraits):
     """Rows of files one after the other."""
 
     concat_shard = "own"
@@ -127,8 +127,8 @@ class FilesSource(SourceTraits):
         self.name, self.parts = name, [tuple(part) for part in parts]
         self._schema = Schema(columns)
         self._arguments = dict(arguments)
-        self._found: list[tuple[Spans, ...]] | None = None
-        self.copies = Copies()
+        self._found: list[tuple[ByteRanges, ...]] | None = None
+        self.copies = LocalCopies()
         self._turn = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class FilesSource(SourceTraits):
     def schema(self) -> Schema:
         return self._schema
 
-    def spans(self) -> list[tuple[Spans, ...]]:
+    def spans(self) -> list[tuple[ByteRanges, ...]]:
         """Where the rows lie, found on the first call."""
         with self._turn:
             if self._found is None:
@@ -150,7 +150,7 @@ class FilesSource(SourceTraits):
                 self._found = [self._spans(part) for part in self.parts]
             return self._found
 
-    def _spans(self, part: Part) -> tuple[Spans, ...]:
+    def _spans(self, part: Part) -> tuple[ByteRanges, ...]:
         for path, _ in part:
             if not os.path.isfile(self.copies.path(path)):
                 raise PlanError(
@@ -164,7 +164,7 @@ class FilesSource(SourceTraits):
             found = tuple(
                 spans
                 if (spans.stops > spans.starts)[least:].any()
-                else Spans(spans.starts[:least], spans.stops[:least])
+                else ByteRanges(spans.starts[:least], spans.stops[:least])
                 for spans in found
             )
         sizes = {path: len(spans) for (path, _), spans in zip(part, found)}
@@ -177,12 +177,12 @@ class FilesSource(SourceTraits):
             )
         if paired:
             full = np.logical_or.reduce([spans.stops > spans.starts for spans in found])
-            found = tuple(Spans(spans.starts[full], spans.stops[full]) for spans in found)
+            found = tuple(ByteRanges(spans.starts[full], spans.stops[full]) for spans in found)
         return found
 
-    def _scanned(self, path: str, form: Format) -> Spans:
+    def _scanned(self, path: str, form: RowFormat) -> ByteRanges:
         if not is_remote(path):
-            return spans_of(path, form.kind, form.scan)
+            return load_or_scan_offsets(path, form.kind, form.scan)
         copy = self.copies.path(path)
         try:
             return form.scan(copy)
@@ -208,8 +208,8 @@ class FilesSource(SourceTraits):
             )
         return size
 
-    def open(self) -> FilesReader:
-        return FilesReader(self)
+    def open(self) -> IndexedFilesReader:
+        return IndexedFilesReader(self)
 
     def labels(self, column: str) -> npt.NDArray[Any]:
         if column not in self._schema:
@@ -231,14 +231,14 @@ class FilesSource(SourceTraits):
         return self._arguments
 
 
-class FilesReader:
+class IndexedFilesReader:
     """Open files of a source: the rows of a block are read file by file, neighbours together."""
 
-    def __init__(self, source: FilesSource) -> None:
+    def __init__(self, source: IndexedFilesSource) -> None:
         self.parts, self.spans = source.parts, source.spans()
         self.ends = np.cumsum(source.sizes())
         self.names = list(source.schema())
-        self.handles = Handles(source.copies.path)
+        self.handles = FileHandles(source.copies.path)
 
     def read(self, indices: Indices) -> dict[str, Column]:
         numbers = np.searchsorted(self.ends, indices, "right")
@@ -256,7 +256,7 @@ class FilesReader:
         made: dict[str, Column] = {}
         for (path, form), spans in zip(self.parts[number], self.spans[number]):
             starts, stops = spans.starts[rows], spans.stops[rows]
-            block = gather(self.handles, path, starts, stops, rows, getattr(form, "opener", None))
+            block = read_ranges(self.handles, path, starts, stops, rows, getattr(form, "opener", None))
             try:
                 made |= form.rows(block)
             except FormatError as error:
@@ -279,7 +279,7 @@ def _merged(columns: list[Column], back: Indices) -> Column:
         for c in columns
     ):
         return np.concatenate(columns)[back]
-    if isinstance(first, Runs) and all(first.fits(c) for c in columns):
+    if isinstance(first, VariableLengthColumn) and all(first.fits(c) for c in columns):
         return first.joined(columns).take(back)
     values = [value for column in columns for value in _values(column)]
     return [values[i] for i in back.tolist()]
@@ -296,10 +296,10 @@ def _values(column: Column) -> list[Any]:
 # --- the dataset ------------------------------------------------------------------------------------------------
 
 
-class FilesDataset(SourceDataset):
+class IndexedFilesDataset(SourceDataset):
     """Base of the sources over files: from the usual arguments to a Read of a FilesSource."""
 
-    _kind: ClassVar[type[FilesSource]] = FilesSource
+    _kind: ClassVar[type[IndexedFilesSource]] = IndexedFilesSource
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -340,7 +340,7 @@ class FilesDataset(SourceDataset):
     def _open_each(
         self,
         paths: Sequence[str],
-        form: Format,
+        form: RowFormat,
         columns: Mapping[str, ColumnType],
         given: Mapping[str, Any],
         shared: Mapping[str, Any],
@@ -349,7 +349,7 @@ class FilesDataset(SourceDataset):
         self._open_files([[(path, form)] for path in paths], columns, given, shared)
 
 
-def _rebuilt(kind: type[FilesDataset], saved: dict[str, Any]) -> FilesDataset:
+def _rebuilt(kind: type[IndexedFilesDataset], saved: dict[str, Any]) -> IndexedFilesDataset:
     takes = inspect.signature(kind).parameters
     given = {name: value for name, value in saved.items() if name in takes and name != "num_parallel_workers"}
     given |= workers_of(saved) | cache_of(saved)

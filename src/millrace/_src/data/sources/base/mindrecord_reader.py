@@ -17,18 +17,18 @@ from millrace._src.data.formats.mindrecord.schema import Field, RecordSchema
 
 from .record_sampler import BLOCK_BYTES, WINDOW_BYTES
 
-__all__ = ["RecordReader", "padded_values"]
+__all__ = ["MindRecordBlockReader", "padded_values"]
 
 _SMALL = 64 << 20  # a set of this many bytes is read by the kernel's own read-ahead
 
 
-class RecordReader:
+class MindRecordBlockReader:
     """Reads blocks of rows; the numbers after the last row are the padded ones."""
 
     def __init__(self, reader: MindRecordReader, columns: list[str], padding: dict[str, Any]) -> None:
         self.reader, self.padding = reader, padding
         self.choose(columns)
-        self._ahead = _Ahead(reader) if reader.total_bytes > _SMALL and reader.is_local else None
+        self._ahead = _ReadAhead(reader) if reader.total_bytes > _SMALL and reader.is_local else None
 
     def choose(self, columns: Sequence[str]) -> None:
         """Read these columns only; those nobody wants cost nothing then."""
@@ -77,7 +77,7 @@ class RecordReader:
         self.reader.close()
 
 
-class _Ahead:
+class _ReadAhead:
     """Asks the kernel for a whole block of neighbours when the first of its rows is read."""
 
     def __init__(self, reader: MindRecordReader) -> None:

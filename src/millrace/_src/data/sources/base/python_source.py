@@ -15,16 +15,16 @@ import numpy.typing as npt
 
 from millrace._src.core.errors import PlanError
 from millrace._src.core.random.permutation import Indices
-from millrace._src.core.random.rng import Draws, rng_place, with_rng
-from millrace._src.core.values.batch_buffers import Passing
-from millrace._src.core.values.chunk import Column, as_value
-from millrace._src.core.values.chunk_builder import RowsBuilder
+from millrace._src.core.random.rng import RandomStream, rng_parameter_index, with_rng
+from millrace._src.core.values.batch_buffers import ChunkBufferPool
+from millrace._src.core.values.chunk import Column, normalize_value
+from millrace._src.core.values.chunk_builder import ChunkBuilder
 from millrace._src.core.values.schema import Schema
 from millrace._src.data.sources.source_traits import SourceTraits
 
 from .sampler_arguments import EMPTY
 
-__all__ = ["UserSource", "can_be_read_once", "is_random_access"]
+__all__ = ["PythonSource", "can_be_read_once", "is_random_access"]
 
 # Rows read at once when only their labels are wanted.
 LABEL_ROWS = 64
@@ -32,7 +32,7 @@ LABEL_ROWS = 64
 ONE_COLUMN = (int, float, str, bytes, np.ndarray, np.generic, dict)
 
 
-class RowMaker:
+class RowConverter:
     """Turns what a source gives for a row into one value per column."""
 
     def __init__(self, columns: list[str], types: list[npt.DTypeLike] | None, name: str) -> None:
@@ -64,7 +64,7 @@ class RowMaker:
 
     def check_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """One row, if its values have the types that the user declared."""
-        values = tuple([as_value(value) for value in row])
+        values = tuple([normalize_value(value) for value in row])
         for name, value, wanted in zip(self.columns, values, self.types or (), strict=False):
             self._check_type(name, value, np.dtype(wanted))
         return values
@@ -79,21 +79,21 @@ class RowMaker:
             )
 
 
-class UserReader:
+class PythonReader:
     """Random access to a user's object; the engine owns each value before the next row is read."""
 
-    def __init__(self, source: UserSource) -> None:
+    def __init__(self, source: PythonSource) -> None:
         self.getitem = source.source.__getitem__
         self.maker = source.maker
-        self.passing = Passing()
+        self.passing = ChunkBufferPool()
         # whether it wants random numbers of the row
         self.asks = source.asks
         # a row is what `getitem` gives, and nothing more is to be looked at
         self.plain = not self.asks and not source.maker.types
 
-    def read(self, indices: Indices, draws: Draws | None = None) -> dict[str, Column]:
+    def read(self, indices: Indices, draws: RandomStream | None = None) -> dict[str, Column]:
         maker = self.maker
-        builder = RowsBuilder(maker.columns, len(indices), passing=self.passing)
+        builder = ChunkBuilder(maker.columns, len(indices), passing=self.passing)
         given: Iterable[Any]
         if draws is None:
             given = map(self.getitem, indices.tolist())
@@ -118,15 +118,15 @@ class UserReader:
     def close(self) -> None: ...
 
 
-class UserStream:
+class PythonStream:
     """One pass over a user's iterable, again for each epoch."""
 
-    def __init__(self, source: UserSource) -> None:
+    def __init__(self, source: PythonSource) -> None:
         self.source = source
         # whether the function that makes the rows wants random numbers of the epoch
         self.asks = source.asks
 
-    def rows(self, epoch: int, draws: Draws | None = None) -> Iterator[Any]:
+    def rows(self, epoch: int, draws: RandomStream | None = None) -> Iterator[Any]:
         # what the user's object is has a life of its own: only this pass over it is closed at the end of an epoch
         for given in self.source.iterate(draws):  # noqa: UP028  ("yield from" would close it)
             yield given
@@ -151,7 +151,7 @@ def can_be_read_once(source: Any) -> bool:
     return not hasattr(source, "__iter__") or type(source).__module__ in ("builtins", "itertools")
 
 
-class UserSource(SourceTraits):
+class PythonSource(SourceTraits):
     """The plan's description of a user's object."""
 
     user_code = True
@@ -171,7 +171,7 @@ class UserSource(SourceTraits):
         self.random_access = is_random_access(source)
         self.readers = None if processes else readers
         self.processes = processes and self.random_access
-        self.maker = RowMaker(list(schema), types, name)
+        self.maker = RowConverter(list(schema), types, name)
         self._kept: list[Any] = []
         self._over = False
         self._turn = threading.Lock()
@@ -181,8 +181,8 @@ class UserSource(SourceTraits):
     def asks(self) -> bool:
         """Whether what makes the rows wants random numbers, with a parameter ``rng``."""
         if self.random_access:
-            return rng_place(self.source.__getitem__) is not None
-        return self.is_function and rng_place(self.source) is not None
+            return rng_parameter_index(self.source.__getitem__) is not None
+        return self.is_function and rng_parameter_index(self.source) is not None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_turn"}
@@ -209,7 +209,7 @@ class UserSource(SourceTraits):
         source = self.source
         return inspect.isclass(source) or not (hasattr(source, "__iter__") or hasattr(source, "__next__"))
 
-    def iterate(self, draws: Draws | None = None) -> Iterator[Any]:
+    def iterate(self, draws: RandomStream | None = None) -> Iterator[Any]:
         """A fresh pass over a one-pass source, cut to num_samples."""
         source = self.source
         if self.is_function:
@@ -235,7 +235,7 @@ class UserSource(SourceTraits):
             yield self._kept[i]
 
     def open(self) -> Any:
-        return UserReader(self) if self.random_access else UserStream(self)
+        return PythonReader(self) if self.random_access else PythonStream(self)
 
     def labels(self, column: str) -> npt.NDArray[Any]:
         """``get_label(index)`` of the user's object, or the label column of every row; found once."""
@@ -249,7 +249,7 @@ class UserSource(SourceTraits):
         size = self.size() or 0
         get_label = getattr(self.source, "get_label", None)
         if get_label is not None:
-            yield from (as_value(get_label(i)) for i in range(size))
+            yield from (normalize_value(get_label(i)) for i in range(size))
             return
         if column not in self._schema:
             raise PlanError(

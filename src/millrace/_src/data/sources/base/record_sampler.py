@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.core.random.permutation import ArrayOrder, Composed, Indices, Order, RangeOrder
-from millrace._src.core.random.rng import Permutation, mix
+from millrace._src.core.random.permutation import ArrayOrder, ComposedOrder, IndexOrder, Indices, RangeOrder
+from millrace._src.core.random.rng import RandomPermutation, hash_integers
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.core.stable_ids import stable_id
-from millrace._src.data.samplers.base import BuiltinSampler, Labels
+from millrace._src.data.samplers.base import BuiltinSampler, LabelProvider
 
-__all__ = ["BlockOrder", "InFileOrder", "RecordSampler", "WindowOrder"]
+__all__ = ["BlockShuffleOrder", "PerFileShuffleOrder", "RecordSampler", "WindowShuffleOrder"]
 
 BLOCK_BYTES = 2 << 20
 WINDOW_BYTES = 1 << 30
@@ -67,50 +67,52 @@ class RecordSampler(BuiltinSampler):
     def _share(self, size: int) -> int:
         return -(-size // self.num_shards)
 
-    def _count(self, size: int, labels: Labels | None) -> int:
+    def _count(self, size: int, labels: LabelProvider | None) -> int:
         share = self._share(size)
         return min(self.num_samples, share) if self.num_samples else share
 
-    def _order(self, size: int, key: int, labels: Labels | None) -> Order:
+    def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         if self.child_sampler is not None and self.shuffle in (Shuffle.FILES, Shuffle.INFILE):
             raise ArgumentValueError(f"{self.shuffle} needs whole files, and cannot follow another sampler")
         share = self._share(size)
         count = self._count(size, labels)
         order = self._mixed(size, key, share) if self._moves_blocks() else self._dealt(size, key, share)
-        return order if count == order.size else Composed(RangeOrder(count), order)
+        return order if count == order.size else ComposedOrder(RangeOrder(count), order)
 
     def _moves_blocks(self) -> bool:
         return self.shuffle in (Shuffle.GLOBAL, Shuffle.ADAPTIVE)
 
-    def _mixed(self, size: int, key: int, share: int) -> Order:
+    def _mixed(self, size: int, key: int, share: int) -> IndexOrder:
         window = max(1, min(WINDOW_ROWS, WINDOW_BYTES // self.row_bytes))
         mine = RangeOrder(share, start=self.shard_id * share, modulo=max(1, size))
         if size <= window:
-            return Composed(mine, Permutation(size, key))
+            return ComposedOrder(mine, RandomPermutation(size, key))
         block = max(1, min(BLOCK_BYTES // self.row_bytes, window // LEAST_BLOCKS))
-        blocks = BlockOrder(size, block, mix(key, 0))
-        return Composed(WindowOrder(share, window, mix(key, 1)), Composed(mine, blocks))
+        blocks = BlockShuffleOrder(size, block, hash_integers(key, 0))
+        return ComposedOrder(
+            WindowShuffleOrder(share, window, hash_integers(key, 1)), ComposedOrder(mine, blocks)
+        )
 
-    def _dealt(self, size: int, key: int, share: int) -> Order:
+    def _dealt(self, size: int, key: int, share: int) -> IndexOrder:
         """Every so many rows, or a run of them, as MindSpore deals them; they wrap round at the end."""
         whole = self._whole(size, key)
         if self.num_shards == 1:
             return whole
         if self.by_block:
-            return Composed(RangeOrder(share, self.shard_id * share, 1, max(1, size)), whole)
-        return Composed(RangeOrder(share, self.shard_id, self.num_shards, max(1, size)), whole)
+            return ComposedOrder(RangeOrder(share, self.shard_id * share, 1, max(1, size)), whole)
+        return ComposedOrder(RangeOrder(share, self.shard_id, self.num_shards, max(1, size)), whole)
 
-    def _whole(self, size: int, key: int) -> Order:
+    def _whole(self, size: int, key: int) -> IndexOrder:
         if self.shuffle is Shuffle.PARTIAL:
-            return WindowOrder(size, PARTIAL_ROWS, key)
+            return WindowShuffleOrder(size, PARTIAL_ROWS, key)
         if self.shuffle is Shuffle.FALSE:
             return RangeOrder(size)
         left = size - sum(self.files)
         files = [*self.files, left] if left else self.files  # padded rows are a file of their own, the last
         if self.shuffle is Shuffle.INFILE:
-            return InFileOrder(files, key)
+            return PerFileShuffleOrder(files, key)
         starts = np.cumsum([0, *files[:-1]])
-        turn = Permutation(len(self.files), key).at(0, len(self.files)).tolist()
+        turn = RandomPermutation(len(self.files), key).at(0, len(self.files)).tolist()
         turn += list(range(len(self.files), len(files)))
         return ArrayOrder(
             np.concatenate([np.arange(starts[n], starts[n] + files[n]) for n in turn]) if turn else []
@@ -134,7 +136,7 @@ class RecordSampler(BuiltinSampler):
         return made
 
 
-class BlockOrder:
+class BlockShuffleOrder:
     """Blocks of ``block`` neighbouring rows in random order; the last block may be short.
 
     >>> BlockOrder(5, block=2, key=1).at(0, 5).tolist()
@@ -144,7 +146,7 @@ class BlockOrder:
     def __init__(self, size: int, block: int, key: int) -> None:
         self.size, self.block = size, block
         count = -(-size // block)
-        self.turn = Permutation(count, key).at(0, count)
+        self.turn = RandomPermutation(count, key).at(0, count)
         sizes = np.full(count, block, np.int64)
         if count:
             sizes[self.turn == count - 1] = size - block * (count - 1)
@@ -158,7 +160,7 @@ class BlockOrder:
         return self.turn[place] * self.block + (positions - self.starts[place])
 
 
-class WindowOrder:
+class WindowShuffleOrder:
     """A permutation inside each run of ``window`` positions.
 
     >>> order = WindowOrder(5, window=3, key=1).at(0, 5).tolist()
@@ -168,7 +170,7 @@ class WindowOrder:
 
     def __init__(self, size: int, window: int, key: int) -> None:
         self.size, self.window, self.key = size, window, key
-        self._made: dict[int, Permutation] = {}
+        self._made: dict[int, RandomPermutation] = {}
 
     def at(self, start: int, stop: int) -> Indices:
         return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
@@ -182,18 +184,18 @@ class WindowOrder:
             found[chosen] = first + self._inside(number).lookup(positions[chosen] - first)
         return found
 
-    def _inside(self, number: int) -> Permutation:
+    def _inside(self, number: int) -> RandomPermutation:
         made = self._made.get(number)
         if made is None:
             size = min(self.window, self.size - number * self.window)
-            made = Permutation(size, mix(self.key, number))
+            made = RandomPermutation(size, hash_integers(self.key, number))
             for old in list(self._made)[:-1]:  # this window and the one before it are enough
                 self._made.pop(old, None)
             self._made[number] = made
         return made
 
 
-class InFileOrder:
+class PerFileShuffleOrder:
     """Files in their order, the rows inside each in random order.
 
     >>> order = InFileOrder([2, 3], key=5).at(0, 5).tolist()
@@ -205,7 +207,7 @@ class InFileOrder:
         self.files, self.key = files, key
         self.ends = np.cumsum(files)
         self.size = int(self.ends[-1]) if files else 0
-        self._made: dict[int, Permutation] = {}
+        self._made: dict[int, RandomPermutation] = {}
 
     def at(self, start: int, stop: int) -> Indices:
         return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
@@ -219,6 +221,6 @@ class InFileOrder:
             if number not in self._made:
                 if len(self._made) > 1:
                     self._made.clear()
-                self._made[number] = Permutation(self.files[number], mix(self.key, number))
+                self._made[number] = RandomPermutation(self.files[number], hash_integers(self.key, number))
             found[chosen] = first + self._made[number].lookup(positions[chosen] - first)
         return found

@@ -10,7 +10,7 @@ from millrace._src.core.log import warn_once
 from millrace._src.data.samplers import BuiltinSampler, DistributedSampler, RandomSampler, SequentialSampler
 from millrace._src.data.samplers.iterable import as_sampler
 
-__all__ = ["EMPTY", "check_sampler_alone", "check_shard_options", "check_shards", "choose_sampler"]
+__all__ = ["EMPTY", "check_sampler_alone", "check_shard_options", "check_shards", "resolve_sampler"]
 
 
 # Said by every source of a user's own rows that has none.
@@ -58,7 +58,7 @@ def check_sampler_alone(
             raise PlanError(f"sampler and {name} cannot be specified at the same time.")
 
 
-def choose_sampler(
+def resolve_sampler(
     sampler: Any,
     num_samples: int | None,
     shuffle: bool | None,

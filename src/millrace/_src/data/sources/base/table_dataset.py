@@ -20,15 +20,17 @@ from millrace._src.core.random.permutation import Indices
 from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType, Schema
-from millrace._src.data.formats.column_readers import FileBytes, Part
-from millrace._src.data.formats.files.file_list import SHOW_AFTER, FileList, files_in, folders_in
-from millrace._src.data.pipeline.argument_types import CacheArgument, Samples, Workers
+from millrace._src.data.formats.column_readers import ColumnReader, FileBytesColumn
+from millrace._src.data.formats.files.file_list import SHOW_AFTER, FileList, list_directories, list_files
+from millrace._src.data.pipeline.argument_types import CacheArgument
+from millrace._src.data.pipeline.argument_types import NumSamples as Samples
+from millrace._src.data.pipeline.argument_types import NumWorkers as Workers
 from millrace._src.data.pipeline.serialization import cache_of, can_rebuild, workers_of
 from millrace._src.data.pipeline.source_dataset import SourceDataset
-from millrace._src.data.samplers import from_dict
+from millrace._src.data.samplers import sampler_from_dict
 from millrace._src.data.sources.source_traits import SourceTraits
 
-from .sampler_arguments import check_sampler_alone, check_shard_options, choose_sampler
+from .sampler_arguments import check_sampler_alone, check_shard_options, resolve_sampler
 
 __all__ = [
     "INT32",
@@ -39,14 +41,14 @@ __all__ = [
     "Folder",
     "NumSamples",
     "NumWorkers",
-    "Part",
-    "Table",
+    "ColumnReader",
+    "ColumnTable",
     "TableDataset",
     "check_there",
     "class_folders",
-    "image",
-    "kind",
-    "pictures",
+    "image_type",
+    "column_type",
+    "image_column",
 ]
 
 
@@ -76,13 +78,13 @@ UINT32, INT32 = ColumnType(np.dtype(np.uint32), ()), ColumnType(np.dtype(np.int3
 TEXT = ColumnType(np.dtype(np.str_), ())
 
 
-def kind(dtype: Any, *shape: int | None) -> ColumnType:
+def column_type(dtype: Any, *shape: int | None) -> ColumnType:
     return ColumnType(np.dtype(dtype), shape)
 
 
-def image(decode: bool | None) -> ColumnType:
+def image_type(decode: bool | None) -> ColumnType:
     """The type of a column of image files: their bytes, or RGB pixels."""
-    return kind(np.uint8, None, None, 3) if decode else kind(np.uint8, None)
+    return column_type(np.uint8, None, None, 3) if decode else column_type(np.uint8, None)
 
 
 def check_there(path: str) -> None:
@@ -91,14 +93,14 @@ def check_there(path: str) -> None:
         raise ArgumentValueError(f"The file {os.path.realpath(path)} does not exist or permission denied!")
 
 
-def pictures(
+def image_column(
     files: Any,
     decode: bool | None,
     decrypt: Callable[[str], Any] | None = None,
     listed: str | None = None,
-) -> FileBytes:
+) -> FileBytesColumn:
     """A column of image files; decoded by the kernel of ``vision.Decode``. ``listed``: the list that names them."""
-    return FileBytes(files, _decode if decode else None, decrypt, listed)
+    return FileBytesColumn(files, _decode if decode else None, decrypt, listed)
 
 
 def _decode(data: npt.NDArray[np.uint8]) -> Any:
@@ -107,7 +109,7 @@ def _decode(data: npt.NDArray[np.uint8]) -> Any:
     return decode(data)
 
 
-class Table:
+class ColumnTable:
     """The rows of a source: a part per column, and what is known of the classes (or why nothing is).
 
     ``labels`` gives the class of every row where no column holds it by the usual name.
@@ -116,7 +118,7 @@ class Table:
     def __init__(
         self,
         size: int,
-        parts: Mapping[str, Part],
+        parts: Mapping[str, ColumnReader],
         classes: dict[str, Any] | str | None = None,
         num_classes: int | None = None,
         labels: Callable[[], npt.NDArray[Any]] | None = None,
@@ -136,10 +138,10 @@ class TableSource(SourceTraits):
     reopens = True
 
     def __init__(
-        self, name: str, make: partial[Table], columns: Mapping[str, ColumnType], heavy: bool
+        self, name: str, make: partial[ColumnTable], columns: Mapping[str, ColumnType], heavy: bool
     ) -> None:
         self.name, self.make, self.columns, self.heavy = name, make, dict(columns), heavy
-        self._table: Table | None = None
+        self._table: ColumnTable | None = None
         self._turn = threading.Lock()
 
     @property
@@ -147,10 +149,10 @@ class TableSource(SourceTraits):
         # a user's function that decrypts is called once for a row, and not again where something is amiss
         if not self.heavy or self.make.keywords.get("decrypt") is not None:
             return ()
-        return tuple(name for name, column in self.columns.items() if column == image(True))
+        return tuple(name for name, column in self.columns.items() if column == image_type(True))
 
-    def encoded(self, columns: tuple[str, ...]) -> EncodedSource:
-        return EncodedSource(self, columns)
+    def encoded(self, columns: tuple[str, ...]) -> UndecodedSource:
+        return UndecodedSource(self, columns)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in vars(self).items() if key != "_turn"}
@@ -161,7 +163,7 @@ class TableSource(SourceTraits):
     def schema(self) -> Schema:
         return Schema(self.columns)
 
-    def open(self) -> Table:
+    def open(self) -> ColumnTable:
         with self._turn:
             if self._table is None:
                 table = self.make()
@@ -218,19 +220,19 @@ class TableSource(SourceTraits):
 
 
 @stable_id("source.EncodedSource")
-class EncodedSource:
+class UndecodedSource:
     """A source, its table the same, of which some columns stay as they are in their files."""
 
     def __init__(self, source: TableSource, encoded: tuple[str, ...]) -> None:
         self._source, self._encoded = source, encoded
 
-    def open(self) -> Table:
+    def open(self) -> ColumnTable:
         table = self._source.open()
         parts = {
-            name: part.encoded() if name in self._encoded and isinstance(part, FileBytes) else part
+            name: part.encoded() if name in self._encoded and isinstance(part, FileBytesColumn) else part
             for name, part in table.parts.items()
         }
-        return Table(table.size, parts)
+        return ColumnTable(table.size, parts)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # unpickling asks before there is a source
@@ -245,7 +247,7 @@ class TableDataset(SourceDataset):
         can_rebuild(cls, partial(_rebuild, cls))
 
     def _open(
-        self, make: partial[Table], columns: Mapping[str, ColumnType], given: Mapping[str, Any]
+        self, make: partial[ColumnTable], columns: Mapping[str, ColumnType], given: Mapping[str, Any]
     ) -> None:
         """``given`` holds the shared arguments of the constructor, and may hold its others."""
         names = ("num_samples", "shuffle", "num_shards", "shard_id")
@@ -253,7 +255,7 @@ class TableDataset(SourceDataset):
         sampler = given.get("sampler")
         check_sampler_alone(sampler, num_samples, shuffle, num_shards, shard_id)
         check_shard_options(num_shards, shard_id)
-        chosen = choose_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
+        chosen = resolve_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
         source = TableSource(type(self).__name__, make, columns, heavy=bool(given.get("decode")))
         self._start(source, chosen, given["num_parallel_workers"], given.get("cache"))
 
@@ -263,7 +265,7 @@ def _rebuild(cls: Callable[..., TableDataset], saved: dict[str, Any]) -> TableDa
     given = {name: value for name, value in saved.items() if name in taken and name not in _NOT_AS_SAVED}
     sampler = saved.get("sampler")
     if sampler is not None:
-        given |= {"sampler": from_dict(sampler)} if "sampler" in taken else _options(sampler)
+        given |= {"sampler": sampler_from_dict(sampler)} if "sampler" in taken else _options(sampler)
     return cls(**given | workers_of(saved) | cache_of(saved))
 
 
@@ -282,13 +284,13 @@ def class_folders(
 ) -> tuple[FileList, npt.NDArray[np.int32], dict[str, int]]:
     """The files of each folder below the root, the number of its folder for each, and the folders' numbers."""
     check_type(root, (str,), "dataset_dir")
-    numbers = chosen or {os.fsdecode(name): n for n, name in enumerate(folders_in(root))}
+    numbers = chosen or {os.fsdecode(name): n for n, name in enumerate(list_directories(root))}
     files, labels = FileList(root), []
     with progress(f"listing {root}", after=SHOW_AFTER) as shown:
         for name in sorted(numbers, key=os.fsencode):
             folder = os.path.join(root, name)
             if not is_remote(folder) and not os.path.isdir(folder):
                 raise PlanError(f"class_indexing names the class {name!r}, but there is no folder {folder}")
-            count = files.extend(name, files_in(folder, extensions, shown))
+            count = files.extend(name, list_files(folder, extensions, shown))
             labels.append(np.full(count, numbers[name], np.int32))
     return files, np.concatenate([np.zeros(0, np.int32), *labels]), dict(numbers)

@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from millrace._src.core.random.shuffle import Shuffle
-from millrace._src.data.formats.csv.records import CsvRows
-from millrace._src.data.sources.base.common_arguments import TextOptions, takes
-from millrace._src.data.sources.base.indexed_files import FilesDataset, TrainTest, by_usage, texts
+from millrace._src.data.formats.csv.records import CsvFormat
+from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
+from millrace._src.data.sources.base.indexed_files import (
+    IndexedFilesDataset,
+    TrainTest,
+    files_for_usage,
+    texts,
+)
 from millrace._src.data.sources.base.table_dataset import Folder
 
 __all__ = ["AGNewsDataset"]
 
 
-class AGNewsDataset(FilesDataset):
+class AGNewsDataset(IndexedFilesDataset):
     """AG News, from ``train.csv`` and ``test.csv``.
 
     The columns are ``index``, ``title``, ``description``, all text.
@@ -25,14 +30,14 @@ class AGNewsDataset(FilesDataset):
     ['Short-sellers, again']
     """
 
-    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self, dataset_dir: Folder, usage: TrainTest = None, *_: Any, **shared: Unpack[TextOptions]
     ) -> None:
-        files = by_usage(dataset_dir, usage, {"test": "test.csv", "train": "train.csv"})
+        files = files_for_usage(dataset_dir, usage, {"test": "test.csv", "train": "train.csv"})
         self._open_each(
             files,
-            CsvRows(["index", "title", "description"], [str] * 3),
+            CsvFormat(["index", "title", "description"], [str] * 3),
             texts("index", "title", "description"),
             locals(),
             shared,

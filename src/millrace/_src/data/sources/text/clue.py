@@ -7,14 +7,14 @@ from typing import Annotated, Any, Unpack
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.text.json_lines import JsonLines
-from millrace._src.data.sources.base.common_arguments import TextOptions, takes
+from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
 from millrace._src.data.sources.base.file_checks import IsFiles
-from millrace._src.data.sources.base.indexed_files import FilesDataset, find_files
-from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, kind
+from millrace._src.data.sources.base.indexed_files import IndexedFilesDataset, find_files
+from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, column_type
 
 __all__ = ["CLUEDataset"]
 
-WORDS = kind("U", None)
+WORDS = column_type("U", None)
 PAIR = {"sentence1": TEXT, "sentence2": TEXT}
 SPANS = {
     "idx": UINT32,
@@ -37,7 +37,7 @@ LABELS = {"TNEWS": ("label", "label_desc"), "IFLYTEK": ("label", "label_des")}
 INSIDE = {name: ("target", name) for name in SPANS if name.startswith("span")}
 
 
-class CLUEDataset(FilesDataset):
+class CLUEDataset(IndexedFilesDataset):
     """CLUE, from files with a JSON object per line; ``task`` and ``usage`` ('train', 'eval', 'test') fix the columns.
 
     >>> with open("train.json", "w") as file:
@@ -47,7 +47,7 @@ class CLUEDataset(FilesDataset):
     ['two']
     """
 
-    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_files: Annotated[Any, IsFiles()],

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from millrace._src.core.random.shuffle import Shuffle
-from millrace._src.data.formats.text.lines import Groups
-from millrace._src.data.sources.base.common_arguments import CorpusOptions, takes
-from millrace._src.data.sources.base.indexed_files import FilesDataset, TrainTest, by_usage, texts
+from millrace._src.data.formats.text.lines import BlankLineSeparatedFormat
+from millrace._src.data.sources.base.common_arguments import CorpusOptions, with_common_arguments
+from millrace._src.data.sources.base.indexed_files import (
+    IndexedFilesDataset,
+    TrainTest,
+    files_for_usage,
+    texts,
+)
 from millrace._src.data.sources.base.table_dataset import Folder
 
 __all__ = ["CoNLL2000Dataset"]
@@ -16,7 +21,7 @@ FILES = {"test": "test.txt", "train": "train.txt"}
 COLUMNS = ["word", "pos_tag", "chunk_tag"]
 
 
-class CoNLL2000Dataset(FilesDataset):
+class CoNLL2000Dataset(IndexedFilesDataset):
     """CoNLL-2000, from ``train.txt`` and ``test.txt``.
 
     A row is a sentence, its columns ``word``, ``pos_tag``, ``chunk_tag`` have a text per word.
@@ -28,9 +33,11 @@ class CoNLL2000Dataset(FilesDataset):
     [['NN', 'IN']]
     """
 
-    @takes(CorpusOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(CorpusOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self, dataset_dir: Folder, usage: TrainTest = None, *_: Any, **shared: Unpack[CorpusOptions]
     ) -> None:
-        files = by_usage(dataset_dir, usage, FILES)
-        self._open_each(files, Groups(COLUMNS, " "), texts(*COLUMNS, shape=(None,)), locals(), shared)
+        files = files_for_usage(dataset_dir, usage, FILES)
+        self._open_each(
+            files, BlankLineSeparatedFormat(COLUMNS, " "), texts(*COLUMNS, shape=(None,)), locals(), shared
+        )

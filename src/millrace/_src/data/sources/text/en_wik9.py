@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any, Unpack
 
-from millrace._src.data.formats.text.lines import Lines
-from millrace._src.data.sources.base.common_arguments import TextOptions, takes
-from millrace._src.data.sources.base.indexed_files import FilesDataset, texts
+from millrace._src.data.formats.text.lines import LineFormat
+from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
+from millrace._src.data.sources.base.indexed_files import IndexedFilesDataset, texts
 from millrace._src.data.sources.base.table_dataset import Folder
 
 __all__ = ["EnWik9Dataset"]
 
 
-class EnWik9Dataset(FilesDataset):
+class EnWik9Dataset(IndexedFilesDataset):
     """EnWik9, from the file ``enwik9``: each line, empty ones too, is a row of column ``text``.
 
     >>> with open("enwik9", "w") as file:
@@ -22,7 +22,7 @@ class EnWik9Dataset(FilesDataset):
     2
     """
 
-    @takes(TextOptions, shuffle=True)
+    @with_common_arguments(TextOptions, shuffle=True)
     def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[TextOptions]) -> None:
         files = [os.path.join(dataset_dir, "enwik9")]
-        self._open_each(files, Lines("text", keep_blank=True), texts("text"), locals(), shared)
+        self._open_each(files, LineFormat("text", keep_blank=True), texts("text"), locals(), shared)

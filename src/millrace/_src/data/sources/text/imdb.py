@@ -10,12 +10,12 @@ import numpy as np
 
 from millrace._src.core.errors import PlanError
 from millrace._src.core.progress_bar import progress
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import SHOW_AFTER, FileList, files_in
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import SHOW_AFTER, FileList, list_files
 from millrace._src.data.formats.text.text_files import FileTexts
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
 from millrace._src.data.sources.base.indexed_files import TrainTest
-from millrace._src.data.sources.base.table_dataset import INT32, TEXT, Folder, Table, TableDataset
+from millrace._src.data.sources.base.table_dataset import INT32, TEXT, ColumnTable, Folder, TableDataset
 
 __all__ = ["IMDBDataset"]
 
@@ -32,7 +32,7 @@ class IMDBDataset(TableDataset):
     ['a pos film', 'a neg film']
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self, dataset_dir: Folder, usage: TrainTest = None, *_: Any, **shared: Unpack[RowOptions]
     ) -> None:
@@ -41,7 +41,7 @@ class IMDBDataset(TableDataset):
         self._open(make, columns, shared)
 
 
-def _table(dataset_dir: str, usage: str) -> Table:
+def _table(dataset_dir: str, usage: str) -> ColumnTable:
     files, labels = FileList(dataset_dir), []
     with progress(f"listing {dataset_dir}", after=SHOW_AFTER) as shown:
         for part in ("train", "test") if usage == "all" else (usage,):
@@ -51,6 +51,8 @@ def _table(dataset_dir: str, usage: str) -> Table:
                     raise PlanError(
                         f"Invalid path, dataset path may not exist or is not a directory: {folder}"
                     )
-                count = files.extend(os.path.join(part, mood), files_in(folder, [".txt"], shown))
+                count = files.extend(os.path.join(part, mood), list_files(folder, [".txt"], shown))
                 labels.append(np.full(count, label, np.int32))
-    return Table(len(files), {"text": FileTexts(files), "label": Stored(np.concatenate(labels))})
+    return ColumnTable(
+        len(files), {"text": FileTexts(files), "label": InMemoryColumn(np.concatenate(labels))}
+    )

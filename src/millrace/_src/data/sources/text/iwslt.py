@@ -6,9 +6,9 @@ import os
 from typing import Annotated, Any, Literal, Unpack
 
 from millrace._src.core.random.shuffle import Shuffle
-from millrace._src.data.sources.base.common_arguments import CorpusOptions, takes
+from millrace._src.data.sources.base.common_arguments import CorpusOptions, with_common_arguments
 from millrace._src.data.sources.base.file_checks import IsPair
-from millrace._src.data.sources.base.indexed_files import FilesDataset, texts
+from millrace._src.data.sources.base.indexed_files import IndexedFilesDataset, texts
 from millrace._src.data.sources.base.table_dataset import Folder
 
 from .ted import talks
@@ -20,7 +20,7 @@ PAIRS = IsPair("en-ar", "en-ar", "en-de", "en-fr", "en-cs", "ar-en", "fr-en", "d
 Sets = Literal["dev2010", "tst2010", "tst2011", "tst2012", "tst2013", "tst2014"] | None
 
 
-class IWSLT2016Dataset(FilesDataset):
+class IWSLT2016Dataset(IndexedFilesDataset):
     """IWSLT2016, from its folder ``texts``: columns ``text`` and ``translation``; the files stay as they are.
 
     >>> import os
@@ -34,7 +34,7 @@ class IWSLT2016Dataset(FilesDataset):
     ['Good morning.']
     """
 
-    @takes(CorpusOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(CorpusOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_dir: Folder,

@@ -6,9 +6,9 @@ import os
 from typing import Annotated, Any, Literal, Unpack
 
 from millrace._src.core.random.shuffle import Shuffle
-from millrace._src.data.sources.base.common_arguments import CorpusOptions, takes
+from millrace._src.data.sources.base.common_arguments import CorpusOptions, with_common_arguments
 from millrace._src.data.sources.base.file_checks import IsPair
-from millrace._src.data.sources.base.indexed_files import FilesDataset, texts
+from millrace._src.data.sources.base.indexed_files import IndexedFilesDataset, texts
 from millrace._src.data.sources.base.table_dataset import Folder
 
 from .ted import talks
@@ -41,7 +41,7 @@ PAIRS = IsPair(
 PLACE = ("texts", "DeEnItNlRo", "DeEnItNlRo", "DeEnItNlRo-DeEnItNlRo")
 
 
-class IWSLT2017Dataset(FilesDataset):
+class IWSLT2017Dataset(IndexedFilesDataset):
     """IWSLT2017, from its folder ``texts``: columns ``text`` and ``translation``; the files stay as they are.
 
     >>> import os
@@ -55,7 +55,7 @@ class IWSLT2017Dataset(FilesDataset):
     ['Good morning.']
     """
 
-    @takes(CorpusOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(CorpusOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_dir: Folder,

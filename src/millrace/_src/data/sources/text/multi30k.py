@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Unpack
 
 from millrace._src.core.args import check_type
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.data.formats.text.lines import Lines
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.indexed_files import FilesDataset, by_usage, texts
+from millrace._src.data.formats.text.lines import LineFormat
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.indexed_files import IndexedFilesDataset, files_for_usage, texts
 from millrace._src.data.sources.base.table_dataset import Folder
 
 __all__ = ["Multi30kDataset"]
@@ -34,7 +34,7 @@ class _Pair:
             )
 
 
-class Multi30kDataset(FilesDataset):
+class Multi30kDataset(IndexedFilesDataset):
     """Multi30k, from ``training/train.en``, ``training/train.de`` and the like: columns ``text`` and ``translation``.
 
     Line n of one file is paired with line n of the other, also where one of them is empty; where both are, there is no
@@ -50,7 +50,7 @@ class Multi30kDataset(FilesDataset):
     ['Two men.']
     """
 
-    @takes(RowOptions, without=("sampler",))
+    @with_common_arguments(RowOptions, without=("sampler",))
     def __init__(
         self,
         dataset_dir: Folder,
@@ -60,7 +60,7 @@ class Multi30kDataset(FilesDataset):
         **shared: Unpack[RowOptions],
     ) -> None:
         one, two = language_pair or ("en", "de")
-        stems = by_usage(dataset_dir, usage, FILES)
-        forms = (Lines("text", paired=True), Lines("translation", paired=True))
+        stems = files_for_usage(dataset_dir, usage, FILES)
+        forms = (LineFormat("text", paired=True), LineFormat("translation", paired=True))
         parts = [[(f"{stem}.{one}", forms[0]), (f"{stem}.{two}", forms[1])] for stem in stems]
         self._open_files(parts, texts("text", "translation"), locals(), shared)

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from millrace._src.core.random.shuffle import Shuffle
-from millrace._src.data.formats.text.lines import Lines
-from millrace._src.data.sources.base.common_arguments import TextOptions, takes
-from millrace._src.data.sources.base.indexed_files import FilesDataset, TrainValidTest, by_usage, texts
+from millrace._src.data.formats.text.lines import LineFormat
+from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
+from millrace._src.data.sources.base.indexed_files import (
+    IndexedFilesDataset,
+    TrainValidTest,
+    files_for_usage,
+    texts,
+)
 from millrace._src.data.sources.base.table_dataset import Folder
 
 __all__ = ["PennTreebankDataset"]
@@ -15,7 +20,7 @@ __all__ = ["PennTreebankDataset"]
 FILES = {"test": "ptb.test.txt", "train": "ptb.train.txt", "valid": "ptb.valid.txt"}
 
 
-class PennTreebankDataset(FilesDataset):
+class PennTreebankDataset(IndexedFilesDataset):
     """Penn Treebank, from ``ptb.train.txt``, ``ptb.valid.txt`` and ``ptb.test.txt``.
 
     Each line is a row of column ``text``; empty lines are left out.
@@ -27,9 +32,9 @@ class PennTreebankDataset(FilesDataset):
     ["no it was n't black monday"]
     """
 
-    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self, dataset_dir: Folder, usage: TrainValidTest = None, *_: Any, **shared: Unpack[TextOptions]
     ) -> None:
-        files = by_usage(dataset_dir, usage, FILES)
-        self._open_each(files, Lines("text"), texts("text"), locals(), shared)
+        files = files_for_usage(dataset_dir, usage, FILES)
+        self._open_each(files, LineFormat("text"), texts("text"), locals(), shared)

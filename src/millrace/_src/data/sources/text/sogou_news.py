@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from millrace._src.core.random.shuffle import Shuffle
-from millrace._src.data.formats.csv.records import CsvRows
-from millrace._src.data.sources.base.common_arguments import CorpusOptions, takes
-from millrace._src.data.sources.base.indexed_files import FilesDataset, TrainTest, by_usage, texts
+from millrace._src.data.formats.csv.records import CsvFormat
+from millrace._src.data.sources.base.common_arguments import CorpusOptions, with_common_arguments
+from millrace._src.data.sources.base.indexed_files import (
+    IndexedFilesDataset,
+    TrainTest,
+    files_for_usage,
+    texts,
+)
 from millrace._src.data.sources.base.table_dataset import Folder
 
 __all__ = ["SogouNewsDataset"]
 
 
-class SogouNewsDataset(FilesDataset):
+class SogouNewsDataset(IndexedFilesDataset):
     """Sogou News, from ``train.csv`` and ``test.csv``.
 
     The columns are ``index``, ``title``, ``content``, all text.
@@ -25,14 +30,14 @@ class SogouNewsDataset(FilesDataset):
     ['shou ji']
     """
 
-    @takes(CorpusOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(CorpusOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self, dataset_dir: Folder, usage: TrainTest = None, *_: Any, **shared: Unpack[CorpusOptions]
     ) -> None:
-        files = by_usage(dataset_dir, usage, {"train": "train.csv", "test": "test.csv"})
+        files = files_for_usage(dataset_dir, usage, {"train": "train.csv", "test": "test.csv"})
         self._open_each(
             files,
-            CsvRows(["index", "title", "content"], [str] * 3),
+            CsvFormat(["index", "title", "content"], [str] * 3),
             texts("index", "title", "content"),
             locals(),
             shared,

@@ -7,15 +7,15 @@ from typing import Any, Literal, Unpack
 
 from millrace._src.core.errors import PlanError
 from millrace._src.core.random.shuffle import Shuffle
-from millrace._src.data.formats.text.squad import SquadFile
-from millrace._src.data.sources.base.common_arguments import TextOptions, takes
-from millrace._src.data.sources.base.indexed_files import FilesDataset, texts
-from millrace._src.data.sources.base.table_dataset import Folder, kind
+from millrace._src.data.formats.text.squad import SquadFormat
+from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
+from millrace._src.data.sources.base.indexed_files import IndexedFilesDataset, texts
+from millrace._src.data.sources.base.table_dataset import Folder, column_type
 
 __all__ = ["SQuADDataset"]
 
 
-class SQuADDataset(FilesDataset):
+class SQuADDataset(IndexedFilesDataset):
     """SQuAD 1.1 or 2.0, from ``train-v1.1.json`` and ``dev-v1.1.json`` or their like of 2.0.
 
     Columns ``context`` and ``question`` are text, ``text`` and ``answer_start`` have a value per answer.
@@ -28,7 +28,7 @@ class SQuADDataset(FilesDataset):
     [[2]]
     """
 
-    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -38,9 +38,9 @@ class SQuADDataset(FilesDataset):
     ) -> None:
         wanted = ("train", "dev") if usage in (None, "all") else (usage,)
         columns = texts("context", "question") | texts("text", shape=(None,))
-        columns["answer_start"] = kind("uint32", None)
+        columns["answer_start"] = column_type("uint32", None)
         self._open_each(
-            [_file(dataset_dir, str(name)) for name in wanted], SquadFile(), columns, locals(), shared
+            [_file(dataset_dir, str(name)) for name in wanted], SquadFormat(), columns, locals(), shared
         )
 
 

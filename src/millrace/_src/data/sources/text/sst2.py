@@ -6,15 +6,15 @@ import os
 from typing import Any, Literal, Unpack
 
 from millrace._src.core.random.shuffle import Shuffle
-from millrace._src.data.formats.csv.records import CsvRows
-from millrace._src.data.sources.base.common_arguments import TextOptions, takes
-from millrace._src.data.sources.base.indexed_files import FilesDataset, texts
+from millrace._src.data.formats.csv.records import CsvFormat
+from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
+from millrace._src.data.sources.base.indexed_files import IndexedFilesDataset, texts
 from millrace._src.data.sources.base.table_dataset import Folder
 
 __all__ = ["SST2Dataset"]
 
 
-class SST2Dataset(FilesDataset):
+class SST2Dataset(IndexedFilesDataset):
     """SST-2, from ``train.tsv``, ``dev.tsv`` or ``test.tsv``.
 
     Columns ``sentence`` and ``label``, or ``sentence`` alone for test.
@@ -26,7 +26,7 @@ class SST2Dataset(FilesDataset):
     ['1']
     """
 
-    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -35,6 +35,6 @@ class SST2Dataset(FilesDataset):
         **shared: Unpack[TextOptions],
     ) -> None:
         columns: list[str | None] = [None, "sentence"] if usage == "test" else ["sentence", "label"]
-        form = CsvRows(columns, [str, str], delimiter="\t", skip=1)
+        form = CsvFormat(columns, [str, str], delimiter="\t", skip=1)
         files = [os.path.join(dataset_dir, f"{usage or 'train'}.tsv")]
         self._open_each(files, form, texts(*filter(None, columns)), locals(), shared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from millrace._src.data.formats.text.iwslt import Segments, Untagged
+from millrace._src.data.formats.text.iwslt import SegmentTagFormat, UntaggedLineFormat
 from millrace._src.data.sources.base.indexed_files import Part
 
 __all__ = ["talks"]
@@ -19,11 +19,19 @@ def talks(
     made: list[Part] = []
     if usage in (None, "all", "train"):
         stem = os.path.join(folder, f"train.tags.{pair}")
-        made.append([(f"{stem}.{one}", Untagged("text")), (f"{stem}.{two}", Untagged("translation"))])
+        made.append(
+            [
+                (f"{stem}.{one}", UntaggedLineFormat("text")),
+                (f"{stem}.{two}", UntaggedLineFormat("translation")),
+            ]
+        )
     for kind, name in sets.items():
         if usage in (None, "all", kind):
             stem = os.path.join(folder, f"IWSLT{year}.TED.{name}.{pair}")
             made.append(
-                [(f"{stem}.{one}.xml", Segments("text")), (f"{stem}.{two}.xml", Segments("translation"))]
+                [
+                    (f"{stem}.{one}.xml", SegmentTagFormat("text")),
+                    (f"{stem}.{two}.xml", SegmentTagFormat("translation")),
+                ]
             )
     return made

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from millrace._src.core.random.shuffle import Shuffle
-from millrace._src.data.formats.text.lines import Groups
-from millrace._src.data.sources.base.common_arguments import CorpusOptions, takes
-from millrace._src.data.sources.base.indexed_files import FilesDataset, TrainValidTest, by_usage, texts
+from millrace._src.data.formats.text.lines import BlankLineSeparatedFormat
+from millrace._src.data.sources.base.common_arguments import CorpusOptions, with_common_arguments
+from millrace._src.data.sources.base.indexed_files import (
+    IndexedFilesDataset,
+    TrainValidTest,
+    files_for_usage,
+    texts,
+)
 from millrace._src.data.sources.base.table_dataset import Folder
 
 __all__ = ["UDPOSDataset"]
@@ -20,7 +25,7 @@ FILES = {
 COLUMNS = ["word", "universal", "stanford"]
 
 
-class UDPOSDataset(FilesDataset):
+class UDPOSDataset(IndexedFilesDataset):
     """UDPOS, from ``en-ud-tag.v2.train.txt`` and its like for dev and test.
 
     A row is a sentence, its columns ``word``, ``universal``, ``stanford`` have a text per word.
@@ -32,9 +37,11 @@ class UDPOSDataset(FilesDataset):
     [['PROPN', 'PUNCT']]
     """
 
-    @takes(CorpusOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(CorpusOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self, dataset_dir: Folder, usage: TrainValidTest = None, *_: Any, **shared: Unpack[CorpusOptions]
     ) -> None:
-        files = by_usage(dataset_dir, usage, FILES)
-        self._open_each(files, Groups(COLUMNS, "\t"), texts(*COLUMNS, shape=(None,)), locals(), shared)
+        files = files_for_usage(dataset_dir, usage, FILES)
+        self._open_each(
+            files, BlankLineSeparatedFormat(COLUMNS, "\t"), texts(*COLUMNS, shape=(None,)), locals(), shared
+        )

@@ -9,11 +9,18 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import EachRow, Stored
-from millrace._src.data.formats.files.file_list import FileList, files_in, folders_in
+from millrace._src.data.formats.column_readers import ComputedColumn, InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, list_directories, list_files
 from millrace._src.data.formats.mat import read_mat
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import Folder, Table, TableDataset, image, kind, pictures
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    ColumnTable,
+    Folder,
+    TableDataset,
+    column_type,
+    image_column,
+    image_type,
+)
 
 __all__ = ["Caltech101Dataset"]
 
@@ -29,45 +36,45 @@ class Caltech101Dataset(TableDataset):
     [0]
     """
 
-    @takes(PictureOptions, without=("cache",), num_parallel_workers=1, decode=False)
+    @with_common_arguments(ImageOptions, without=("cache",), num_parallel_workers=1, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         target_type: Literal["category", "annotation", "all"] | None = None,
         *_: Any,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         wanted = _COLUMNS[target_type or "category"]
         make = partial(_table, dataset_dir=dataset_dir, target_type=target_type or "category", decode=decode)
         if shared["num_parallel_workers"] == 1:  # as many as are sensible
             shared["num_parallel_workers"] = None
-        self._open(make, {"image": image(decode)} | wanted, shared)
+        self._open(make, {"image": image_type(decode)} | wanted, shared)
 
 
-_CATEGORY, _OUTLINE = {"category": kind("int64")}, {"annotation": kind("float64", 2, None)}
+_CATEGORY, _OUTLINE = {"category": column_type("int64")}, {"annotation": column_type("float64", 2, None)}
 _COLUMNS = {"category": _CATEGORY, "annotation": _OUTLINE, "all": _CATEGORY | _OUTLINE}
 _OTHER_NAMES = {"Faces": "Faces_2", "Faces_easy": "Faces_3", "Motorbikes": "Motorbikes_16"}
 _OTHER_NAMES |= {"airplanes": "Airplanes_Side_2"}
 
 
-def _table(dataset_dir: str, target_type: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, target_type: str, decode: bool | None) -> ColumnTable:
     root = os.path.join(dataset_dir, "101_ObjectCategories")
-    classes = [os.fsdecode(name) for name in folders_in(root) if name != b"BACKGROUND_Google"]
+    classes = [os.fsdecode(name) for name in list_directories(root) if name != b"BACKGROUND_Google"]
     files, labels, outlines = FileList(root), [], FileList(os.path.join(dataset_dir, "Annotations"))
     for number, name in enumerate(classes):
-        count = len(files_in(os.path.join(root, name)))
+        count = len(list_files(os.path.join(root, name)))
         files.extend(name, [b"image_%04d.jpg" % n for n in range(1, count + 1)])
         outlines.extend(
             _OTHER_NAMES.get(name, name), [b"annotation_%04d.mat" % n for n in range(1, count + 1)]
         )
         labels += [number] * count
-    parts: dict[str, Any] = {"image": pictures(files, decode)}
+    parts: dict[str, Any] = {"image": image_column(files, decode)}
     if target_type != "annotation":
-        parts["category"] = Stored(np.array(labels, np.int64))
+        parts["category"] = InMemoryColumn(np.array(labels, np.int64))
     if target_type != "category":
-        parts["annotation"] = EachRow(partial(_outline, outlines))
-    return Table(len(files), parts, classes={name: number for number, name in enumerate(NAMES)})
+        parts["annotation"] = ComputedColumn(partial(_outline, outlines))
+    return ColumnTable(len(files), parts, classes={name: number for number, name in enumerate(NAMES)})
 
 
 def _outline(files: FileList, index: int) -> Any:

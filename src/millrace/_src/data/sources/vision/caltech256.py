@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Unpack
 
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
     INT32,
+    ColumnTable,
     Folder,
-    Table,
     TableDataset,
     class_folders,
-    image,
-    pictures,
+    image_column,
+    image_type,
 )
 
 __all__ = ["Caltech256Dataset"]
@@ -31,14 +31,14 @@ class Caltech256Dataset(TableDataset):
     [0]
     """
 
-    @takes(PictureOptions, decode=False)
-    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[PictureOptions]) -> None:
+    @with_common_arguments(ImageOptions, decode=False)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[ImageOptions]) -> None:
         decode = shared["decode"]
         make = partial(_table, dataset_dir=dataset_dir, decode=decode)
-        self._open(make, {"image": image(decode), "label": INT32}, shared)
+        self._open(make, {"image": image_type(decode), "label": INT32}, shared)
 
 
-def _table(dataset_dir: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, decode: bool | None) -> ColumnTable:
     files, labels, numbers = class_folders(dataset_dir, [".jpg", ".JPEG"])
-    parts = {"image": pictures(files, decode), "label": Stored(labels)}
-    return Table(len(files), parts, num_classes=len(numbers))
+    parts = {"image": image_column(files, decode), "label": InMemoryColumn(labels)}
+    return ColumnTable(len(files), parts, num_classes=len(numbers))

@@ -10,20 +10,20 @@ import numpy as np
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentValueError, FormatError, PlanError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, lines_of
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, read_lines
 from millrace._src.data.samplers import PKSampler
 from millrace._src.data.sources.base.table_dataset import (
     Cache,
+    ColumnTable,
     Decrypt,
     Folder,
     NumSamples,
     NumWorkers,
-    Table,
     TableDataset,
-    image,
-    kind,
-    pictures,
+    column_type,
+    image_column,
+    image_type,
 )
 
 __all__ = ["CelebADataset"]
@@ -71,21 +71,23 @@ class CelebADataset(TableDataset):
             "extensions": extensions or [],
         }
         make = partial(_table, **given, decode=decode, decrypt=decrypt)
-        self._open(make, {"image": image(decode), "attr": kind("uint32", None)}, locals())
+        self._open(make, {"image": image_type(decode), "attr": column_type("uint32", None)}, locals())
 
 
 _PARTS = {"train": "0", "valid": "1", "test": "2"}
 
 
-def _table(dataset_dir: str, usage: str, extensions: list[str], decode: bool | None, decrypt: Any) -> Table:
+def _table(
+    dataset_dir: str, usage: str, extensions: list[str], decode: bool | None, decrypt: Any
+) -> ColumnTable:
     path = os.path.join(dataset_dir, "list_attr_celeba.txt")
-    lines = lines_of(path)
+    lines = read_lines(path)
     header, rows = " ".join(lines[1:2]), [line.split() for line in lines[2:]]
     if usage != "all":
         partition = os.path.join(dataset_dir, "list_eval_partition.txt")
         if not os.path.isfile(partition):
             raise PlanError(f"Partition file can not be found when usage is not 'all': {partition}")
-        part = {fields[0]: fields[-1] for fields in map(str.split, lines_of(partition))}
+        part = {fields[0]: fields[-1] for fields in map(str.split, read_lines(partition))}
         rows = [row for row in rows if part.get(row[0]) == _PARTS[usage]]
     rows = [row for row in rows if not extensions or row[0].endswith(tuple(extensions))]
     width = len(header.split())
@@ -96,5 +98,8 @@ def _table(dataset_dir: str, usage: str, extensions: list[str], decode: bool | N
     files = FileList(dataset_dir)
     files.extend("", [os.fsencode(row[0]) for row in rows])
     attributes = np.array([[value == "1" for value in row[1:]] for row in rows], np.uint8)
-    parts = {"image": pictures(files, decode, decrypt, path), "attr": Stored(attributes, np.uint32)}
-    return Table(len(files), parts)
+    parts = {
+        "image": image_column(files, decode, decrypt, path),
+        "attr": InMemoryColumn(attributes, np.uint32),
+    }
+    return ColumnTable(len(files), parts)

@@ -5,8 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, Unpack
 
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, kind
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    column_type,
+)
 from millrace._src.data.sources.vision.cifar_files import cifar_table
 
 __all__ = ["Cifar10Dataset"]
@@ -25,7 +31,7 @@ class Cifar10Dataset(TableDataset):
     [((32, 32, 3), 3), ((32, 32, 3), 8)]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -34,12 +40,12 @@ class Cifar10Dataset(TableDataset):
         **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
-        self._open(make, {"image": kind("uint8", 32, 32, 3), "label": UINT32}, shared)
+        self._open(make, {"image": column_type("uint8", 32, 32, 3), "label": UINT32}, shared)
 
 
 _TRAIN = [f"data_batch_{number}" for number in range(1, 6)]
 _FILES = {"train": _TRAIN, "test": ["test_batch"], "all": [*_TRAIN, "test_batch"]}
 
 
-def _table(dataset_dir: str, usage: str) -> Table:
+def _table(dataset_dir: str, usage: str) -> ColumnTable:
     return cifar_table(dataset_dir, _FILES[usage], {"label": "labels"})

@@ -5,8 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, Unpack
 
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, kind
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    column_type,
+)
 from millrace._src.data.sources.vision.cifar_files import cifar_table
 
 __all__ = ["Cifar100Dataset"]
@@ -26,7 +32,7 @@ class Cifar100Dataset(TableDataset):
     [(3, 31)]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -36,13 +42,15 @@ class Cifar100Dataset(TableDataset):
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
         self._open(
-            make, {"image": kind("uint8", 32, 32, 3), "coarse_label": UINT32, "fine_label": UINT32}, shared
+            make,
+            {"image": column_type("uint8", 32, 32, 3), "coarse_label": UINT32, "fine_label": UINT32},
+            shared,
         )
 
 
 _FILES = {"train": ["train"], "test": ["test"], "all": ["test", "train"]}
 
 
-def _table(dataset_dir: str, usage: str) -> Table:
+def _table(dataset_dir: str, usage: str) -> ColumnTable:
     labels = {"coarse_label": "coarse_labels", "fine_label": "fine_labels"}
     return cifar_table(dataset_dir, _FILES[usage], labels)

@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from millrace._src.core.errors import FormatError
 from millrace._src.data.formats.cifar_pickle import read_cifar
-from millrace._src.data.formats.column_readers import Loaded, Stored, map_file
-from millrace._src.data.sources.base.table_dataset import Table
+from millrace._src.data.formats.column_readers import InMemoryColumn, LazyArrayColumn, map_file
+from millrace._src.data.sources.base.table_dataset import ColumnTable
 
 __all__ = ["cifar_table"]
 
 PIXELS = 3 * 32 * 32
 
 
-def cifar_table(folder: str, names: list[str], labels: dict[str, str]) -> Table:
+def cifar_table(folder: str, names: list[str], labels: dict[str, str]) -> ColumnTable:
     """Rows of the files of these names; ``labels`` says how the Python version calls each label column."""
     paths = [os.path.join(folder, f"{name}.bin") for name in names]
     if not any(map(os.path.isfile, paths)):
@@ -33,10 +33,10 @@ def cifar_table(folder: str, names: list[str], labels: dict[str, str]) -> Table:
     if 0 in sizes:
         raise FormatError("the file is empty", file=paths[sizes.index(0)])
     ends = np.cumsum(sizes).tolist()
-    parts: dict[str, Any] = {"image": Loaded(loads, paths, ends, partial(_pixels, skip=len(labels)))}
+    parts: dict[str, Any] = {"image": LazyArrayColumn(loads, paths, ends, partial(_pixels, skip=len(labels)))}
     for number, column in enumerate(labels):
-        parts[column] = Loaded(loads, paths, ends, partial(_label, place=number))
-    return Table(ends[-1], parts)
+        parts[column] = LazyArrayColumn(loads, paths, ends, partial(_label, place=number))
+    return ColumnTable(ends[-1], parts)
 
 
 def _pixels(records: npt.NDArray[Any], skip: int) -> npt.NDArray[Any]:
@@ -47,8 +47,8 @@ def _label(records: npt.NDArray[Any], place: int) -> npt.NDArray[Any]:
     return records[:, place].astype(np.uint32)
 
 
-def _python_table(paths: list[str], labels: dict[str, str]) -> Table:
+def _python_table(paths: list[str], labels: dict[str, str]) -> ColumnTable:
     images, found = read_cifar(list(paths), list(labels.values()))
-    parts: dict[str, Any] = {"image": Stored(np.ascontiguousarray(images))}
-    parts |= {column: Stored(found[name].astype(np.uint32)) for column, name in labels.items()}
-    return Table(len(images), parts)
+    parts: dict[str, Any] = {"image": InMemoryColumn(np.ascontiguousarray(images))}
+    parts |= {column: InMemoryColumn(found[name].astype(np.uint32)) for column, name in labels.items()}
+    return ColumnTable(len(images), parts)

@@ -11,10 +11,17 @@ import numpy as np
 
 from millrace._src.core.args import OneOf
 from millrace._src.data.formats.annotations import read_json
-from millrace._src.data.formats.column_readers import EachRow
-from millrace._src.data.formats.files.file_list import FileList, files_in, folders_in
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import TEXT, Folder, Table, TableDataset, image, pictures
+from millrace._src.data.formats.column_readers import ComputedColumn
+from millrace._src.data.formats.files.file_list import FileList, list_directories, list_files
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    TEXT,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    image_column,
+    image_type,
+)
 
 __all__ = ["CityscapesDataset"]
 
@@ -33,7 +40,7 @@ class CityscapesDataset(TableDataset):
     ['{"objects":[]}']
     """
 
-    @takes(PictureOptions)
+    @with_common_arguments(ImageOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -41,7 +48,7 @@ class CityscapesDataset(TableDataset):
         quality_mode: Literal["fine", "coarse"] = "fine",
         task: Literal["instance", "semantic", "polygon", "color"] = "instance",
         *_: Any,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         OneOf("train", *(("test",) if quality_mode == "fine" else ("train_extra",)), "val", "all").check(
@@ -55,7 +62,9 @@ class CityscapesDataset(TableDataset):
         }
         make = partial(_table, **given, decode=decode)
         self._open(
-            make, {"image": image(decode), "task": TEXT if task == "polygon" else image(decode)}, shared
+            make,
+            {"image": image_type(decode), "task": TEXT if task == "polygon" else image_type(decode)},
+            shared,
         )
 
 
@@ -68,21 +77,25 @@ _ENDS = {
 }
 
 
-def _table(dataset_dir: str, usage: str, quality_mode: str, task: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, usage: str, quality_mode: str, task: str, decode: bool | None) -> ColumnTable:
     kind_ = "gtFine" if quality_mode == "fine" else "gtCoarse"
     images, targets = (
         FileList(os.path.join(dataset_dir, "leftImg8bit")),
         FileList(os.path.join(dataset_dir, kind_)),
     )
     for part in _ALL[quality_mode] if usage == "all" else [usage]:
-        for city in folders_in(os.path.join(dataset_dir, kind_, part)):
+        for city in list_directories(os.path.join(dataset_dir, kind_, part)):
             end = f"_{kind_}_{_ENDS[task]}".encode()
             folder = os.path.join(os.fsencode(part), city)
-            names = files_in(os.path.join(targets.root, folder), [os.fsdecode(end)])
+            names = list_files(os.path.join(targets.root, folder), [os.fsdecode(end)])
             targets.extend(folder, names)
             images.extend(folder, [name.removesuffix(end) + b"_leftImg8bit.png" for name in names])
-    target = EachRow(partial(_polygons, targets), targets) if task == "polygon" else pictures(targets, decode)
-    return Table(len(images), {"image": pictures(images, decode), "task": target})
+    target = (
+        ComputedColumn(partial(_polygons, targets), targets)
+        if task == "polygon"
+        else image_column(targets, decode)
+    )
+    return ColumnTable(len(images), {"image": image_column(images, decode), "task": target})
 
 
 def _polygons(files: FileList, index: int) -> Any:

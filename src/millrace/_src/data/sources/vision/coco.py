@@ -7,14 +7,14 @@ from typing import Any, Unpack
 
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.data.samplers import PKSampler
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
     TEXT,
     Decrypt,
     Folder,
     TableDataset,
     check_there,
-    image,
+    image_type,
 )
 from millrace._src.data.sources.vision.coco_annotations import COLUMNS, coco_table
 
@@ -41,7 +41,7 @@ class CocoDataset(TableDataset):
     [[[0.0, 1.0, 2.0, 3.0]]]
     """
 
-    @takes(PictureOptions, decode=False)
+    @with_common_arguments(ImageOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -50,7 +50,7 @@ class CocoDataset(TableDataset):
         *_: Any,
         extra_metadata: bool = False,
         decrypt: Decrypt = None,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         check_there(annotation_file)
@@ -61,6 +61,8 @@ class CocoDataset(TableDataset):
         given: dict[str, Any] = {"dataset_dir": dataset_dir, "annotation_file": annotation_file, "task": task}
         make = partial(coco_table, **given, decode=decode, extra_metadata=extra_metadata, decrypt=decrypt)
         columns = (
-            {"image": image(decode)} | COLUMNS[task] | ({"_meta-filename": TEXT} if extra_metadata else {})
+            {"image": image_type(decode)}
+            | COLUMNS[task]
+            | ({"_meta-filename": TEXT} if extra_metadata else {})
         )
         self._open(make, columns, shared)

@@ -12,18 +12,18 @@ import numpy.typing as npt
 from millrace._src.core.errors import FormatError
 from millrace._src.core.values.schema import ColumnType
 from millrace._src.data.formats.annotations import read_json
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.sources.base.table_dataset import Table, kind, pictures
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.sources.base.table_dataset import ColumnTable, column_type, image_column
 
 __all__ = ["COLUMNS", "coco_table"]
 
-_NUMBER, _BOX = kind("uint32", None, 1), kind("float32", None, 4)
+_NUMBER, _BOX = column_type("uint32", None, 1), column_type("float32", None, 4)
 COLUMNS: dict[str, dict[str, ColumnType]] = {
     "Detection": {"bbox": _BOX, "category_id": _NUMBER, "iscrowd": _NUMBER},
-    "Stuff": {"segmentation": kind("float32", None, None), "iscrowd": _NUMBER},
-    "Keypoint": {"keypoints": kind("float32", None, None), "num_keypoints": _NUMBER},
+    "Stuff": {"segmentation": column_type("float32", None, None), "iscrowd": _NUMBER},
+    "Keypoint": {"keypoints": column_type("float32", None, None), "num_keypoints": _NUMBER},
     "Panoptic": {"bbox": _BOX, "category_id": _NUMBER, "iscrowd": _NUMBER, "area": _NUMBER},
-    "Captioning": {"captions": kind("str", None, 1)},
+    "Captioning": {"captions": column_type("str", None, 1)},
 }
 _MOST_POINTS = 1 << 26
 _NO_CLASSES = "Only 'Detection' and 'Panoptic' support get_class_indexing."
@@ -31,7 +31,7 @@ _NO_CLASSES = "Only 'Detection' and 'Panoptic' support get_class_indexing."
 
 def coco_table(
     dataset_dir: str, annotation_file: str, task: str, decode: bool | None, extra_metadata: bool, decrypt: Any
-) -> Table:
+) -> ColumnTable:
     """The pictures that have annotations."""
     found = read_json(annotation_file)
     try:
@@ -49,11 +49,13 @@ def coco_table(
         text = f"Invalid annotation, {type(error).__name__} for the task {task}: {error}"
         raise FormatError(text, file=annotation_file) from error
     files = [os.path.join(dataset_dir, name) for name, _ in images]
-    parts: dict[str, Any] = {"image": pictures(files, decode, decrypt, annotation_file)}
-    parts |= {column: Stored(values) for column, values in columns.items()}
+    parts: dict[str, Any] = {"image": image_column(files, decode, decrypt, annotation_file)}
+    parts |= {column: InMemoryColumn(values) for column, values in columns.items()}
     if extra_metadata:
-        parts["_meta-filename"] = Stored([os.path.splitext(os.path.basename(name))[0] for name, _ in images])
-    return Table(len(files), parts, classes=classes)
+        parts["_meta-filename"] = InMemoryColumn(
+            [os.path.splitext(os.path.basename(name))[0] for name, _ in images]
+        )
+    return ColumnTable(len(files), parts, classes=classes)
 
 
 def _thing(category: dict[str, Any], task: str) -> list[int]:

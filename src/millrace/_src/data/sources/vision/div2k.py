@@ -8,9 +8,15 @@ from typing import Annotated, Any, Literal, Unpack
 
 from millrace._src.core.args import OneOf
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.data.formats.files.file_list import FileList, files_in
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import Folder, Table, TableDataset, image, pictures
+from millrace._src.data.formats.files.file_list import FileList, list_files
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    ColumnTable,
+    Folder,
+    TableDataset,
+    image_column,
+    image_type,
+)
 
 __all__ = ["DIV2KDataset"]
 
@@ -28,7 +34,7 @@ class DIV2KDataset(TableDataset):
     [(3,)]
     """
 
-    @takes(PictureOptions)
+    @with_common_arguments(ImageOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -36,7 +42,7 @@ class DIV2KDataset(TableDataset):
         downgrade: Literal["bicubic", "unknown", "mild", "difficult", "wild"] = "bicubic",
         scale: Annotated[int, OneOf(2, 3, 4, 8)] = 2,
         *_: Any,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         if scale == 8 and downgrade != "bicubic":
@@ -50,10 +56,10 @@ class DIV2KDataset(TableDataset):
             "scale": scale,
         }
         make = partial(_table, **given, decode=decode)
-        self._open(make, {"hr_image": image(decode), "lr_image": image(decode)}, shared)
+        self._open(make, {"hr_image": image_type(decode), "lr_image": image_type(decode)}, shared)
 
 
-def _table(dataset_dir: str, usage: str, downgrade: str, scale: int, decode: bool | None) -> Table:
+def _table(dataset_dir: str, usage: str, downgrade: str, scale: int, decode: bool | None) -> ColumnTable:
     high, low = FileList(dataset_dir), FileList(dataset_dir)
     if scale == 8:
         folder, end = "DIV2K_{}_LR_x8", "x8.png"
@@ -62,7 +68,9 @@ def _table(dataset_dir: str, usage: str, downgrade: str, scale: int, decode: boo
     else:
         folder, end = "DIV2K_{}_LR_" + downgrade, f"x{scale}{downgrade[0]}.png"
     for part in ("train", "valid") if usage == "all" else (usage,):
-        names = files_in(os.path.join(dataset_dir, f"DIV2K_{part}_HR"), [".png"])
+        names = list_files(os.path.join(dataset_dir, f"DIV2K_{part}_HR"), [".png"])
         high.extend(f"DIV2K_{part}_HR", names)
         low.extend(folder.format(part), [name.removesuffix(b".png") + end.encode() for name in names])
-    return Table(len(high), {"hr_image": pictures(high, decode), "lr_image": pictures(low, decode)})
+    return ColumnTable(
+        len(high), {"hr_image": image_column(high, decode), "lr_image": image_column(low, decode)}
+    )

@@ -6,8 +6,8 @@ import os
 from functools import partial
 from typing import Any, Literal, Unpack
 
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import Folder, Table, TableDataset
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import ColumnTable, Folder, TableDataset
 from millrace._src.data.sources.vision.idx_images import IDX_COLUMNS, idx_table
 
 __all__ = ["EMnistDataset"]
@@ -25,7 +25,7 @@ class EMnistDataset(TableDataset):
     [26]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -38,7 +38,7 @@ class EMnistDataset(TableDataset):
         self._open(make, IDX_COLUMNS, shared)
 
 
-def _table(dataset_dir: str, name: str, usage: str) -> Table:
+def _table(dataset_dir: str, name: str, usage: str) -> ColumnTable:
     wanted = ("test", "train") if usage == "all" else (usage,)
     start = os.path.join(dataset_dir, f"emnist-{name}-")
     pairs = [(f"{start}{part}-images-idx3-ubyte", f"{start}{part}-labels-idx1-ubyte") for part in wanted]

@@ -10,10 +10,16 @@ import numpy as np
 from millrace._src.core.args import INT32_MAX, Range, check_type
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.random.permutation import Indices
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.values.chunk import Column
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import UINT32, Part, Table, TableDataset, kind
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    ColumnReader,
+    ColumnTable,
+    TableDataset,
+    column_type,
+)
 
 __all__ = ["FakeImageDataset"]
 
@@ -29,7 +35,7 @@ class FakeImageDataset(TableDataset):
     [(4, 5, 3), (4, 5, 3), (4, 5, 3)]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         num_images: Positive = 1000,
@@ -52,21 +58,21 @@ class FakeImageDataset(TableDataset):
             "num_classes": num_classes,
         }
         make = partial(_table, **given, base_seed=base_seed)
-        columns = {"image": kind("uint8", *image_size), "label": UINT32}
+        columns = {"image": column_type("uint8", *image_size), "label": UINT32}
         self._open(make, columns, shared)
 
 
-def _table(num_images: int, image_size: list[int], num_classes: int, base_seed: int) -> Table:
+def _table(num_images: int, image_size: list[int], num_classes: int, base_seed: int) -> ColumnTable:
     parts = {"image": _Pixels(image_size, base_seed), "label": _Labels(num_images, num_classes, base_seed)}
-    return Table(num_images, parts)
+    return ColumnTable(num_images, parts)
 
 
-class _Pixels(Part):
+class _Pixels(ColumnReader):
     def __init__(self, size: list[int], seed: int) -> None:
         self.size, self.seed = size, seed
 
     def read(self, indices: Indices) -> Column:
-        start = Draws.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=0).bits(0)
+        start = RandomStream.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=0).bits(0)
         words = -(-int(np.prod(self.size)) // 8)
         # a running pattern from one random number per row: cheap, and different everywhere
         steps = np.arange(1, words + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -77,12 +83,12 @@ class _Pixels(Part):
         return np.ascontiguousarray(pixels).reshape(len(indices), *self.size)
 
 
-class _Labels(Part):
+class _Labels(ColumnReader):
     def __init__(self, rows: int, classes: int, seed: int) -> None:
         self.rows, self.classes, self.seed = rows, classes, seed
 
     def read(self, indices: Indices) -> Column:
-        bits = Draws.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=1).bits(0)
+        bits = RandomStream.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=1).bits(0)
         return (bits % np.uint64(self.classes)).astype(np.uint32)
 
     def all(self) -> Column:

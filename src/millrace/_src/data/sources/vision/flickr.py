@@ -9,17 +9,17 @@ from typing import Any, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, lines_of
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, read_lines
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
+    ColumnTable,
     Folder,
-    Table,
     TableDataset,
     check_there,
-    image,
-    kind,
-    pictures,
+    column_type,
+    image_column,
+    image_type,
 )
 
 __all__ = ["FlickrDataset"]
@@ -37,19 +37,19 @@ class FlickrDataset(TableDataset):
     [['A dog .', 'A cat .']]
     """
 
-    @takes(PictureOptions)
+    @with_common_arguments(ImageOptions)
     def __init__(
-        self, dataset_dir: Folder, annotation_file: str, *_: Any, **shared: Unpack[PictureOptions]
+        self, dataset_dir: Folder, annotation_file: str, *_: Any, **shared: Unpack[ImageOptions]
     ) -> None:
         decode = shared["decode"]
         check_there(annotation_file)
         make = partial(_table, dataset_dir=dataset_dir, annotation_file=annotation_file, decode=decode)
-        self._open(make, {"image": image(decode), "annotation": kind("str", None)}, shared)
+        self._open(make, {"image": image_type(decode), "annotation": column_type("str", None)}, shared)
 
 
-def _table(dataset_dir: str, annotation_file: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, annotation_file: str, decode: bool | None) -> ColumnTable:
     captions: dict[bytes, list[str]] = {}
-    for line in lines_of(annotation_file):
+    for line in read_lines(annotation_file):
         name, tab, caption = line.partition("\t")
         stem, sharp, _ = name.rpartition("#")
         if not tab or not sharp:
@@ -60,6 +60,7 @@ def _table(dataset_dir: str, annotation_file: str, decode: bool | None) -> Table
     files = FileList(dataset_dir)
     files.extend("", sorted(captions))
     values = [np.array(captions[name]) for name in sorted(captions)]
-    return Table(
-        len(files), {"image": pictures(files, decode, listed=annotation_file), "annotation": Stored(values)}
+    return ColumnTable(
+        len(files),
+        {"image": image_column(files, decode, listed=annotation_file), "annotation": InMemoryColumn(values)},
     )

@@ -9,17 +9,17 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
+from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.mat import read_mat
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
     UINT32,
+    ColumnTable,
     Folder,
-    Table,
     TableDataset,
     check_there,
-    image,
-    pictures,
+    image_column,
+    image_type,
 )
 
 __all__ = ["Flowers102Dataset"]
@@ -43,30 +43,30 @@ class Flowers102Dataset(TableDataset):
     [76]
     """
 
-    @takes(PictureOptions, without=("cache",), num_parallel_workers=1, decode=False)
+    @with_common_arguments(ImageOptions, without=("cache",), num_parallel_workers=1, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         task: Literal["Classification", "Segmentation"] | None = "Classification",
         usage: Literal["train", "valid", "test", "all"] | None = "all",
         *_: Any,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         for name in ("imagelabels.mat", "setid.mat"):
             check_there(os.path.join(dataset_dir, name))
         usage, task = usage or "all", task or "Classification"
         make = partial(_table, dataset_dir=dataset_dir, task=task, usage=usage, decode=decode)
-        outline = {"segmentation": image(decode)} if task == "Segmentation" else {}
+        outline = {"segmentation": image_type(decode)} if task == "Segmentation" else {}
         if shared["num_parallel_workers"] == 1:  # as many as are sensible
             shared["num_parallel_workers"] = None
-        self._open(make, {"image": image(decode)} | outline | {"label": UINT32}, shared)
+        self._open(make, {"image": image_type(decode)} | outline | {"label": UINT32}, shared)
 
 
 _PARTS = {"train": ["trnid"], "test": ["tstid"], "valid": ["valid"], "all": ["trnid", "tstid", "valid"]}
 
 
-def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> ColumnTable:
     path = os.path.join(dataset_dir, "imagelabels.mat")
     parts_path = os.path.join(dataset_dir, "setid.mat")
     try:
@@ -82,12 +82,16 @@ def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Tabl
         ) from error
 
     def files(folder: str, stem: str) -> Any:
-        return pictures([os.path.join(dataset_dir, folder, f"{stem}_{n:05d}.jpg") for n in numbers], decode)
+        return image_column(
+            [os.path.join(dataset_dir, folder, f"{stem}_{n:05d}.jpg") for n in numbers], decode
+        )
 
     parts: dict[str, Any] = {"image": files("jpg", "image")}
     if task == "Segmentation":
         parts["segmentation"] = files("segmim", "segmim")
-    return Table(len(numbers), parts | {"label": Stored(chosen)}, classes=dict(zip(NAMES, range(102))))
+    return ColumnTable(
+        len(numbers), parts | {"label": InMemoryColumn(chosen)}, classes=dict(zip(NAMES, range(102)))
+    )
 
 
 NAMES = (

@@ -8,10 +8,17 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, lines_of
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import TEXT, Folder, Table, TableDataset, image, pictures
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, read_lines
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    TEXT,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    image_column,
+    image_type,
+)
 
 __all__ = ["Food101Dataset"]
 
@@ -30,26 +37,27 @@ class Food101Dataset(TableDataset):
     ['waffles']
     """
 
-    @takes(PictureOptions, decode=False)
+    @with_common_arguments(ImageOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "all"] | None = None,
         *_: Any,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", decode=decode)
-        self._open(make, {"image": image(decode), "label": TEXT}, shared)
+        self._open(make, {"image": image_type(decode), "label": TEXT}, shared)
 
 
-def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> ColumnTable:
     parts = ("train", "test") if usage == "all" else (usage,)
     lists = [os.path.join(dataset_dir, "meta", f"{part}.txt") for part in parts]
-    names = [line.strip() for path in lists for line in lines_of(path)]
+    names = [line.strip() for path in lists for line in read_lines(path)]
     files = FileList(os.path.join(dataset_dir, "images"))
     files.extend("", [os.fsencode(f"{name}.jpg") for name in names])
     labels = np.array([name.split("/")[0] for name in names])
-    return Table(
-        len(files), {"image": pictures(files, decode, listed=" or ".join(lists)), "label": Stored(labels)}
+    return ColumnTable(
+        len(files),
+        {"image": image_column(files, decode, listed=" or ".join(lists)), "label": InMemoryColumn(labels)},
     )

@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Loaded, Stored
+from millrace._src.data.formats.column_readers import InMemoryColumn, LazyArrayColumn
 from millrace._src.data.formats.idx import map_idx, read_idx
-from millrace._src.data.sources.base.table_dataset import UINT32, Table, kind
+from millrace._src.data.sources.base.table_dataset import UINT32, ColumnTable, column_type
 
 __all__ = ["IDX_COLUMNS", "idx_table", "mnist_table"]
 
 SIDE = (28, 28)
-IDX_COLUMNS = {"image": kind("uint8", *SIDE, 1), "label": UINT32}
+IDX_COLUMNS = {"image": column_type("uint8", *SIDE, 1), "label": UINT32}
 
 
-def mnist_table(dataset_dir: str, usage: str) -> Table:
+def mnist_table(dataset_dir: str, usage: str) -> ColumnTable:
     """MNIST's names: what is tested comes before what is trained on, as the names sort."""
     parts = {"train": ["train"], "test": ["t10k"], "all": ["t10k", "train"]}[usage]
     start = [os.path.join(dataset_dir, part) for part in parts]
@@ -35,7 +35,7 @@ def idx_table(
     rank: int = 1,
     pick: int | None = None,
     keep: slice = slice(None),
-) -> Table:
+) -> ColumnTable:
     """Rows of pairs of files; ``pick`` takes one number of each label, ``keep`` some of the rows.
 
     Files that are missing are an error, unless others are there and ``must`` is False.
@@ -55,8 +55,10 @@ def idx_table(
                 file=names,
             )
         labels.append(found if pick is None else found[:, pick])
-    column = Loaded(loads, [images for images, _ in pairs], np.cumsum(sizes).tolist(), _with_channel)
-    return Table(sum(sizes), {"image": column, "label": Stored(np.concatenate(labels).astype(np.uint32))})
+    column = LazyArrayColumn(loads, [images for images, _ in pairs], np.cumsum(sizes).tolist(), _with_channel)
+    return ColumnTable(
+        sum(sizes), {"image": column, "label": InMemoryColumn(np.concatenate(labels).astype(np.uint32))}
+    )
 
 
 def _images(path: str, keep: slice) -> npt.NDArray[Any]:

@@ -8,20 +8,20 @@ from typing import Any
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import PlanError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import files_in
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import list_files
 from millrace._src.data.sources.base.table_dataset import (
     INT32,
     Cache,
+    ColumnTable,
     Decrypt,
     Folder,
     NumSamples,
     NumWorkers,
-    Table,
     TableDataset,
     class_folders,
-    image,
-    pictures,
+    image_column,
+    image_type,
 )
 
 __all__ = ["ImageFolderDataset"]
@@ -71,7 +71,7 @@ class ImageFolderDataset(TableDataset):
             decode=decode,
             decrypt=decrypt,
         )
-        self._open(make, {"image": image(decode), "label": INT32}, locals())
+        self._open(make, {"image": image_type(decode), "label": INT32}, locals())
 
 
 def _table(
@@ -80,17 +80,17 @@ def _table(
     class_indexing: dict[str, int] | None,
     decode: bool | None,
     decrypt: Any,
-) -> Table:
+) -> ColumnTable:
     files, labels, numbers = class_folders(dataset_dir, extensions, class_indexing)
     if not len(files):
         _check_flat(dataset_dir)
-    parts = {"image": pictures(files, decode, decrypt), "label": Stored(labels)}
-    return Table(len(files), parts, classes=numbers, num_classes=len(numbers))
+    parts = {"image": image_column(files, decode, decrypt), "label": InMemoryColumn(labels)}
+    return ColumnTable(len(files), parts, classes=numbers, num_classes=len(numbers))
 
 
 def _check_flat(folder: str) -> None:
     """A folder with images but without classes: the likeliest slip, so it is told by its name."""
-    loose = [name for name in files_in(folder) if name.lower().endswith(_ENDINGS)]
+    loose = [name for name in list_files(folder) if name.lower().endswith(_ENDINGS)]
     more = f" and {len(loose) - 1} more" if len(loose) > 1 else ""
     if loose:
         raise PlanError(

@@ -9,10 +9,17 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, files_in, lines_of
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import Folder, Table, TableDataset, image, kind, pictures
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, list_files, read_lines
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    ColumnTable,
+    Folder,
+    TableDataset,
+    column_type,
+    image_column,
+    image_type,
+)
 
 __all__ = ["KITTIDataset"]
 
@@ -34,17 +41,17 @@ class KITTIDataset(TableDataset):
     [0]
     """
 
-    @takes(PictureOptions, decode=False)
+    @with_common_arguments(ImageOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test"] | None = None,
         *_: Any,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "train", decode=decode)
-        self._open(make, {"image": image(decode)} | ({} if usage == "test" else _COLUMNS), shared)
+        self._open(make, {"image": image_type(decode)} | ({} if usage == "test" else _COLUMNS), shared)
 
 
 # column -> (type, first field, fields)
@@ -53,14 +60,14 @@ _FIELDS = {
     "alpha": ("float32", 3, 1), "bbox": ("float32", 4, 4), "dimensions": ("float32", 8, 3),
     "location": ("float32", 11, 3), "rotation_y": ("float32", 14, 1),
 }  # fmt: skip
-_COLUMNS = {name: kind(dtype, None, width) for name, (dtype, _, width) in _FIELDS.items()}
+_COLUMNS = {name: column_type(dtype, None, width) for name, (dtype, _, width) in _FIELDS.items()}
 
 
-def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> ColumnTable:
     part = "training" if usage == "train" else "testing"
     files = FileList(os.path.join(dataset_dir, "data_object_image_2", part, "image_2"))
-    files.extend("", files_in(files.root, [".png"]))
-    parts: dict[str, Any] = {"image": pictures(files, decode)}
+    files.extend("", list_files(files.root, [".png"]))
+    parts: dict[str, Any] = {"image": image_column(files, decode)}
     if usage == "train":
         folder = os.path.join(dataset_dir, "data_object_label_2", part, "label_2")
         names = [os.fsdecode(files.name(i).removesuffix(b".png")) for i in range(len(files))]
@@ -70,12 +77,12 @@ def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
             _boxes(path, rows, {kind: n for n, kind in enumerate(kinds)}) for path, rows in lines.items()
         ]
         for name, (dtype, first, width) in _FIELDS.items():
-            parts[name] = Stored([found[:, first : first + width].astype(dtype) for found in boxes])
-    return Table(len(files), parts)
+            parts[name] = InMemoryColumn([found[:, first : first + width].astype(dtype) for found in boxes])
+    return ColumnTable(len(files), parts)
 
 
 def _fields(path: str) -> list[list[str]]:
-    return [line.split() for line in lines_of(path, may_be_empty=True)]
+    return [line.split() for line in read_lines(path, may_be_empty=True)]
 
 
 def _boxes(path: str, rows: list[list[str]], kinds: dict[str, int]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, Unpack
 
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import Folder, TableDataset
 from millrace._src.data.sources.vision.idx_images import IDX_COLUMNS, mnist_table
 
@@ -27,7 +27,7 @@ class KMnistDataset(TableDataset):
     [((28, 28, 1), 7), ((28, 28, 1), 3)]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,

@@ -9,10 +9,17 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, lines_of
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, image, pictures
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, read_lines
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    image_column,
+    image_type,
+)
 
 __all__ = ["LFWDataset"]
 
@@ -32,7 +39,7 @@ class LFWDataset(TableDataset):
     [0]
     """
 
-    @takes(PictureOptions, decode=False)
+    @with_common_arguments(ImageOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -40,7 +47,7 @@ class LFWDataset(TableDataset):
         usage: Literal["10fold", "train", "test", "all"] | None = None,
         image_set: Literal["original", "funneled", "deepfunneled"] | None = None,
         *_: Any,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         given: dict[str, Any] = {
@@ -50,7 +57,7 @@ class LFWDataset(TableDataset):
         }
         make = partial(_table, dataset_dir=dataset_dir, **given, decode=decode)
         names = ("image1", "image2") if task == "pairs" else ("image",)
-        self._open(make, {name: image(decode) for name in names} | {"label": UINT32}, shared)
+        self._open(make, {name: image_type(decode) for name in names} | {"label": UINT32}, shared)
 
 
 _FOLDERS = {"original": "lfw", "funneled": "lfw_funneled", "deepfunneled": "lfw-deepfunneled"}
@@ -58,11 +65,11 @@ _MOST_FACES = 10_000
 _LISTS = {"train": ["DevTrain"], "test": ["DevTest"], "all": ["DevTrain", "DevTest"], "10fold": [""]}
 
 
-def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool | None) -> ColumnTable:
     lists = [os.path.join(dataset_dir, f"{task}{part}.txt") for part in _LISTS[usage]]
     # names and counts stand between tabs in the lists as published, between spaces in copies of them; a line of numbers
     # alone says how many follow
-    rows = [line.split() for path in lists for line in lines_of(path)]
+    rows = [line.split() for path in lists for line in read_lines(path)]
     rows = [row for row in rows if not all(word.isdigit() for word in row)]
     try:
         if task == "pairs":
@@ -75,7 +82,7 @@ def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool
         else:
             numbers = {
                 line.split()[0]: n
-                for n, line in enumerate(lines_of(os.path.join(dataset_dir, "lfw-names.txt")))
+                for n, line in enumerate(read_lines(os.path.join(dataset_dir, "lfw-names.txt")))
             }
             people = [row for row in rows if len(row) == 2]
             if any(int(row[1]) > _MOST_FACES for row in people):
@@ -90,7 +97,7 @@ def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool
     for number, side in enumerate(sides):
         files = FileList(os.path.join(dataset_dir, _FOLDERS[image_set]))
         files.extend("", [os.fsencode(f"{name}/{name}_{n:04d}.jpg") for name, n in side])
-        parts["image" if len(sides) == 1 else f"image{number + 1}"] = pictures(
+        parts["image" if len(sides) == 1 else f"image{number + 1}"] = image_column(
             files, decode, listed=" or ".join(lists)
         )
-    return Table(len(labels), parts | {"label": Stored(np.array(labels, np.uint32))})
+    return ColumnTable(len(labels), parts | {"label": InMemoryColumn(np.array(labels, np.uint32))})

@@ -10,10 +10,17 @@ import numpy as np
 
 from millrace._src.core.args import OneOf, check_type
 from millrace._src.core.errors import PlanError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, files_in
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, image, pictures
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, list_files
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    image_column,
+    image_type,
+)
 
 __all__ = ["LSUNDataset"]
 
@@ -32,14 +39,14 @@ class LSUNDataset(TableDataset):
     [0]
     """
 
-    @takes(PictureOptions, decode=False)
+    @with_common_arguments(ImageOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "valid", "all"] | None = None,
         classes: list[Any] | None = None,
         *_: Any,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         for name in classes or ():
@@ -48,14 +55,14 @@ class LSUNDataset(TableDataset):
         make = partial(
             _table, dataset_dir=dataset_dir, usage=usage or "all", classes=classes or [], decode=decode
         )
-        self._open(make, {"image": image(decode), "label": UINT32}, shared)
+        self._open(make, {"image": image_type(decode), "label": UINT32}, shared)
 
 
 SCENES = ["bedroom", "bridge", "church_outdoor", "classroom", "conference_room", "dining_room", "kitchen"]
 SCENES += ["living_room", "restaurant", "tower"]
 
 
-def _table(dataset_dir: str, usage: str, classes: list[str], decode: bool | None) -> Table:
+def _table(dataset_dir: str, usage: str, classes: list[str], decode: bool | None) -> ColumnTable:
     ends = {"train": ["train"], "valid": ["val"], "all": ["train", "val"], "test": []}[usage]
     named = sorted(f"{scene}_{end}" for scene in classes or SCENES for end in ends) or ["test"]
     folders = [name for name in named if classes or os.path.isdir(os.path.join(dataset_dir, name))]
@@ -66,7 +73,7 @@ def _table(dataset_dir: str, usage: str, classes: list[str], decode: bool | None
         )
     files, labels = FileList(dataset_dir), []
     for number, folder in enumerate(folders):
-        labels += [number] * files.extend(folder, files_in(os.path.join(dataset_dir, folder)))
-    parts = {"image": pictures(files, decode), "label": Stored(np.array(labels, np.uint32))}
+        labels += [number] * files.extend(folder, list_files(os.path.join(dataset_dir, folder)))
+    parts = {"image": image_column(files, decode), "label": InMemoryColumn(np.array(labels, np.uint32))}
     scenes = {folder.rpartition("_")[0] for folder in folders}
-    return Table(len(files), parts, num_classes=len(scenes))
+    return ColumnTable(len(files), parts, num_classes=len(scenes))

@@ -8,10 +8,17 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, files_in, folders_in
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import INT32, Folder, Table, TableDataset, image, pictures
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, list_directories, list_files
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    INT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    image_column,
+    image_type,
+)
 
 __all__ = ["OmniglotDataset"]
 
@@ -29,25 +36,25 @@ class OmniglotDataset(TableDataset):
     [0]
     """
 
-    @takes(PictureOptions, decode=False)
+    @with_common_arguments(ImageOptions, decode=False)
     def __init__(
-        self, dataset_dir: Folder, background: bool | None = None, *_: Any, **shared: Unpack[PictureOptions]
+        self, dataset_dir: Folder, background: bool | None = None, *_: Any, **shared: Unpack[ImageOptions]
     ) -> None:
         decode = shared["decode"]
         background = True if background is None else background
         make = partial(_table, dataset_dir=dataset_dir, background=background, decode=decode)
-        self._open(make, {"image": image(decode), "label": INT32}, shared)
+        self._open(make, {"image": image_type(decode), "label": INT32}, shared)
 
 
-def _table(dataset_dir: str, background: bool, decode: bool | None) -> Table:
+def _table(dataset_dir: str, background: bool, decode: bool | None) -> ColumnTable:
     files = FileList(os.path.join(dataset_dir, "images_background" if background else "images_evaluation"))
     labels: list[int] = []
     characters = [
         os.path.join(alphabet, character)
-        for alphabet in folders_in(files.root)
-        for character in folders_in(os.path.join(files.root, alphabet))
+        for alphabet in list_directories(files.root)
+        for character in list_directories(os.path.join(files.root, alphabet))
     ]
     for number, folder in enumerate(characters):
-        labels += [number] * files.extend(folder, files_in(os.path.join(files.root, folder)))
-    parts = {"image": pictures(files, decode), "label": Stored(np.array(labels, np.int32))}
-    return Table(len(files), parts, num_classes=len(characters))
+        labels += [number] * files.extend(folder, list_files(os.path.join(files.root, folder)))
+    parts = {"image": image_column(files, decode), "label": InMemoryColumn(np.array(labels, np.int32))}
+    return ColumnTable(len(files), parts, num_classes=len(characters))

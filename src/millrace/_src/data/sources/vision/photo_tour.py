@@ -9,10 +9,16 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import EachRow, Stored, map_grey_bmp
-from millrace._src.data.formats.files.file_list import FileList, files_in, lines_of
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, kind
+from millrace._src.data.formats.column_readers import ComputedColumn, InMemoryColumn, map_gray_bmp
+from millrace._src.data.formats.files.file_list import FileList, list_files, read_lines
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    column_type,
+)
 
 __all__ = ["PhotoTourDataset"]
 
@@ -30,7 +36,7 @@ class PhotoTourDataset(TableDataset):
     [(64, 64, 1), (64, 64, 1)]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -42,7 +48,7 @@ class PhotoTourDataset(TableDataset):
         **shared: Unpack[RowOptions],
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, name=name, usage=usage or "train")
-        patch = kind("uint8", 64, 64, 1)
+        patch = column_type("uint8", 64, 64, 1)
         columns = (
             {"image1": patch, "image2": patch, "matches": UINT32} if usage == "test" else {"image": patch}
         )
@@ -52,10 +58,10 @@ class PhotoTourDataset(TableDataset):
 _SIDE, _ACROSS = 64, 16
 
 
-def _table(dataset_dir: str, name: str, usage: str) -> Table:
+def _table(dataset_dir: str, name: str, usage: str) -> ColumnTable:
     folder = os.path.join(dataset_dir, name)
     files = FileList(folder)
-    sheets = [found for found in files_in(folder, [".bmp"]) if found.startswith(b"patches")]
+    sheets = [found for found in list_files(folder, [".bmp"]) if found.startswith(b"patches")]
     for number, sheet in enumerate(sheets):
         wanted = f"patches{number:04d}.bmp"
         if sheet != wanted.encode():
@@ -63,20 +69,24 @@ def _table(dataset_dir: str, name: str, usage: str) -> Table:
             raise FormatError(text, file=os.path.join(folder, wanted))
     files.extend("", sheets)
     info = os.path.join(folder, "info.txt")
-    points = lines_of(info)
+    points = read_lines(info)
     if usage == "train":
         labels = partial(_points, points, info)
-        return Table(len(points), {"image": EachRow(partial(_patch, files, None))}, labels=labels)
+        return ColumnTable(
+            len(points), {"image": ComputedColumn(partial(_patch, files, None))}, labels=labels
+        )
     path = os.path.join(folder, "m50_100000_100000_0.txt")
     try:
-        rows = np.array([line.split()[:5] for line in lines_of(path)], np.int64).reshape(-1, 5)
+        rows = np.array([line.split()[:5] for line in read_lines(path)], np.int64).reshape(-1, 5)
     except ValueError as error:
         raise FormatError(f"Invalid data, a row does not have seven numbers: {error}", file=path) from error
     parts: dict[str, Any] = {
-        f"image{side + 1}": EachRow(partial(_patch, files, rows[:, 3 * side])) for side in (0, 1)
+        f"image{side + 1}": ComputedColumn(partial(_patch, files, rows[:, 3 * side])) for side in (0, 1)
     }
     matches = (rows[:, 1] == rows[:, 4]).astype(np.uint32)
-    return Table(len(rows), parts | {"matches": Stored(matches)}, labels=partial(np.asarray, matches))
+    return ColumnTable(
+        len(rows), parts | {"matches": InMemoryColumn(matches)}, labels=partial(np.asarray, matches)
+    )
 
 
 def _points(lines: list[str], path: str) -> Any:
@@ -97,5 +107,5 @@ def _patch(files: FileList, numbers: Any, index: int) -> Any:
         )
         raise FormatError(text, file=os.path.join(folder, f"patches{sheet:04d}.bmp"))
     row, column = (_SIDE * at for at in divmod(place, _ACROSS))
-    pixels = map_grey_bmp(files[sheet])
+    pixels = map_gray_bmp(files[sheet])
     return np.array(pixels[row : row + _SIDE, column : column + _SIDE, None])

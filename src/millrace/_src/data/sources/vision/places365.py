@@ -9,10 +9,17 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, lines_of
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, image, pictures
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, read_lines
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    image_column,
+    image_type,
+)
 
 __all__ = ["Places365Dataset"]
 
@@ -29,7 +36,7 @@ class Places365Dataset(TableDataset):
     [165]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -41,18 +48,20 @@ class Places365Dataset(TableDataset):
     ) -> None:
         usage = usage or "train-standard"
         make = partial(_table, dataset_dir=dataset_dir, usage=usage, small=bool(small), decode=decode)
-        self._open(make, {"image": image(decode), "label": UINT32}, {**shared, "decode": decode})
+        self._open(make, {"image": image_type(decode), "label": UINT32}, {**shared, "decode": decode})
 
 
-def _table(dataset_dir: str, usage: str, small: bool, decode: bool | None) -> Table:
+def _table(dataset_dir: str, usage: str, small: bool, decode: bool | None) -> ColumnTable:
     path = os.path.join(dataset_dir, f"places365_{usage.replace('-', '_')}.txt")
     size = "256" if small else "large"
     folder = f"val_{size}" if usage == "val" else f"data_{size}_{usage.removeprefix('train-')}"
     try:
-        rows = [(line.split()[0].lstrip("/"), int(line.split()[1])) for line in lines_of(path)]
+        rows = [(line.split()[0].lstrip("/"), int(line.split()[1])) for line in read_lines(path)]
     except (ValueError, IndexError) as error:
         raise FormatError(f"Invalid data, not 'file number': {error}", file=path) from error
     files = FileList(os.path.join(dataset_dir, folder))
     files.extend("", [os.fsencode(name) for name, _ in rows])
     labels = np.array([number for _, number in rows], np.uint32)
-    return Table(len(files), {"image": pictures(files, decode, listed=path), "label": Stored(labels)})
+    return ColumnTable(
+        len(files), {"image": image_column(files, decode, listed=path), "label": InMemoryColumn(labels)}
+    )

@@ -6,8 +6,14 @@ import os
 from functools import partial
 from typing import Any, Literal, Unpack
 
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
-from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, kind
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    column_type,
+)
 from millrace._src.data.sources.vision.idx_images import IDX_COLUMNS, idx_table
 
 __all__ = ["QMnistDataset"]
@@ -29,7 +35,7 @@ class QMnistDataset(TableDataset):
     [[5, 5, 5, 5, 5, 5, 5, 5]]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -40,7 +46,9 @@ class QMnistDataset(TableDataset):
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", compat=bool(compat))
         self._open(
-            make, {"image": IDX_COLUMNS["image"], "label": UINT32 if compat else kind("uint32", 8)}, shared
+            make,
+            {"image": IDX_COLUMNS["image"], "label": UINT32 if compat else column_type("uint32", 8)},
+            shared,
         )
 
 
@@ -48,7 +56,7 @@ _PARTS = {"train": ["qmnist-train"], "nist": ["xnist"], "all": ["qmnist-train", 
 _FIRST = 10_000  # of the test digits are those of MNIST
 
 
-def _table(dataset_dir: str, usage: str, compat: bool) -> Table:
+def _table(dataset_dir: str, usage: str, compat: bool) -> ColumnTable:
     parts = _PARTS.get(usage, ["qmnist-test"])
     pairs = [
         (

@@ -8,10 +8,17 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, files_in
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, image, pictures
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, list_files
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    image_column,
+    image_type,
+)
 
 __all__ = ["RenderedSST2Dataset"]
 
@@ -31,24 +38,24 @@ class RenderedSST2Dataset(TableDataset):
     [1]
     """
 
-    @takes(PictureOptions, decode=False)
+    @with_common_arguments(ImageOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["val", "all", "train", "test"] | None = None,
         *_: Any,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", decode=decode)
-        self._open(make, {"image": image(decode), "label": UINT32}, shared)
+        self._open(make, {"image": image_type(decode), "label": UINT32}, shared)
 
 
-def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> ColumnTable:
     files, labels = FileList(dataset_dir), []
     for part in {"all": ["test", "train", "valid"], "val": ["valid"]}.get(usage, [usage]):
         for number, mood in enumerate(("negative", "positive")):
             folder = os.path.join(part, mood)
-            labels += [number] * files.extend(folder, files_in(os.path.join(dataset_dir, folder), [".png"]))
-    parts = {"image": pictures(files, decode), "label": Stored(np.array(labels, np.uint32))}
-    return Table(len(files), parts, num_classes=2)
+            labels += [number] * files.extend(folder, list_files(os.path.join(dataset_dir, folder), [".png"]))
+    parts = {"image": image_column(files, decode), "label": InMemoryColumn(np.array(labels, np.uint32))}
+    return ColumnTable(len(files), parts, num_classes=2)

@@ -9,11 +9,18 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import EachRow
-from millrace._src.data.formats.files.file_list import lines_of
+from millrace._src.data.formats.column_readers import ComputedColumn
+from millrace._src.data.formats.files.file_list import read_lines
 from millrace._src.data.formats.mat import read_mat
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import Folder, Table, TableDataset, image, kind, pictures
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    ColumnTable,
+    Folder,
+    TableDataset,
+    column_type,
+    image_column,
+    image_type,
+)
 
 __all__ = ["SBDataset"]
 
@@ -34,14 +41,14 @@ class SBDataset(TableDataset):
     [(2, 3)]
     """
 
-    @takes(PictureOptions, without=("cache",), num_parallel_workers=1)
+    @with_common_arguments(ImageOptions, without=("cache",), num_parallel_workers=1)
     def __init__(
         self,
         dataset_dir: Folder,
         task: Literal["Boundaries", "Segmentation"] | None = "Boundaries",
         usage: Literal["train", "val", "train_noval", "all"] | None = "all",
         *_: Any,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         given: dict[str, Any] = {
@@ -51,21 +58,23 @@ class SBDataset(TableDataset):
         }
         make = partial(_table, **given, decode=decode)
         target = (
-            kind("float64", 20, None, None) if given["task"] == "Boundaries" else kind("uint8", None, None)
+            column_type("float64", 20, None, None)
+            if given["task"] == "Boundaries"
+            else column_type("uint8", None, None)
         )
         if shared["num_parallel_workers"] == 1:  # as many as are sensible
             shared["num_parallel_workers"] = None
-        self._open(make, {"image": image(decode), "task": target}, shared)
+        self._open(make, {"image": image_type(decode), "task": target}, shared)
 
 
-def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> ColumnTable:
     parts = ("train", "val") if usage == "all" else (usage,)
     lists = [os.path.join(dataset_dir, f"{part}.txt") for part in parts]
-    names = [line.strip() for path in lists for line in lines_of(path)]
+    names = [line.strip() for path in lists for line in read_lines(path)]
     images = [os.path.join(dataset_dir, "img", f"{name}.jpg") for name in names]
     targets = [os.path.join(dataset_dir, "cls", f"{name}.mat") for name in names]
-    image = pictures(images, decode, listed=" or ".join(lists))
-    return Table(len(names), {"image": image, "task": EachRow(partial(_target, targets, task))})
+    image = image_column(images, decode, listed=" or ".join(lists))
+    return ColumnTable(len(names), {"image": image, "task": ComputedColumn(partial(_target, targets, task))})
 
 
 def _target(files: list[str], task: str, index: int) -> Any:

@@ -10,17 +10,17 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, files_in, lines_of
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, list_files, read_lines
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
     TEXT,
+    ColumnTable,
     Folder,
-    Table,
     TableDataset,
     check_there,
-    image,
-    pictures,
+    image_column,
+    image_type,
 )
 
 __all__ = ["SBUDataset"]
@@ -44,27 +44,27 @@ class SBUDataset(TableDataset):
     ['A dog .']
     """
 
-    @takes(PictureOptions, decode=False)
-    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[PictureOptions]) -> None:
+    @with_common_arguments(ImageOptions, decode=False)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[ImageOptions]) -> None:
         decode = shared["decode"]
         for name in ("urls", "captions"):
             check_there(os.path.join(dataset_dir, f"SBU_captioned_photo_dataset_{name}.txt"))
         make = partial(_table, dataset_dir=dataset_dir, decode=decode)
-        self._open(make, {"image": image(decode), "caption": TEXT}, shared)
+        self._open(make, {"image": image_type(decode), "caption": TEXT}, shared)
 
 
-def _table(dataset_dir: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, decode: bool | None) -> ColumnTable:
     start = os.path.join(dataset_dir, "SBU_captioned_photo_dataset_")
-    addresses, captions = (lines_of(f"{start}{name}.txt", keep_empty=True) for name in ("urls", "captions"))
+    addresses, captions = (read_lines(f"{start}{name}.txt", keep_empty=True) for name in ("urls", "captions"))
     if len(addresses) != len(captions):
         text = f"Invalid data, {len(addresses)} addresses in {start}urls.txt, but {len(captions)} captions"
         raise FormatError(text, file=f"{start}captions.txt")
     files = FileList(os.path.join(dataset_dir, "sbu_images"))
-    there = set(files_in(files.root))
+    there = set(list_files(files.root))
     names = [os.fsencode("m" + urlsplit(address.strip()).path.replace("/", "_")) for address in addresses]
     kept = [number for number, name in enumerate(names) if name in there]
     files.extend("", [names[number] for number in kept])
     texts = np.array(
         [captions[number].rstrip(" ") for number in kept]
     )  # as MindSpore does; what stands before is kept
-    return Table(len(files), {"image": pictures(files, decode), "caption": Stored(texts)})
+    return ColumnTable(len(files), {"image": image_column(files, decode), "caption": InMemoryColumn(texts)})

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Loaded, Stored, map_file
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
+from millrace._src.data.formats.column_readers import InMemoryColumn, LazyArrayColumn, map_file
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
     INT32,
+    ColumnTable,
     Folder,
-    Table,
     TableDataset,
     check_there,
-    kind,
+    column_type,
 )
 
 __all__ = ["STL10Dataset"]
@@ -35,7 +35,7 @@ class STL10Dataset(TableDataset):
     [9]
     """
 
-    @takes(RowOptions)
+    @with_common_arguments(RowOptions)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -47,14 +47,14 @@ class STL10Dataset(TableDataset):
             for end in ("X", "y") if part != "unlabeled" else ("X",):
                 check_there(os.path.join(dataset_dir, f"{part}_{end}.bin"))
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
-        self._open(make, {"image": kind("uint8", 96, 96, 3), "label": INT32}, shared)
+        self._open(make, {"image": column_type("uint8", 96, 96, 3), "label": INT32}, shared)
 
 
 _PARTS = {name: [name] for name in ("train", "test", "unlabeled")}
 _PARTS |= {"train+unlabeled": ["train", "unlabeled"], "all": ["test", "train", "unlabeled"]}
 
 
-def _table(dataset_dir: str, usage: str) -> Table:
+def _table(dataset_dir: str, usage: str) -> ColumnTable:
     paths = [os.path.join(dataset_dir, f"{part}_X.bin") for part in _PARTS[usage]]
     loads = [partial(map_file, path, (3, 96, 96)) for path in paths]
     sizes = [len(load()) for load in loads]
@@ -68,8 +68,8 @@ def _table(dataset_dir: str, usage: str) -> Table:
             if len(labels[-1]) != size:
                 text = f"Invalid data, {len(labels[-1])} labels for the {size} images of {path}"
                 raise FormatError(text, file=beside)
-    image = Loaded(loads, paths, np.cumsum(sizes).tolist(), _upright)
-    return Table(sum(sizes), {"image": image, "label": Stored(np.concatenate(labels))})
+    image = LazyArrayColumn(loads, paths, np.cumsum(sizes).tolist(), _upright)
+    return ColumnTable(sum(sizes), {"image": image, "label": InMemoryColumn(np.concatenate(labels))})
 
 
 def _upright(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -9,10 +9,17 @@ from typing import Any, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, files_in, lines_of
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, image, pictures
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, list_files, read_lines
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    image_column,
+    image_type,
+)
 
 __all__ = ["SUN397Dataset"]
 
@@ -29,21 +36,24 @@ class SUN397Dataset(TableDataset):
     [0]
     """
 
-    @takes(PictureOptions, decode=False)
-    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[PictureOptions]) -> None:
+    @with_common_arguments(ImageOptions, decode=False)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[ImageOptions]) -> None:
         decode = shared["decode"]
         make = partial(_table, dataset_dir=dataset_dir, decode=decode)
-        self._open(make, {"image": image(decode), "label": UINT32}, shared)
+        self._open(make, {"image": image_type(decode), "label": UINT32}, shared)
 
 
-def _table(dataset_dir: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, decode: bool | None) -> ColumnTable:
     files, labels = FileList(dataset_dir), []
     path = os.path.join(dataset_dir, "ClassName.txt")
-    for number, line in enumerate(lines_of(path)):
+    for number, line in enumerate(read_lines(path)):
         folder = line.strip().lstrip("/")
         if not os.path.isdir(os.path.join(dataset_dir, folder)):
             text = f"Invalid data, line {number + 1}: {line.strip()!r} is not a folder of {dataset_dir}"
             raise FormatError(text, file=path)
-        names = [n for n in files_in(os.path.join(dataset_dir, folder), [".jpg"]) if n.startswith(b"sun_")]
+        names = [n for n in list_files(os.path.join(dataset_dir, folder), [".jpg"]) if n.startswith(b"sun_")]
         labels += [number] * files.extend(folder, names)
-    return Table(len(files), {"image": pictures(files, decode), "label": Stored(np.array(labels, np.uint32))})
+    return ColumnTable(
+        len(files),
+        {"image": image_column(files, decode), "label": InMemoryColumn(np.array(labels, np.uint32))},
+    )

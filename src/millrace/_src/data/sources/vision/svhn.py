@@ -9,16 +9,16 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Loaded, Stored
+from millrace._src.data.formats.column_readers import InMemoryColumn, LazyArrayColumn
 from millrace._src.data.formats.mat import read_mat
-from millrace._src.data.sources.base.common_arguments import RowOptions, takes
+from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
     UINT32,
+    ColumnTable,
     Folder,
-    Table,
     TableDataset,
     check_there,
-    kind,
+    column_type,
 )
 
 __all__ = ["SVHNDataset"]
@@ -37,7 +37,7 @@ class SVHNDataset(TableDataset):
     [0]
     """
 
-    @takes(RowOptions, without=("cache",), num_parallel_workers=1)
+    @with_common_arguments(RowOptions, without=("cache",), num_parallel_workers=1)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -51,10 +51,10 @@ class SVHNDataset(TableDataset):
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
         if shared["num_parallel_workers"] == 1:  # as many as are sensible
             shared["num_parallel_workers"] = None
-        self._open(make, {"image": kind("uint8", 32, 32, 3), "label": UINT32}, shared)
+        self._open(make, {"image": column_type("uint8", 32, 32, 3), "label": UINT32}, shared)
 
 
-def _table(dataset_dir: str, usage: str) -> Table:
+def _table(dataset_dir: str, usage: str) -> ColumnTable:
     parts = ("train", "test", "extra") if usage == "all" else (usage,)
     paths = [os.path.join(dataset_dir, f"{part}_32x32.mat") for part in parts]
     labels = []
@@ -64,8 +64,8 @@ def _table(dataset_dir: str, usage: str) -> Table:
             raise FormatError("Invalid file, there are no labels (y) in it", file=path)
         labels.append(found.ravel().astype(np.uint32) % 10)
     ends = np.cumsum([len(part) for part in labels]).tolist()
-    image = Loaded([partial(_images, path) for path in paths], paths, ends)
-    return Table(ends[-1], {"image": image, "label": Stored(np.concatenate(labels))})
+    image = LazyArrayColumn([partial(_images, path) for path in paths], paths, ends)
+    return ColumnTable(ends[-1], {"image": image, "label": InMemoryColumn(np.concatenate(labels))})
 
 
 def _images(path: str) -> Any:

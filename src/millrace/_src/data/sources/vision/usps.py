@@ -10,10 +10,16 @@ import numpy as np
 
 from millrace._src.core.errors import FormatError
 from millrace._src.core.random.shuffle import Shuffle
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import lines_of
-from millrace._src.data.sources.base.common_arguments import TextOptions, takes
-from millrace._src.data.sources.base.table_dataset import UINT32, Folder, Table, TableDataset, kind
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import read_lines
+from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    UINT32,
+    ColumnTable,
+    Folder,
+    TableDataset,
+    column_type,
+)
 
 __all__ = ["USPSDataset"]
 
@@ -28,7 +34,7 @@ class USPSDataset(TableDataset):
     [3]
     """
 
-    @takes(TextOptions, shuffle=Shuffle.GLOBAL)
+    @with_common_arguments(TextOptions, shuffle=Shuffle.GLOBAL)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -38,23 +44,23 @@ class USPSDataset(TableDataset):
     ) -> None:
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
         shared["shuffle"] = shared["shuffle"] not in (False, Shuffle.FALSE)
-        self._open(make, {"image": kind("uint8", 16, 16, 1), "label": UINT32}, shared)
+        self._open(make, {"image": column_type("uint8", 16, 16, 1), "label": UINT32}, shared)
 
 
 _FILES = {"train": ["usps"], "test": ["usps.t"], "all": ["usps", "usps.t"]}
 
 
-def _table(dataset_dir: str, usage: str) -> Table:
+def _table(dataset_dir: str, usage: str) -> ColumnTable:
     found = [_read(os.path.join(dataset_dir, name)) for name in _FILES[usage]]
     # a row of each file in turn, as MindSpore reads them
     turn = np.argsort(np.concatenate([np.arange(len(labels)) for _, labels in found]), kind="stable")
     images, labels = (np.concatenate(parts)[turn] for parts in zip(*found))
-    return Table(len(labels), {"image": Stored(images), "label": Stored(labels)})
+    return ColumnTable(len(labels), {"image": InMemoryColumn(images), "label": InMemoryColumn(labels)})
 
 
 def _read(path: str) -> Any:
     images, labels = [], []
-    for number, line in enumerate(lines_of(path), 1):
+    for number, line in enumerate(read_lines(path), 1):
         try:
             label, *values = line.split()
             labels.append(int(label) - 1)

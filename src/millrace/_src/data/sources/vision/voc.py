@@ -9,18 +9,18 @@ from typing import Any, Unpack
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import lines_of
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import read_lines
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
     TEXT,
+    ColumnTable,
     Decrypt,
     Folder,
-    Table,
     TableDataset,
     check_there,
-    image,
-    pictures,
+    image_column,
+    image_type,
 )
 from millrace._src.data.sources.vision.voc_boxes import BOX_COLUMNS, read_boxes
 
@@ -47,7 +47,7 @@ class VOCDataset(TableDataset):
     [(4,)]
     """
 
-    @takes(PictureOptions, decode=False)
+    @with_common_arguments(ImageOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
@@ -57,7 +57,7 @@ class VOCDataset(TableDataset):
         *_: Any,
         extra_metadata: bool = False,
         decrypt: Decrypt = None,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         if task not in _LISTS:
@@ -72,8 +72,10 @@ class VOCDataset(TableDataset):
             "class_indexing": class_indexing,
         }
         make = partial(_table, **given, decode=decode, extra_metadata=extra_metadata, decrypt=decrypt)
-        detail = BOX_COLUMNS if task == "Detection" else {"target": image(decode)}
-        columns = {"image": image(decode)} | detail | ({"_meta-filename": TEXT} if extra_metadata else {})
+        detail = BOX_COLUMNS if task == "Detection" else {"target": image_type(decode)}
+        columns = (
+            {"image": image_type(decode)} | detail | ({"_meta-filename": TEXT} if extra_metadata else {})
+        )
         self._open(make, columns, shared)
 
 
@@ -88,21 +90,21 @@ def _table(
     decode: bool | None,
     extra_metadata: bool,
     decrypt: Any,
-) -> Table:
+) -> ColumnTable:
     path = os.path.join(dataset_dir, "ImageSets", _LISTS[task], f"{usage}.txt")
-    names = [line.split()[0] for line in lines_of(path)]
+    names = [line.split()[0] for line in read_lines(path)]
     parts: dict[str, Any] = {}
     numbers: Any = "Only 'Detection' support get_class_indexing."
     if task == "Detection":
         names, boxes, numbers = read_boxes(
             os.path.join(dataset_dir, "Annotations"), names, class_indexing, path
         )
-        parts = {column: Stored(values) for column, values in boxes.items()}
+        parts = {column: InMemoryColumn(values) for column, values in boxes.items()}
     else:
         targets = [os.path.join(dataset_dir, "SegmentationClass", f"{name}.png") for name in names]
-        parts = {"target": pictures(targets, decode, decrypt, path)}
+        parts = {"target": image_column(targets, decode, decrypt, path)}
     images = [os.path.join(dataset_dir, "JPEGImages", f"{name}.jpg") for name in names]
-    parts = {"image": pictures(images, decode, decrypt, path)} | parts
+    parts = {"image": image_column(images, decode, decrypt, path)} | parts
     if extra_metadata:
-        parts["_meta-filename"] = Stored(np.array(names))
-    return Table(len(names), parts, classes=numbers)
+        parts["_meta-filename"] = InMemoryColumn(np.array(names))
+    return ColumnTable(len(names), parts, classes=numbers)

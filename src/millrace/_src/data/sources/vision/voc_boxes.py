@@ -9,12 +9,17 @@ import numpy as np
 
 from millrace._src.core.errors import FormatError
 from millrace._src.data.formats.annotations import read_xml
-from millrace._src.data.sources.base.table_dataset import kind
+from millrace._src.data.sources.base.table_dataset import column_type
 
 __all__ = ["BOX_COLUMNS", "read_boxes"]
 
-_NUMBER = kind("uint32", None, 1)
-BOX_COLUMNS = {"bbox": kind("float32", None, 4), "label": _NUMBER, "difficult": _NUMBER, "truncate": _NUMBER}
+_NUMBER = column_type("uint32", None, 1)
+BOX_COLUMNS = {
+    "bbox": column_type("float32", None, 4),
+    "label": _NUMBER,
+    "difficult": _NUMBER,
+    "truncate": _NUMBER,
+}
 
 
 def read_boxes(

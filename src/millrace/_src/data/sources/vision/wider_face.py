@@ -9,10 +9,17 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.column_readers import Stored
-from millrace._src.data.formats.files.file_list import FileList, lines_of
-from millrace._src.data.sources.base.common_arguments import PictureOptions, takes
-from millrace._src.data.sources.base.table_dataset import Folder, Table, TableDataset, image, kind, pictures
+from millrace._src.data.formats.column_readers import InMemoryColumn
+from millrace._src.data.formats.files.file_list import FileList, read_lines
+from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
+from millrace._src.data.sources.base.table_dataset import (
+    ColumnTable,
+    Folder,
+    TableDataset,
+    column_type,
+    image_column,
+    image_type,
+)
 
 __all__ = ["WIDERFaceDataset"]
 
@@ -30,44 +37,44 @@ class WIDERFaceDataset(TableDataset):
     [(3,)]
     """
 
-    @takes(PictureOptions, decode=False)
+    @with_common_arguments(ImageOptions, decode=False)
     def __init__(
         self,
         dataset_dir: Folder,
         usage: Literal["train", "test", "valid", "all"] | None = None,
         *_: Any,
-        **shared: Unpack[PictureOptions],
+        **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all", decode=decode)
-        faces = {"bbox": kind("int32", None, 4)} | {name: kind("int32", None) for name in NAMES}
-        self._open(make, {"image": image(decode)} | ({} if usage == "test" else faces), shared)
+        faces = {"bbox": column_type("int32", None, 4)} | {name: column_type("int32", None) for name in NAMES}
+        self._open(make, {"image": image_type(decode)} | ({} if usage == "test" else faces), shared)
 
 
 NAMES = ["blur", "expression", "illumination", "occlusion", "pose", "invalid"]
 
 
-def _table(dataset_dir: str, usage: str, decode: bool | None) -> Table:
+def _table(dataset_dir: str, usage: str, decode: bool | None) -> ColumnTable:
     files, faces = FileList(dataset_dir), []
     lists = os.path.join(dataset_dir, "wider_face_split")
     if usage == "test":
-        names = lines_of(os.path.join(lists, "wider_face_test_filelist.txt"))
+        names = read_lines(os.path.join(lists, "wider_face_test_filelist.txt"))
         files.extend("WIDER_test/images", [os.fsencode(name.strip()) for name in names])
-        return Table(len(files), {"image": pictures(files, decode)})
+        return ColumnTable(len(files), {"image": image_column(files, decode)})
     for part in {"train": ["train"], "valid": ["val"], "all": ["train", "val"]}[usage]:
         found = _faces(os.path.join(lists, f"wider_face_{part}_bbx_gt.txt"))
         files.extend(f"WIDER_{part}/images", sorted(found))
         faces += [found[name] for name in sorted(found)]
     parts: dict[str, Any] = {
-        "image": pictures(files, decode),
-        "bbox": Stored([rows[:, :4] for rows in faces]),
+        "image": image_column(files, decode),
+        "bbox": InMemoryColumn([rows[:, :4] for rows in faces]),
     }
-    parts |= {name: Stored([rows[:, place] for rows in faces]) for place, name in enumerate(NAMES, 4)}
-    return Table(len(files), parts)
+    parts |= {name: InMemoryColumn([rows[:, place] for rows in faces]) for place, name in enumerate(NAMES, 4)}
+    return ColumnTable(len(files), parts)
 
 
 def _faces(path: str) -> dict[bytes, Any]:
-    lines, made, at = lines_of(path), {}, 0
+    lines, made, at = read_lines(path), {}, 0
     try:
         while at < len(lines):
             # a picture without faces still has one row, of zeros

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from millrace._src.core.args import Range, checked
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.audio import amplitude_effects as levels
 from millrace._src.data.kernels.audio import dither
 from millrace._src.data.kernels.audio import mu_law as codecs
@@ -13,7 +13,7 @@ from millrace._src.data.kernels.audio.enums import DensityFunction, FadeShape, G
 from millrace._src.data.transforms.argument_types import FLOAT_MAX, NonNegativeInt, PositiveInt, between
 
 from .argument_types import Float
-from .base import AudioOperation, whole
+from .base import AudioTensorOperation, batch_any_leading_dims
 
 __all__ = [
     "Contrast",
@@ -30,7 +30,7 @@ __all__ = [
 Percent = Annotated[float | int, Range(0, 100)]
 
 
-class Contrast(AudioOperation):
+class Contrast(AudioTensorOperation):
     """A waveform bent so that it sounds louder and denser, by an amount from 0 to 100.
 
     >>> import numpy as np
@@ -45,10 +45,10 @@ class Contrast(AudioOperation):
     def row(self, x: Any) -> Any:
         return levels.contrast(x, self.enhancement_amount)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class DCShift(AudioOperation):
+class DCShift(AudioTensorOperation):
     """A waveform plus a constant, kept within [-1, 1]; ``limiter_gain`` presses peaks instead of cutting them.
 
     A shift below 0 does to a waveform what the same shift above 0 does to the waveform turned upside down. MindSpore
@@ -70,10 +70,10 @@ class DCShift(AudioOperation):
     def row(self, x: Any) -> Any:
         return levels.dc_shift(x, self.shift, self.limiter_gain)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class Dither(AudioOperation):
+class Dither(AudioTensorOperation):
     """A waveform rounded to 16 bits, with noise before it so that rounding makes no tones.
 
     TPDF adds a triangle over the whole waveform and is the same every time. RPDF adds one value of the waveform, drawn
@@ -95,7 +95,7 @@ class Dither(AudioOperation):
     def random(self) -> bool:  # type: ignore[override]
         return self.density_function != DensityFunction.TPDF
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (draws.uniforms(range(dither.RANDOM_VALUES)),)
 
     def row(self, x: Any, places: Any = ()) -> Any:
@@ -106,10 +106,10 @@ class Dither(AudioOperation):
 
     def batch(self, xs: Any, places: Any = None) -> Any:
         """The rows at once where nothing is drawn."""
-        return None if self.random else whole(self, xs)
+        return None if self.random else batch_any_leading_dims(self, xs)
 
 
-class Fade(AudioOperation):
+class Fade(AudioTensorOperation):
     """A waveform that comes out of silence, and goes back into it: over so many samples, along a curve.
 
     >>> import numpy as np
@@ -129,10 +129,10 @@ class Fade(AudioOperation):
     def row(self, x: Any) -> Any:
         return levels.fade(x, self.fade_in_len, self.fade_out_len, self.fade_shape)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class Gain(AudioOperation):
+class Gain(AudioTensorOperation):
     """A waveform louder (above 0) or softer by some decibels.
 
     >>> import numpy as np
@@ -147,10 +147,10 @@ class Gain(AudioOperation):
     def row(self, x: Any) -> Any:
         return levels.gain(x, self.gain_db)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class MuLawDecoding(AudioOperation):
+class MuLawDecoding(AudioTensorOperation):
     """The levels of a mu-law signal back as values from -1 to 1.
 
     >>> import numpy as np
@@ -165,10 +165,10 @@ class MuLawDecoding(AudioOperation):
     def row(self, x: Any) -> Any:
         return codecs.mu_law_decode(x, self.quantization_channels)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class MuLawEncoding(AudioOperation):
+class MuLawEncoding(AudioTensorOperation):
     """Values from -1 to 1 as levels, int32: fine ones for soft values, coarse ones for loud values.
 
     NaN and infinities are refused (MindSpore gives a level of -2147483648).
@@ -185,10 +185,10 @@ class MuLawEncoding(AudioOperation):
     def row(self, x: Any) -> Any:
         return codecs.mu_law_encode(x, self.quantization_channels)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class Overdrive(AudioOperation):
+class Overdrive(AudioTensorOperation):
     """A waveform as an amplifier gives it that is turned up too far.
 
     >>> import numpy as np
@@ -205,10 +205,10 @@ class Overdrive(AudioOperation):
     def row(self, x: Any) -> Any:
         return levels.overdrive(x, self.gain, self.color)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class Vol(AudioOperation):
+class Vol(AudioTensorOperation):
     """A waveform louder or softer, kept within [-1, 1]; the gain is a factor, a ratio of powers or decibels.
 
     >>> import numpy as np
@@ -230,4 +230,4 @@ class Vol(AudioOperation):
     def row(self, x: Any) -> Any:
         return levels.volume(x, self.gain, self.gain_type)
 
-    batch = whole
+    batch = batch_any_leading_dims

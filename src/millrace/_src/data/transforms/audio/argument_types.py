@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import INT32_MAX, Range, check_type
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, INT32_MIN, Rule
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, INT32_MIN, ArgumentRule
 
 __all__ = [
     "Float",
@@ -31,7 +31,7 @@ def _not_zero_int(name: str, value: Any) -> None:
 Float = Annotated[float | int, Range(-FLOAT_MAX, FLOAT_MAX)]
 PositiveFloat = Annotated[float | int, Range(0, FLOAT_MAX, left_open=True)]
 NonNegativeFloat = Annotated[float | int, Range(0, FLOAT_MAX)]
-NonZeroInt = Annotated[Any, Rule(_not_zero_int)]
+NonZeroInt = Annotated[Any, ArgumentRule(_not_zero_int)]
 # the same, where MindSpore's message names int before float
 Real = Annotated[int | float, Range(-FLOAT_MAX, FLOAT_MAX)]
 PositiveReal = Annotated[int | float, Range(0, FLOAT_MAX, left_open=True)]

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, DataError
-from millrace._src.core.random.rng import Draws
-from millrace._src.data.transforms.tensor_operation import Operation
+from millrace._src.core.random.rng import RandomStream
+from millrace._src.data.transforms.tensor_operation import TensorOperation
 
-__all__ = ["AudioOperation", "each_row", "in_blocks", "whole"]
+__all__ = ["AudioTensorOperation", "row_rngs", "batch_in_blocks", "batch_any_leading_dims"]
 
 
-class AudioOperation(Operation):
+class AudioTensorOperation(TensorOperation):
     """An operation on a waveform or a spectrogram: eagerly it takes arrays and nothing else."""
 
     _ours = True
@@ -29,7 +29,7 @@ class AudioOperation(Operation):
         return value
 
 
-def whole(operation: AudioOperation, xs: Any) -> Any:
+def batch_any_leading_dims(operation: AudioTensorOperation, xs: Any) -> Any:
     """`batch` of an operation that takes any leading dimensions and treats each by itself: the column is one more."""
     if xs.ndim <= operation.dims:
         return None
@@ -43,7 +43,9 @@ def whole(operation: AudioOperation, xs: Any) -> Any:
 _BLOCK = 1 << 16
 
 
-def in_blocks(operation: AudioOperation, xs: Any, call: Callable[[Any], Any] | None = None) -> Any:
+def batch_in_blocks(
+    operation: AudioTensorOperation, xs: Any, call: Callable[[Any], Any] | None = None
+) -> Any:
     """`whole`, a few rows at a time: for operations that make much of little, such as overlapping frames.
 
     ``call`` treats some rows, where it is not `row`.
@@ -65,6 +67,6 @@ def in_blocks(operation: AudioOperation, xs: Any, call: Callable[[Any], Any] | N
     return made
 
 
-def each_row(draws: Draws) -> list[Draws]:
+def row_rngs(draws: RandomStream) -> list[RandomStream]:
     """A source of random numbers per row, for operations that need many."""
     return [draws[i : i + 1] for i in range(len(draws))]

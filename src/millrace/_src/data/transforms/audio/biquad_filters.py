@@ -9,10 +9,10 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, Dat
 from millrace._src.data.kernels.audio import biquad_filters as biquads
 from millrace._src.data.kernels.audio.biquad_filters import Coefficients
 from millrace._src.data.kernels.audio.iir_filters import filter_wave
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, Rule, between
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, ArgumentRule, between
 
 from .argument_types import Float, NonZeroInt
-from .base import AudioOperation, whole
+from .base import AudioTensorOperation, batch_any_leading_dims
 
 __all__ = [
     "AllpassBiquad",
@@ -31,7 +31,7 @@ __all__ = [
 Quality = Annotated[float | int, Range(0, 1, left_open=True)]
 
 
-class BiquadOperation(AudioOperation):
+class BiquadOperation(AudioTensorOperation):
     """A filter that is told by its coefficients."""
 
     _ours = True
@@ -44,7 +44,7 @@ class BiquadOperation(AudioOperation):
     def row(self, x: Any) -> Any:
         return filter_wave(x, type(self).__name__, self.coefficients())
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
 def _deemph_rate(name: str, value: Any) -> None:
@@ -167,7 +167,7 @@ class DeemphBiquad(BiquadOperation):
     """
 
     @checked
-    def __init__(self, sample_rate: Annotated[Any, Rule(_deemph_rate)]) -> None:
+    def __init__(self, sample_rate: Annotated[Any, ArgumentRule(_deemph_rate)]) -> None:
         self.sample_rate = sample_rate
 
     def coefficients(self) -> Coefficients:
@@ -186,7 +186,7 @@ class EqualizerBiquad(BiquadOperation):
     def __init__(
         self,
         sample_rate: NonZeroInt,
-        center_freq: Annotated[Any, Rule(_central)],
+        center_freq: Annotated[Any, ArgumentRule(_central)],
         gain: Float,
         Q: Quality = 0.707,
     ) -> None:
@@ -237,7 +237,7 @@ class RiaaBiquad(BiquadOperation):
     """
 
     @checked
-    def __init__(self, sample_rate: Annotated[Any, Rule(_riaa_rate)]) -> None:
+    def __init__(self, sample_rate: Annotated[Any, ArgumentRule(_riaa_rate)]) -> None:
         self.sample_rate = sample_rate
 
     def coefficients(self) -> Coefficients:

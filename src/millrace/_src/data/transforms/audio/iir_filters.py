@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.data.kernels.audio.biquad_filters import Coefficients, given
+from millrace._src.data.kernels.audio.biquad_filters import Coefficients, user_coefficients
 from millrace._src.data.kernels.audio.iir_filters import filter_back_and_forth, filter_wave
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, Rule, between
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, ArgumentRule, between
 
 from .argument_types import Float
-from .base import AudioOperation, whole
+from .base import AudioTensorOperation, batch_any_leading_dims
 from .biquad_filters import BiquadOperation
 
 __all__ = ["Biquad", "Filtfilt", "LFilter"]
@@ -51,15 +51,21 @@ class Biquad(BiquadOperation):
 
     @checked
     def __init__(
-        self, b0: Float, b1: Float, b2: Float, a0: Annotated[Any, Rule(_not_zero)], a1: Float, a2: Float
+        self,
+        b0: Float,
+        b1: Float,
+        b2: Float,
+        a0: Annotated[Any, ArgumentRule(_not_zero)],
+        a1: Float,
+        a2: Float,
     ) -> None:
         self.b0, self.b1, self.b2, self.a0, self.a1, self.a2 = b0, b1, b2, a0, a1, a2
 
     def coefficients(self) -> Coefficients:
-        return given((self.b0, self.b1, self.b2), (self.a0, self.a1, self.a2))
+        return user_coefficients((self.b0, self.b1, self.b2), (self.a0, self.a1, self.a2))
 
 
-class LFilter(AudioOperation):
+class LFilter(AudioTensorOperation):
     """A filter of any order, by its coefficients, lower delays first; ``clamp`` keeps results within [-1, 1].
 
     Results differ from MindSpore's as those of Biquad do.
@@ -77,12 +83,12 @@ class LFilter(AudioOperation):
         self.a_coeffs, self.b_coeffs, self.clamp = a_coeffs, b_coeffs, clamp
 
     def row(self, x: Any) -> Any:
-        return filter_wave(x, "LFilter", given(self.b_coeffs, self.a_coeffs), self.clamp)
+        return filter_wave(x, "LFilter", user_coefficients(self.b_coeffs, self.a_coeffs), self.clamp)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class Filtfilt(AudioOperation):
+class Filtfilt(AudioTensorOperation):
     """A filter run forwards and then backwards, so that no phase is shifted.
 
     Results differ from MindSpore's as those of Biquad do.
@@ -100,6 +106,8 @@ class Filtfilt(AudioOperation):
         self.a_coeffs, self.b_coeffs, self.clamp = a_coeffs, b_coeffs, clamp
 
     def row(self, x: Any) -> Any:
-        return filter_back_and_forth(x, "Filtfilt", given(self.b_coeffs, self.a_coeffs), self.clamp)
+        return filter_back_and_forth(
+            x, "Filtfilt", user_coefficients(self.b_coeffs, self.a_coeffs), self.clamp
+        )
 
-    batch = whole
+    batch = batch_any_leading_dims

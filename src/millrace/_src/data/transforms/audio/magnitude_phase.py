@@ -10,7 +10,7 @@ from millrace._src.data.kernels.audio.enums import BorderType, ScaleType
 from millrace._src.data.transforms.argument_types import FLOAT_MAX
 
 from .argument_types import Float
-from .base import AudioOperation, whole
+from .base import AudioTensorOperation, batch_any_leading_dims
 
 __all__ = ["AmplitudeToDB", "Angle", "ComplexNorm", "ComputeDeltas", "DBToAmplitude", "Magphase"]
 
@@ -18,7 +18,7 @@ Power = Annotated[int | float, Range(0, FLOAT_MAX)]
 Positive = Annotated[int | float, Range(0, FLOAT_MAX, left_open=True)]
 
 
-class AmplitudeToDB(AudioOperation):
+class AmplitudeToDB(AudioTensorOperation):
     """A spectrogram in decibels, none more than ``top_db`` below the loudest of its <channel, freq, time>.
 
     Values below ``amin`` count as ``amin``. (MindSpore bounds them by 1e-10, whatever ``amin`` says; with its default
@@ -42,17 +42,17 @@ class AmplitudeToDB(AudioOperation):
         self.stype, self.ref_value, self.amin, self.top_db = stype, ref_value, amin, top_db
 
     def row(self, x: Any) -> Any:
-        return magnitudes.as_decibels(x, self.stype, self.ref_value, self.amin, self.top_db)
+        return magnitudes.amplitude_to_db(x, self.stype, self.ref_value, self.amin, self.top_db)
 
     def batch(self, xs: Any) -> Any:
         """The rows at once; each <freq, time> has a loudest value of its own."""
         if xs.ndim != 3:
-            return whole(self, xs)
-        made = whole(self, xs[:, None])
+            return batch_any_leading_dims(self, xs)
+        made = batch_any_leading_dims(self, xs[:, None])
         return None if made is None else made[:, 0]
 
 
-class Angle(AudioOperation):
+class Angle(AudioTensorOperation):
     """The angles of complex numbers, whose real and imaginary parts are last: <..., complex=2>.
 
     >>> import numpy as np
@@ -67,10 +67,10 @@ class Angle(AudioOperation):
     def row(self, x: Any) -> Any:
         return magnitudes.angle(x)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class ComplexNorm(AudioOperation):
+class ComplexNorm(AudioTensorOperation):
     """The magnitudes of complex numbers to a power: <..., complex=2>.
 
     >>> import numpy as np
@@ -85,10 +85,10 @@ class ComplexNorm(AudioOperation):
     def row(self, x: Any) -> Any:
         return magnitudes.complex_norm(x, self.power)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class ComputeDeltas(AudioOperation):
+class ComputeDeltas(AudioTensorOperation):
     """How fast a spectrogram changes along time: the slope over ``win_length`` values about each.
 
     >>> import numpy as np
@@ -107,12 +107,12 @@ class ComputeDeltas(AudioOperation):
         self.win_length, self.pad_mode = win_length, pad_mode
 
     def row(self, x: Any) -> Any:
-        return magnitudes.deltas(x, self.win_length, self.pad_mode)
+        return magnitudes.compute_deltas(x, self.win_length, self.pad_mode)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class DBToAmplitude(AudioOperation):
+class DBToAmplitude(AudioTensorOperation):
     """Decibels back as powers (``power`` 1) or magnitudes (0.5), times ``ref``.
 
     >>> import numpy as np
@@ -125,12 +125,12 @@ class DBToAmplitude(AudioOperation):
         self.ref, self.power = ref, power
 
     def row(self, x: Any) -> Any:
-        return magnitudes.as_amplitude(x, self.ref, self.power)
+        return magnitudes.db_to_amplitude(x, self.ref, self.power)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class Magphase(AudioOperation):
+class Magphase(AudioTensorOperation):
     """The magnitudes of complex numbers to a power, and their angles: <..., complex=2>.
 
     >>> import numpy as np

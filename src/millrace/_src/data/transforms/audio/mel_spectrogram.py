@@ -6,20 +6,20 @@ from typing import Any
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.audio import filter_banks as banks
 from millrace._src.data.kernels.audio import mel_spectrogram as mel
 from millrace._src.data.kernels.audio.enums import BorderType, MelType, NormType, WindowType
 from millrace._src.data.transforms.argument_types import FLOAT_MAX, NonNegativeInt, PositiveInt, between
 
 from .argument_types import NonNegativeReal, PositiveReal, Real, check_window
-from .base import AudioOperation, each_row, in_blocks, whole
+from .base import AudioTensorOperation, batch_any_leading_dims, batch_in_blocks, row_rngs
 from .spectrogram import frames_of
 
 __all__ = ["InverseMelScale", "MelScale", "MelSpectrogram", "check_mel_range"]
 
 
-class MelScale(AudioOperation):
+class MelScale(AudioTensorOperation):
     """A spectrogram <..., freq, time> on the mel scale, <..., mel, time>.
 
     >>> import numpy as np
@@ -55,9 +55,9 @@ class MelScale(AudioOperation):
         )
 
     def row(self, x: Any) -> Any:
-        return mel.scaled(x, self.n_stft, self._bank)
+        return mel.apply_filter_bank(x, self.n_stft, self._bank)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
 def check_mel_range(f_min: float, f_max: float | None, sample_rate: int) -> None:
@@ -69,7 +69,7 @@ def check_mel_range(f_min: float, f_max: float | None, sample_rate: int) -> None
         )
 
 
-class MelSpectrogram(AudioOperation):
+class MelSpectrogram(AudioTensorOperation):
     """The mel spectrogram <..., mel, time> of a waveform <..., time>.
 
     float64 is computed as float64, where MindSpore's results are wrong; `onesided` makes no difference, as the mel
@@ -134,14 +134,14 @@ class MelSpectrogram(AudioOperation):
 
     def row(self, x: Any) -> Any:
         mel.check_length(x, self.n_fft, "MelSpectrogram")
-        return mel.filtered(
+        return mel.filter_bank_spectrogram(
             x, frames_of(self), self.pad, self.power, self.normalized, self._bank, "MelSpectrogram"
         )
 
-    batch = in_blocks
+    batch = batch_in_blocks
 
 
-class InverseMelScale(AudioOperation):
+class InverseMelScale(AudioTensorOperation):
     """A spectrogram <..., freq, time> that MelScale takes near to the one given, <..., mel, time>.
 
     It is what gradient descent finds from random numbers, without walking its steps; `sgd_momentum` has no effect, as
@@ -188,13 +188,13 @@ class InverseMelScale(AudioOperation):
         self.norm = norm
         self.mel_type = mel_type
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
-        return (each_row(draws),)
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
+        return (row_rngs(draws),)
 
-    def row(self, x: Any, draws: Draws) -> Any:
+    def row(self, x: Any, draws: RandomStream) -> Any:
         limits = (self.f_min, self.f_max, self.n_mels, self.sample_rate)
         bank = banks.mel(self.n_stft, *limits, self.norm, self.mel_type, "float64").weights
-        return mel.unscaled(
+        return mel.inverse_filter_bank(
             x,
             bank,
             self.sgdargs["sgd_lr"],

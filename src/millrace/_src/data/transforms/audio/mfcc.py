@@ -9,12 +9,12 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.data.kernels.audio import filter_banks as banks
 from millrace._src.data.kernels.audio import mel_spectrogram as mel
 from millrace._src.data.kernels.audio.enums import BorderType, MelType, NormMode, NormType, WindowType
-from millrace._src.data.kernels.audio.stft import Frames
+from millrace._src.data.kernels.audio.stft import StftParams
 from millrace._src.data.transforms.argument_types import NonNegativeInt, PositiveInt
-from millrace._src.data.transforms.tensor_operation import Operation
+from millrace._src.data.transforms.tensor_operation import TensorOperation
 
 from .argument_types import NonNegativeReal
-from .base import AudioOperation, in_blocks
+from .base import AudioTensorOperation, batch_in_blocks
 from .mel_spectrogram import MelSpectrogram
 from .spectrogram import Spectrogram
 
@@ -52,7 +52,7 @@ _SPECTRUM: dict[str, Any] = {
 }
 
 
-class _Cepstra(AudioOperation):
+class _CepstralOperation(AudioTensorOperation):
     """What the two kinds share: their settings are a dict, and decibels are cut off per row."""
 
     _ours = True
@@ -61,10 +61,10 @@ class _Cepstra(AudioOperation):
         raise TypeError(f"{type(self).__name__} does not define _found()")
 
     # the argument that holds arguments of a spectrogram, and whose they are
-    _inner: ClassVar[tuple[str, type[Operation]]]
+    _inner: ClassVar[tuple[str, type[TensorOperation]]]
 
     @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> Operation:
+    def from_fields(cls, fields: dict[str, Any]) -> TensorOperation:
         from millrace._src.data.transforms.serialization import converted  # it names this module
 
         name, spectrogram = cls._inner
@@ -74,7 +74,7 @@ class _Cepstra(AudioOperation):
         return super().from_fields(fields)
 
     def _filtered(self, x: Any, made: dict[str, Any], bank: mel.Bank) -> Any:
-        frames = Frames(
+        frames = StftParams(
             made["n_fft"],
             made["win_length"],
             made["hop_length"],
@@ -83,16 +83,18 @@ class _Cepstra(AudioOperation):
             made["pad_mode"],
         )
         op = type(self).__name__
-        return mel.filtered(x, frames, made["pad"], made["power"], made["normalized"], bank, op)
+        return mel.filter_bank_spectrogram(
+            x, frames, made["pad"], made["power"], made["normalized"], bank, op
+        )
 
     def row(self, x: Any) -> Any:
         return self._found(x, min(x.ndim + 1, 3))
 
     def batch(self, xs: Any) -> Any:
-        return in_blocks(self, xs, lambda some: self._found(some, min(some.ndim, 3)))
+        return batch_in_blocks(self, xs, lambda some: self._found(some, min(some.ndim, 3)))
 
 
-class MFCC(_Cepstra):
+class MFCC(_CepstralOperation):
     """Mel-frequency cepstral coefficients <..., n_mfcc, time> of a waveform <..., time>.
 
     `melkwargs` are arguments of MelSpectrogram; what is left out has MindSpore's default (MindSpore wants all of
@@ -152,7 +154,7 @@ class MFCC(_Cepstra):
         return mel.cepstrum(made, self.log_mels, basis, dims)
 
 
-class LFCC(_Cepstra):
+class LFCC(_CepstralOperation):
     """Linear-frequency cepstral coefficients <..., n_lfcc, time> of a waveform <..., time>.
 
     `speckwargs` are arguments of Spectrogram; what is left out has MindSpore's default (MindSpore wants all of them).

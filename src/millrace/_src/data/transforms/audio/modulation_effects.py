@@ -10,12 +10,12 @@ from millrace._src.data.kernels.audio.enums import Interpolation, Modulation
 from millrace._src.data.transforms.argument_types import INT32_MIN
 
 from .argument_types import NonZeroInt
-from .base import AudioOperation, whole
+from .base import AudioTensorOperation, batch_any_leading_dims
 
 __all__ = ["Flanger", "Phaser"]
 
 
-class Flanger(AudioOperation):
+class Flanger(AudioTensorOperation):
     """Channels mixed with themselves some milliseconds later, the delay rising and falling: <..., channel, time>.
 
     >>> import numpy as np
@@ -61,10 +61,10 @@ class Flanger(AudioOperation):
             self.interpolation,
         )
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class Phaser(AudioOperation):
+class Phaser(AudioTensorOperation):
     """A waveform plus a share of itself up to ``delay_ms`` before, the delay rising and falling.
 
     >>> import numpy as np
@@ -103,4 +103,4 @@ class Phaser(AudioOperation):
             self.sinusoidal,
         )
 
-    batch = whole
+    batch = batch_any_leading_dims

@@ -6,11 +6,17 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from millrace._src.core.args import Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.audio import spec_augment as masks
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, NonNegativeInt, PositiveInt, Rule, between
+from millrace._src.data.transforms.argument_types import (
+    FLOAT_MAX,
+    ArgumentRule,
+    NonNegativeInt,
+    PositiveInt,
+    between,
+)
 
-from .base import AudioOperation, whole
+from .base import AudioTensorOperation, batch_any_leading_dims
 
 __all__ = ["FrequencyMasking", "MaskAlongAxis", "MaskAlongAxisIID", "TimeMasking"]
 
@@ -24,12 +30,12 @@ def _mask_param(name: str, value: Any) -> None:
     between(value, 0, FLOAT_MAX, "mask_param")
 
 
-MaskParam = Annotated[Any, Rule(_mask_param)]
+MaskParam = Annotated[Any, ArgumentRule(_mask_param)]
 Start = Annotated[int, Range(0, FLOAT_MAX)]
 NonNegativeValue = Annotated[int | float, Range(0, FLOAT_MAX)]
 
 
-class MaskAlongAxis(AudioOperation):
+class MaskAlongAxis(AudioTensorOperation):
     """A band of frequencies (axis 1) or of times (axis 2) covered with a value.
 
     >>> import numpy as np
@@ -54,10 +60,10 @@ class MaskAlongAxis(AudioOperation):
         masks.check_spectrogram(x, "MaskAlongAxis")
         return masks.mask_axis(x, self.mask_start, self.mask_width, self.mask_value, self.axis - 3)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class _Asked(NamedTuple):
+class _MaskSpec(NamedTuple):
     """A band that an operation is asked for; ``words`` refuse one that may be longer than its axis."""
 
     longest: int
@@ -66,25 +72,25 @@ class _Asked(NamedTuple):
     words: str
 
 
-class BandOperation(AudioOperation):
+class RandomMaskOperation(AudioTensorOperation):
     """A band at random: its width from 0 to the longest, both counted, and then its start, all equally likely."""
 
     _ours = True
     random = True
     dims: ClassVar[int] = 2
 
-    def asked(self) -> _Asked:
+    def asked(self) -> _MaskSpec:
         raise ArgumentTypeError(f"{type(self).__name__} does not define asked()")
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (draws.uniforms(range(2)),)
 
     def row(self, x: Any, places: Any) -> Any:
         asked = self.asked()
         masks.check_spectrogram(x, type(self).__name__)
         masks.check_longest(x, asked.longest, asked.axis, asked.words)
-        start, width = masks.place(x.shape[asked.axis], asked.longest, places)
-        return masks.cover(x, start, width, asked.value, asked.axis)
+        start, width = masks.mask_span(x.shape[asked.axis], asked.longest, places)
+        return masks.apply_mask(x, start, width, asked.value, asked.axis)
 
     def batch(self, xs: Any, places: Any) -> Any:
         """The rows at once; None where one of them would be refused."""
@@ -96,10 +102,10 @@ class BandOperation(AudioOperation):
             or asked.longest > xs.shape[asked.axis]
         ):
             return None
-        return masks.cover_each(xs, asked.longest, places, asked.value, asked.axis)
+        return masks.apply_masks(xs, asked.longest, places, asked.value, asked.axis)
 
 
-class MaskAlongAxisIID(BandOperation):
+class MaskAlongAxisIID(RandomMaskOperation):
     """A band of frequencies (axis 1) or of times (axis 2), at most ``mask_param`` wide, covered at random.
 
     As in MindSpore one band is drawn for the whole value, all channels together.
@@ -113,15 +119,15 @@ class MaskAlongAxisIID(BandOperation):
     def __init__(self, mask_param: NonNegativeInt, mask_value: Value, axis: Axis) -> None:
         self.mask_param, self.mask_value, self.axis = mask_param, mask_value, axis
 
-    def asked(self) -> _Asked:
+    def asked(self) -> _MaskSpec:
         name = "frequency" if self.axis == 1 else "time"
         words = (
             f"MaskAlongAxisIID: mask_param should be less than or equal to the length of {name} dimension."
         )
-        return _Asked(self.mask_param, self.mask_value, self.axis - 3, words)
+        return _MaskSpec(self.mask_param, self.mask_value, self.axis - 3, words)
 
 
-class MaskingOperation(BandOperation, ours=True):
+class MaskingOperation(RandomMaskOperation, ours=True):
     """A band along one axis: given, or (``iid_masks``) at random."""
 
     _ours = True
@@ -141,7 +147,7 @@ class MaskingOperation(BandOperation, ours=True):
         return masks.mask_axis(x, self.mask_start, asked.longest, asked.value, asked.axis)
 
     def batch(self, xs: Any, places: Any = None) -> Any:
-        return super().batch(xs, places) if self.random else whole(self, xs)
+        return super().batch(xs, places) if self.random else batch_any_leading_dims(self, xs)
 
 
 # MindSpore says frequency_mask_param at the end whichever it is
@@ -172,9 +178,9 @@ class FrequencyMasking(MaskingOperation):
         self.iid_masks, self.freq_mask_param = iid_masks, freq_mask_param
         self.mask_start, self.mask_value = mask_start, mask_value
 
-    def asked(self) -> _Asked:
+    def asked(self) -> _MaskSpec:
         words = _TOO_LONG.format(op="FrequencyMasking", what="frequency")
-        return _Asked(self.freq_mask_param, self.mask_value, -2, words)
+        return _MaskSpec(self.freq_mask_param, self.mask_value, -2, words)
 
 
 class TimeMasking(MaskingOperation):
@@ -198,6 +204,6 @@ class TimeMasking(MaskingOperation):
         self.iid_masks, self.time_mask_param = iid_masks, time_mask_param
         self.mask_start, self.mask_value = mask_start, mask_value
 
-    def asked(self) -> _Asked:
+    def asked(self) -> _MaskSpec:
         words = _TOO_LONG.format(op="TimeMasking", what="time")
-        return _Asked(self.time_mask_param, self.mask_value, -1, words)
+        return _MaskSpec(self.time_mask_param, self.mask_value, -1, words)

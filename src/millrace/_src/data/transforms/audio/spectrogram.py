@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.args import checked
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.audio import phase_vocoder as phase
 from millrace._src.data.kernels.audio import stft as spectrum
 from millrace._src.data.kernels.audio.enums import BorderType, WindowType
-from millrace._src.data.kernels.audio.stft import Frames
+from millrace._src.data.kernels.audio.stft import StftParams
 from millrace._src.data.transforms.argument_types import NonNegativeInt, PositiveInt
 
 from .argument_types import NonNegativeReal, PositiveReal, check_window
-from .base import AudioOperation, each_row, in_blocks
+from .base import AudioTensorOperation, batch_in_blocks, row_rngs
 
 __all__ = ["GriffinLim", "InverseSpectrogram", "SpectralCentroid", "Spectrogram"]
 
 
-class Spectrogram(AudioOperation):
+class Spectrogram(AudioTensorOperation):
     """The spectrogram <..., freq, time> of a waveform <..., time>: what each frame holds of each frequency.
 
     With power 0 it is complex, as a last axis of two. A waveform shorter than the padding is reflected back and
@@ -63,15 +63,15 @@ class Spectrogram(AudioOperation):
     def row(self, x: Any) -> Any:
         return spectrum.spectrogram(x, frames_of(self), self.pad, self.power, self.normalized)
 
-    batch = in_blocks
+    batch = batch_in_blocks
 
 
-def frames_of(op: Any) -> Frames:
+def frames_of(op: Any) -> StftParams:
     """How a transform with the arguments of Spectrogram cuts a waveform."""
-    return Frames(op.n_fft, op.win_length, op.hop_length, op.window, op.center, op.pad_mode, op.onesided)
+    return StftParams(op.n_fft, op.win_length, op.hop_length, op.window, op.center, op.pad_mode, op.onesided)
 
 
-class InverseSpectrogram(AudioOperation):
+class InverseSpectrogram(AudioTensorOperation):
     """The waveform <..., time> of a complex spectrogram <..., freq, time, 2>.
 
     Right for any number of frames: MindSpore lays frames of long spectrograms (over 163 of n_fft 400 in float32)
@@ -115,10 +115,10 @@ class InverseSpectrogram(AudioOperation):
     def row(self, x: Any) -> Any:
         return spectrum.inverse(x, self.length, frames_of(self), self.pad, self.normalized)
 
-    batch = in_blocks
+    batch = batch_in_blocks
 
 
-class SpectralCentroid(AudioOperation):
+class SpectralCentroid(AudioTensorOperation):
     """The centre of the spectrum <..., 1, time> of each frame of a waveform, in hertz.
 
     >>> import numpy as np
@@ -149,13 +149,13 @@ class SpectralCentroid(AudioOperation):
         return np.asarray(value)  # MindSpore takes lists here
 
     def row(self, x: Any) -> Any:
-        frames = Frames(self.n_fft, self.win_length, self.hop_length, self.window)
+        frames = StftParams(self.n_fft, self.win_length, self.hop_length, self.window)
         return spectrum.centroid(x, self.sample_rate, frames, self.pad)
 
-    batch = in_blocks
+    batch = batch_in_blocks
 
 
-class GriffinLim(AudioOperation):
+class GriffinLim(AudioTensorOperation):
     """A waveform <..., time> whose spectrogram is like the one given, <..., freq, time>, by finding its phases.
 
     Differs from MindSpore where that loses something: leading dimensions are kept, the frames of long spectrograms
@@ -198,10 +198,10 @@ class GriffinLim(AudioOperation):
         self.length = length or 0
         self.rand_init = rand_init
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
-        return (each_row(draws),)
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
+        return (row_rngs(draws),)
 
-    def row(self, x: Any, draws: Draws | None = None) -> Any:
-        frames = Frames(self.n_fft, self.win_length, self.hop_length, self.window_type)
+    def row(self, x: Any, draws: RandomStream | None = None) -> Any:
+        frames = StftParams(self.n_fft, self.win_length, self.hop_length, self.window_type)
         start = draws.generator(0) if draws is not None else None
         return phase.griffin_lim(x, frames, self.n_iter, self.power, self.momentum, self.length, start)

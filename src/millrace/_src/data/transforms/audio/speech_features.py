@@ -7,16 +7,16 @@ from typing import Any
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.data.kernels.audio import speech_features as speech
-from millrace._src.data.kernels.audio.vad import Listening, from_speech
+from millrace._src.data.kernels.audio.vad import VadParams, trim_to_speech
 from millrace._src.data.transforms.argument_types import FLOAT_MAX, NonNegativeInt, PositiveInt, between
 
 from .argument_types import NonNegativeReal, NonZeroInt, PositiveFloat, PositiveReal, Real
-from .base import AudioOperation, in_blocks, whole
+from .base import AudioTensorOperation, batch_any_leading_dims, batch_in_blocks
 
 __all__ = ["DetectPitchFrequency", "SlidingWindowCmn", "Vad"]
 
 
-class SlidingWindowCmn(AudioOperation):
+class SlidingWindowCmn(AudioTensorOperation):
     """Each frame <..., freq, time> less the mean of a window of frames; the last axis but one is walked over.
 
     >>> import numpy as np
@@ -40,12 +40,12 @@ class SlidingWindowCmn(AudioOperation):
         self.norm_vars = norm_vars
 
     def row(self, x: Any) -> Any:
-        return speech.normalized_means(x, self.cmn_window, self.min_cmn_window, self.center, self.norm_vars)
+        return speech.sliding_window_cmn(x, self.cmn_window, self.min_cmn_window, self.center, self.norm_vars)
 
-    batch = whole
+    batch = batch_any_leading_dims
 
 
-class DetectPitchFrequency(AudioOperation):
+class DetectPitchFrequency(AudioTensorOperation):
     """The pitch <..., frame> of a waveform <..., time> in hertz, as float32.
 
     float16 is computed as float32, MindSpore's as float16.
@@ -76,10 +76,10 @@ class DetectPitchFrequency(AudioOperation):
             x, self.sample_rate, self.frame_time, self.win_length, self.freq_low, self.freq_high
         )
 
-    batch = in_blocks
+    batch = batch_in_blocks
 
 
-class Vad(AudioOperation):
+class Vad(AudioTensorOperation):
     """A waveform <..., time> from where speech begins; where there is none, only its last stretch.
 
     Finds speech as SoX does. MindSpore's never does: its measures are always 0, so that it gives the last stretch of
@@ -142,4 +142,4 @@ class Vad(AudioOperation):
         self.lp_lifter_freq = lp_lifter_freq
 
     def row(self, x: Any) -> Any:
-        return from_speech(x, Listening(**vars(self)))
+        return trim_to_speech(x, VadParams(**vars(self)))

@@ -10,18 +10,18 @@ from millrace._src.core.args import INT32_MAX, Range, check_type, checked
 from millrace._src.core.errors import DataError
 from millrace._src.data.kernels.audio import phase_vocoder as phase
 from millrace._src.data.kernels.audio.enums import ResampleMethod, WindowType
-from millrace._src.data.kernels.audio.resample import resampled
-from millrace._src.data.kernels.audio.stft import Frames
-from millrace._src.data.kernels.audio.validation import floating, sound
+from millrace._src.data.kernels.audio.resample import resample
+from millrace._src.data.kernels.audio.stft import StftParams
+from millrace._src.data.kernels.audio.validation import as_float_waveform, floating
 from millrace._src.data.transforms.argument_types import INT32_MIN, NonNegativeInt, PositiveInt
 
 from .argument_types import NonZeroInt, PositiveFloat, PositiveReal, check_window
-from .base import AudioOperation, in_blocks
+from .base import AudioTensorOperation, batch_in_blocks
 
 __all__ = ["PhaseVocoder", "PitchShift", "Resample", "TimeStretch"]
 
 
-class PhaseVocoder(AudioOperation):
+class PhaseVocoder(AudioTensorOperation):
     """A complex spectrogram <..., freq, time, 2> faster by a rate, its pitch as it was.
 
     `phase_advance` <freq, 1> is how much the phase of each frequency grows from frame to frame; it has the type of
@@ -55,12 +55,12 @@ class PhaseVocoder(AudioOperation):
                 f"tensor, but got: data type of phase_advance {advance.dtype} while data type of input tensor "
                 f"{x.dtype}."
             )
-        return phase.vocoder(x, self.rate, floating(advance), "PhaseVocoder")
+        return phase.phase_vocoder(x, self.rate, floating(advance), "PhaseVocoder")
 
-    batch = in_blocks
+    batch = batch_in_blocks
 
 
-class TimeStretch(AudioOperation):
+class TimeStretch(AudioTensorOperation):
     """A complex spectrogram <..., freq, time, 2> faster by a rate, its pitch as it was.
 
     Phases are summed in float64, as PhaseVocoder says. All leading dimensions are kept (at a rate of 1 MindSpore
@@ -85,12 +85,14 @@ class TimeStretch(AudioOperation):
         self.fixed_rate = fixed_rate if fixed_rate is not None else 1
 
     def row(self, x: Any) -> Any:
-        return phase.vocoder(x, self.fixed_rate, phase.advances(self.hop_length, self.n_freq), "TimeStretch")
+        return phase.phase_vocoder(
+            x, self.fixed_rate, phase.advances(self.hop_length, self.n_freq), "TimeStretch"
+        )
 
-    batch = in_blocks
+    batch = batch_in_blocks
 
 
-class PitchShift(AudioOperation):
+class PitchShift(AudioTensorOperation):
     """A waveform of the same length, higher (or lower) by some steps of an octave.
 
     Phases are summed in float64, as PhaseVocoder says, and frames of long waveforms do not fall onto the first ones,
@@ -122,13 +124,13 @@ class PitchShift(AudioOperation):
         self.window = window
 
     def row(self, x: Any) -> Any:
-        frames = Frames(self.n_fft, self.win_length, self.hop_length, self.window)
-        return phase.shifted(x, self.sample_rate, self.n_steps, self.bins_per_octave, frames)
+        frames = StftParams(self.n_fft, self.win_length, self.hop_length, self.window)
+        return phase.pitch_shift(x, self.sample_rate, self.n_steps, self.bins_per_octave, frames)
 
-    batch = in_blocks
+    batch = batch_in_blocks
 
 
-class Resample(AudioOperation):
+class Resample(AudioTensorOperation):
     """A waveform <..., time> at another sample rate.
 
     Only the ratio of the rates matters, and of them the whole numbers. A ratio of many phases (20159 to 16000) takes
@@ -157,10 +159,10 @@ class Resample(AudioOperation):
         self.beta = beta if beta is not None else 14.769656459379492
 
     def row(self, x: Any) -> Any:
-        x = sound(x, "Resample")
+        x = as_float_waveform(x, "Resample")
         if self.orig_freq == self.new_freq:
             return x
-        return resampled(
+        return resample(
             x,
             self.orig_freq,
             self.new_freq,
@@ -170,4 +172,4 @@ class Resample(AudioOperation):
             self.beta,
         )
 
-    batch = in_blocks
+    batch = batch_in_blocks

@@ -9,19 +9,19 @@ from typing import Annotated, Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, DataError
-from millrace._src.core.values.columns import Ragged, Texts
-from millrace._src.data.transforms.argument_types import Rule
-from millrace._src.data.transforms.tensor_operation import Operation
+from millrace._src.core.values.columns import RaggedColumn, StringColumn
+from millrace._src.data.transforms.argument_types import ArgumentRule
+from millrace._src.data.transforms.tensor_operation import TensorOperation
 
 __all__ = [
     "Boolean",
     "StringOperation",
     "Text",
-    "TextOperation",
+    "TextTensorOperation",
     "Tokenizer",
-    "advice",
-    "string_of",
-    "with_places",
+    "non_text_hint",
+    "single_string",
+    "token_offset_columns",
 ]
 
 
@@ -35,11 +35,11 @@ def _text(name: str, value: Any) -> None:
         raise ArgumentTypeError(f"Wrong input type for {name}, should be string.")
 
 
-Boolean = Annotated[Any, Rule(_boolean)]
-Text = Annotated[Any, Rule(_text)]
+Boolean = Annotated[Any, ArgumentRule(_boolean)]
+Text = Annotated[Any, ArgumentRule(_text)]
 
 
-class TextOperation(Operation):
+class TextTensorOperation(TensorOperation):
     """An operation on text: eagerly it takes a str, a list of them, or an array of text."""
 
     _ours = True
@@ -78,12 +78,12 @@ def _halves(text: np.ndarray[Any, Any]) -> bool:
     return False
 
 
-def advice(value: np.ndarray[Any, Any]) -> str:
+def non_text_hint(value: np.ndarray[Any, Any]) -> str:
     """What to do with what is no text, where something is to be done."""
     return " Bytes become text with text.to_str()." if value.dtype.kind == "S" else ""
 
 
-def string_of(value: np.ndarray[Any, Any], op: str) -> str:
+def single_string(value: np.ndarray[Any, Any], op: str) -> str:
     """The one string that a row holds.
 
     >>> string_of(np.array("a b"), "WhitespaceTokenizer")
@@ -93,16 +93,16 @@ def string_of(value: np.ndarray[Any, Any], op: str) -> str:
         got = f"an array of shape {value.shape}" if value.ndim else "one value"
         raise DataError(
             f"{op}: the input shape should be scalar and the input datatype should be string, but got {got} of type "
-            f"{value.dtype}.{advice(value)}"
+            f"{value.dtype}.{non_text_hint(value)}"
         )
     return str(value.item())
 
 
-class StringOperation(TextOperation):
+class StringOperation(TextTensorOperation):
     """An operation that makes another text of each text, whatever the shape of the array they are in."""
 
     _ours = True
-    columns = (Texts,)
+    columns = (StringColumn,)
     _no_text = "input is not string datatype"
     _one_column = "The op is OneToOne, can only accept one tensor as input"
 
@@ -112,23 +112,25 @@ class StringOperation(TextOperation):
 
     def row(self, value: Any) -> Any:
         if value.dtype.kind != "U":
-            raise DataError(f"{type(self).__name__}: {self._no_text}, but {value.dtype}.{advice(value)}")
+            raise DataError(
+                f"{type(self).__name__}: {self._no_text}, but {value.dtype}.{non_text_hint(value)}"
+            )
         made = self.made
         if value.ndim == 0:
             return np.array(made(value.item()))
         return np.array([made(text) for text in value.ravel().tolist()], np.str_).reshape(value.shape)
 
-    def batch(self, xs: Texts) -> Texts:
-        return Texts.of(list(map(self.made, xs.strings)), xs.rows)
+    def batch(self, xs: StringColumn) -> StringColumn:
+        return StringColumn.of(list(map(self.made, xs.strings)), xs.rows)
 
 
-class Tokenizer(TextOperation):
+class Tokenizer(TextTensorOperation):
     """One string in, its tokens out; with_offsets also where each starts and ends, in bytes of UTF-8."""
 
     _ours = True
-    columns = (Texts,)
+    columns = (StringColumn,)
     with_offsets: bool = False
-    _read: Callable[[Any, str], str] = staticmethod(string_of)
+    _read: Callable[[Any, str], str] = staticmethod(single_string)
 
     def tokens(self, text: str) -> list[str]:
         """The tokens; never none at all."""
@@ -149,19 +151,21 @@ class Tokenizer(TextOperation):
         """The tokens of each text."""
         return list(map(self.tokens, texts))
 
-    def batch(self, xs: Texts) -> Any:
+    def batch(self, xs: StringColumn) -> Any:
         if xs.rows is not None:
             return None  # not one text in each row
         if not self.with_offsets:
-            return Texts.of_lists(self.lists(xs.strings))
-        return with_places(list(map(self.spans, xs.strings)))
+            return StringColumn.of_lists(self.lists(xs.strings))
+        return token_offset_columns(list(map(self.spans, xs.strings)))
 
 
-def with_places(found: list[tuple[list[str], list[int], list[int]]]) -> tuple[Texts, Ragged, Ragged]:
+def token_offset_columns(
+    found: list[tuple[list[str], list[int], list[int]]],
+) -> tuple[StringColumn, RaggedColumn, RaggedColumn]:
     """Columns of the tokens of each row, where each starts and where it ends."""
-    texts = Texts.of_lists([tokens for tokens, _, _ in found])
+    texts = StringColumn.of_lists([tokens for tokens, _, _ in found])
     rows = texts.rows
     assert rows is not None
     starts = np.fromiter(chain.from_iterable(first for _, first, _ in found), np.uint32, int(rows[-1]))
     limits = np.fromiter(chain.from_iterable(last for _, _, last in found), np.uint32, int(rows[-1]))
-    return texts, Ragged(starts, rows), Ragged(limits, rows)
+    return texts, RaggedColumn(starts, rows), RaggedColumn(limits, rows)

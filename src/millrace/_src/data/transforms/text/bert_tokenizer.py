@@ -8,22 +8,22 @@ import numpy as np
 
 from millrace._src.core.args import UINT32_MAX, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
-from millrace._src.core.values.columns import Texts
+from millrace._src.core.values.columns import StringColumn
 from millrace._src.data.kernels.text import basic_tokenizer as basic
 from millrace._src.data.kernels.text.byte_offsets import nothing
 from millrace._src.data.kernels.text.unicode_normalization import NormalizeForm
 from millrace._src.data.kernels.text.unicode_tokenizers import Spans
 from millrace._src.data.kernels.text.vocab import Vocab
-from millrace._src.data.kernels.text.wordpiece import Pieces, Remembered
-from millrace._src.data.transforms.argument_types import Rule, between
-from millrace._src.data.transforms.tensor_operation import keep
+from millrace._src.data.kernels.text.wordpiece import MemoDict, WordpieceModel
+from millrace._src.data.transforms.argument_types import ArgumentRule, between
+from millrace._src.data.transforms.tensor_operation import register_json_type
 
-from .base import Boolean, Text, TextOperation, Tokenizer, advice, with_places
+from .base import Boolean, Text, TextTensorOperation, Tokenizer, non_text_hint, token_offset_columns
 from .unicode_normalization import Form
 
 __all__ = ["BasicTokenizer", "BertTokenizer", "WordpieceTokenizer"]
 
-keep(Vocab)
+register_json_type(Vocab)
 
 
 def _vocab(name: str, value: Any) -> None:
@@ -44,9 +44,9 @@ def _most_bytes_of_bert(name: str, value: Any) -> None:
     _most_bytes(name, value)
 
 
-Words = Annotated[Any, Rule(_vocab)]
-MostBytes = Annotated[Any, Rule(_most_bytes)]
-MostBytesOfBert = Annotated[Any, Rule(_most_bytes_of_bert)]
+Words = Annotated[Any, ArgumentRule(_vocab)]
+MostBytes = Annotated[Any, ArgumentRule(_most_bytes)]
+MostBytesOfBert = Annotated[Any, ArgumentRule(_most_bytes_of_bert)]
 
 
 def _scalar(value: np.ndarray[Any, Any], op: str) -> str:
@@ -55,7 +55,9 @@ def _scalar(value: np.ndarray[Any, Any], op: str) -> str:
             f"{op}: the input should be a scalar, but got a tensor with rank: {value.ndim}, of shape {value.shape}."
         )
     if value.dtype.kind != "U":
-        raise DataError(f"{op}: the input should be of type string, but got {value.dtype}.{advice(value)}")
+        raise DataError(
+            f"{op}: the input should be of type string, but got {value.dtype}.{non_text_hint(value)}"
+        )
     return str(value.item())
 
 
@@ -107,7 +109,7 @@ class BasicTokenizer(Tokenizer):
 
     def _cleaned(self, text: str) -> str:
         form = NormalizeForm(self.normalization_form)
-        return basic.cleaned(text, self.lower_case, form, self.preserve_unused_token)
+        return basic.clean_text(text, self.lower_case, form, self.preserve_unused_token)
 
 
 class _WithPieces:
@@ -117,13 +119,13 @@ class _WithPieces:
     suffix_indicator: str
     max_bytes_per_token: int
     unknown_token: str
-    _cut: Pieces | None = None
-    _known: Remembered | None = None
+    _cut: WordpieceModel | None = None
+    _known: MemoDict | None = None
 
     @property
-    def _pieces(self) -> Pieces:
+    def _pieces(self) -> WordpieceModel:
         if self._cut is None:
-            self._cut = Pieces(
+            self._cut = WordpieceModel(
                 self.vocab.table, self.suffix_indicator, self.max_bytes_per_token, self.unknown_token
             )
         return self._cut
@@ -132,7 +134,7 @@ class _WithPieces:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
 
-class WordpieceTokenizer(_WithPieces, TextOperation):
+class WordpieceTokenizer(_WithPieces, TextTensorOperation):
     """Words as pieces of a vocabulary, each the longest that fits; the second half of BERT's tokenizer.
 
     It takes one word, an array of words, or what `BasicTokenizer` gives with offsets: words, starts and limits. A word
@@ -155,7 +157,7 @@ class WordpieceTokenizer(_WithPieces, TextOperation):
     """
 
     takes = None
-    columns = (Texts,)
+    columns = (StringColumn,)
 
     @checked
     def __init__(
@@ -180,14 +182,14 @@ class WordpieceTokenizer(_WithPieces, TextOperation):
         tokens, begins, ends = _in_pieces(self._pieces, words, starts)
         return np.array(tokens), np.array(begins, np.uint32), np.array(ends, np.uint32)
 
-    def batch(self, xs: Texts, *places: Any) -> Any:
+    def batch(self, xs: StringColumn, *places: Any) -> Any:
         if places:
             return None
         lists = xs.lists()
         if not self.with_offsets:
             all_of = self._pieces.of.of_all
-            return Texts.of_lists([all_of(words) or [""] for words in lists])
-        return with_places([_in_pieces(self._pieces, words, [0] * len(words)) for words in lists])
+            return StringColumn.of_lists([all_of(words) or [""] for words in lists])
+        return token_offset_columns([_in_pieces(self._pieces, words, [0] * len(words)) for words in lists])
 
     def _words(self, values: tuple[Any, ...]) -> list[str]:
         if len(values) not in (1, 3):
@@ -199,7 +201,7 @@ class WordpieceTokenizer(_WithPieces, TextOperation):
         if value.dtype.kind != "U" or value.ndim > 1:
             raise DataError(
                 "WordpieceTokenizer: The input shape should be 1D scalar the input datatype should be string, but got "
-                f"shape {value.shape} of type {value.dtype}.{advice(value)}"
+                f"shape {value.shape} of type {value.dtype}.{non_text_hint(value)}"
             )
         words: list[str] = value.reshape(-1).tolist()
         if len(values) == 3 and values[1].size != len(words):
@@ -209,7 +211,7 @@ class WordpieceTokenizer(_WithPieces, TextOperation):
         return words
 
 
-def _in_pieces(pieces: Pieces, words: list[str], starts: list[int]) -> Spans:
+def _in_pieces(pieces: WordpieceModel, words: list[str], starts: list[int]) -> Spans:
     """The pieces of words that begin at these bytes, and their places."""
     tokens: list[str] = []
     begins: list[int] = []
@@ -269,11 +271,11 @@ class BertTokenizer(_WithPieces, BasicTokenizer, ours=True):
         return self._by_word.of_all(text.split()) or [""]
 
     @property
-    def _by_word(self) -> Remembered:
+    def _by_word(self) -> MemoDict:
         """The pieces of what stands between white space: they do not depend on its neighbours."""
         if self._known is None:
             pieces, basic_tokens = self._pieces, super().tokens
-            self._known = Remembered(lambda word: tuple(pieces.of.of_all(basic_tokens(word))))
+            self._known = MemoDict(lambda word: tuple(pieces.of.of_all(basic_tokens(word))))
         return self._known
 
     def lists(self, texts: list[str]) -> list[list[str]]:

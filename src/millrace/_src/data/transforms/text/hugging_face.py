@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError
-from millrace._src.core.values.columns import Texts
+from millrace._src.core.values.columns import StringColumn
 from millrace._src.data.kernels.text import hugging_face
-from millrace._src.data.transforms.argument_types import Rule
+from millrace._src.data.transforms.argument_types import ArgumentRule
 
-from .base import Boolean, TextOperation, string_of
+from .base import Boolean, TextTensorOperation, single_string
 
 __all__ = ["HuggingFaceTokenizer"]
 
@@ -26,10 +26,10 @@ def _length(name: str, value: Any) -> None:
         raise ArgumentValueError(f"{name} should be at least 1, but got {value}.")
 
 
-Length = Annotated[Any, Rule(_length)]
+Length = Annotated[Any, ArgumentRule(_length)]
 
 
-class HuggingFaceTokenizer(TextOperation):
+class HuggingFaceTokenizer(TextTensorOperation):
     """Token ids of a text, by a ``tokenizer.json`` of Hugging Face's library ``tokenizers`` (extra ``text``).
 
     The file is read once, here; workers and a pickled copy have what was in it. Nothing is ever fetched. Two columns
@@ -56,7 +56,7 @@ class HuggingFaceTokenizer(TextOperation):
     """
 
     takes = None
-    columns = (Texts,)
+    columns = (StringColumn,)
     holds_gil = False  # the library lets it go
 
     @checked
@@ -99,7 +99,7 @@ class HuggingFaceTokenizer(TextOperation):
             raise DataError(
                 f"HuggingFaceTokenizer: input should be one column, or two for pairs, but got {len(texts)} columns."
             )
-        strings = [string_of(text, "HuggingFaceTokenizer") for text in texts]
+        strings = [single_string(text, "HuggingFaceTokenizer") for text in texts]
         try:
             encoding = self._tokenizer.encode(*strings, add_special_tokens=self.special_tokens)
         except TypeError as error:  # all that the library says is that this is no text
@@ -109,7 +109,7 @@ class HuggingFaceTokenizer(TextOperation):
         made = hugging_face.values(encoding, self.outputs)
         return made[0] if len(made) == 1 else made
 
-    def batch(self, texts: Texts) -> Any:
+    def batch(self, texts: StringColumn) -> Any:
         if texts.rows is not None:
             return None
         made = hugging_face.columns(self._tokenizer, texts.strings, self.special_tokens, self.outputs)

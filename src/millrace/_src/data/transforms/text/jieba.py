@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import UINT32_MAX, Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.data.kernels.text.byte_offsets import byte_places
+from millrace._src.data.kernels.text.byte_offsets import byte_offsets
 from millrace._src.data.kernels.text.enums import JiebaMode
-from millrace._src.data.kernels.text.jieba import Cutter, cutter_of
-from millrace._src.data.transforms.argument_types import Rule
+from millrace._src.data.kernels.text.jieba import JiebaSegmenter, cutter_of
+from millrace._src.data.transforms.argument_types import ArgumentRule
 
 from .base import Boolean, Tokenizer
 
@@ -36,7 +36,7 @@ def _mode(name: str, value: Any) -> None:
         raise ArgumentTypeError(f"Wrong input type for {name}, should be JiebaMode.")
 
 
-File = Annotated[Any, Rule(_path)]
+File = Annotated[Any, ArgumentRule(_path)]
 
 
 class JiebaTokenizer(Tokenizer):
@@ -70,7 +70,7 @@ class JiebaTokenizer(Tokenizer):
         self,
         hmm_path: File,
         mp_path: File,
-        mode: Annotated[Any, Rule(_mode)] = JiebaMode.MIX,
+        mode: Annotated[Any, ArgumentRule(_mode)] = JiebaMode.MIX,
         with_offsets: Boolean = False,
     ) -> None:
         self.hmm_path = hmm_path
@@ -120,7 +120,7 @@ class JiebaTokenizer(Tokenizer):
                 self.add_word(one[1], int(one[2] or 0))
 
     @property
-    def _cutter(self) -> Cutter:
+    def _cutter(self) -> JiebaSegmenter:
         # looked for once, and again when words were added
         words, cutter = self.__dict__.get("_made", (-1, None))
         if cutter is None or words != len(self.words):
@@ -149,4 +149,4 @@ class JiebaTokenizer(Tokenizer):
         found = self._cutter.spans(text)
         words = [text[start:stop] for start, stop in found]
         starts, stops = zip(*found, strict=True)
-        return words, byte_places(text, starts), byte_places(text, stops)
+        return words, byte_offsets(text, starts), byte_offsets(text, stops)

@@ -11,20 +11,20 @@ import numpy.typing as npt
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, DataError, PlanError
 from millrace._src.core.values import dtype as mstype
-from millrace._src.core.values.columns import Ragged, Texts
+from millrace._src.core.values.columns import RaggedColumn, StringColumn
 from millrace._src.data.kernels.text.string_to_number import numbers_of
 from millrace._src.data.kernels.text.vocab import Vocab
 from millrace._src.data.transforms.argument_types import DataType, data_type
-from millrace._src.data.transforms.tensor_operation import keep
+from millrace._src.data.transforms.tensor_operation import register_json_type
 
-from .base import TextOperation
+from .base import TextTensorOperation
 
 __all__ = ["Lookup", "ToNumber"]
 
-keep(Vocab)
+register_json_type(Vocab)
 
 
-class Lookup(TextOperation):
+class Lookup(TextTensorOperation):
     """Words into their numbers in a vocabulary.
 
     Args:
@@ -40,7 +40,7 @@ class Lookup(TextOperation):
     array([1, 0, 2], dtype=int32)
     """
 
-    columns = (Texts,)
+    columns = (StringColumn,)
 
     @checked
     def __init__(
@@ -67,7 +67,7 @@ class Lookup(TextOperation):
             raise DataError(f"Lookup: input is not string datatype, but got {value.dtype}{bytes_too}.")
         return self._ids(value.reshape(-1).tolist()).reshape(value.shape)
 
-    def batch(self, column: Texts) -> Any:
+    def batch(self, column: StringColumn) -> Any:
         return _as_rows(self._ids(column.strings), column)
 
     def _ids(self, words: list[str]) -> npt.NDArray[Any]:
@@ -99,7 +99,7 @@ def _numeric(kind: Any) -> None:
         raise PlanError(f"Lookup : The parameter data_type must be numeric including bool, but got {kind}.")
 
 
-class ToNumber(TextOperation):
+class ToNumber(TextTensorOperation):
     """The numbers that texts hold.
 
     A text is read as C reads it: white space before the number is skipped, and what follows it is left out, so that "12
@@ -114,7 +114,7 @@ class ToNumber(TextOperation):
     array([ 1, -2,  3], dtype=int8)
     """
 
-    columns = (Texts,)
+    columns = (StringColumn,)
 
     @checked
     def __init__(self, data_type: DataType) -> None:
@@ -128,13 +128,13 @@ class ToNumber(TextOperation):
         kind = data_type(self.data_type)
         return numbers_of(value.reshape(-1).tolist(), kind).reshape(value.shape)
 
-    def batch(self, column: Texts) -> Any:
+    def batch(self, column: StringColumn) -> Any:
         return _as_rows(numbers_of(column.strings, data_type(self.data_type)), column)
 
 
-def _as_rows(numbers: npt.NDArray[Any], column: Texts) -> npt.NDArray[Any] | Ragged:
+def _as_rows(numbers: npt.NDArray[Any], column: StringColumn) -> npt.NDArray[Any] | RaggedColumn:
     """Numbers in the place of the texts of a column."""
-    return numbers if column.rows is None else Ragged(numbers, column.rows)
+    return numbers if column.rows is None else RaggedColumn(numbers, column.rows)
 
 
 def _kind_of_number(given: Any) -> np.dtype[Any] | None:

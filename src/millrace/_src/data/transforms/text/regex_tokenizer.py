@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.data.kernels.text import regex_split as patterns
-from millrace._src.data.transforms.argument_types import Rule
+from millrace._src.data.transforms.argument_types import ArgumentRule
 
 from .base import Boolean, StringOperation, Text, Tokenizer
 
@@ -48,7 +48,7 @@ class RegexTokenizer(Tokenizer):
     @checked
     def __init__(
         self,
-        delim_pattern: Annotated[Any, Rule(_delimiter)],
+        delim_pattern: Annotated[Any, ArgumentRule(_delimiter)],
         keep_delim_pattern: Text = "",
         with_offsets: Boolean = False,
     ) -> None:

@@ -8,19 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from millrace._src.core.args import check_type, checked
-from millrace._src.core.values.columns import Ragged, Texts, offsets_of
+from millrace._src.core.values.columns import RaggedColumn, StringColumn, offsets_of
 from millrace._src.data.kernels.text.enums import SPieceTokenizerLoadType, SPieceTokenizerOutType
 from millrace._src.data.kernels.text.sentence_piece import SentencePieceVocab, vocab_of_file
-from millrace._src.data.transforms.tensor_operation import keep
+from millrace._src.data.transforms.tensor_operation import register_json_type
 
-from .base import TextOperation, string_of
+from .base import TextTensorOperation, single_string
 
 __all__ = ["SentencePieceTokenizer"]
 
-keep(SentencePieceVocab)
+register_json_type(SentencePieceVocab)
 
 
-class SentencePieceTokenizer(TextOperation):
+class SentencePieceTokenizer(TextTensorOperation):
     """A text cut into the pieces of a SentencePiece model.
 
     Args:
@@ -35,7 +35,7 @@ class SentencePieceTokenizer(TextOperation):
     array(['▁the', '▁', 'm', 'il', 'l'], dtype='<U4')
     """
 
-    columns = (Texts,)
+    columns = (StringColumn,)
     holds_gil = False  # the work is the library's
 
     json_enums: ClassVar[dict[str, type[Enum]]] = {"out_type": SPieceTokenizerOutType}
@@ -67,16 +67,16 @@ class SentencePieceTokenizer(TextOperation):
         return {"mode": vocab, "out_type": self.out_type}
 
     def row(self, value: Any) -> Any:
-        text = string_of(value, "SentencePieceTokenizer")
+        text = single_string(value, "SentencePieceTokenizer")
         if self.out_type == SPieceTokenizerOutType.INT:
             return np.array(self._processor.encode(text, out_type=int), np.int32)
         return np.array(self._processor.encode(text, out_type=str), np.str_)
 
-    def batch(self, column: Texts) -> Any:
+    def batch(self, column: StringColumn) -> Any:
         if column.rows is not None:
             return None
         if self.out_type == SPieceTokenizerOutType.STRING:
-            return Texts.of_lists(self._processor.encode(column.strings, out_type=str, num_threads=1))
+            return StringColumn.of_lists(self._processor.encode(column.strings, out_type=str, num_threads=1))
         found = self._processor.encode(column.strings, out_type=int, num_threads=1)
         flat = [number for numbers in found for number in numbers]
-        return Ragged(np.array(flat, np.int32), offsets_of(list(map(len, found))))
+        return RaggedColumn(np.array(flat, np.int32), offsets_of(list(map(len, found))))

@@ -8,23 +8,23 @@ import numpy as np
 
 from millrace._src.core.args import INT32_MAX, Range, check_type, checked
 from millrace._src.core.errors import ArgumentValueError, DataError, PlanError
-from millrace._src.core.values.columns import Ragged, Texts
-from millrace._src.core.values.string_array import narrow
+from millrace._src.core.values.columns import RaggedColumn, StringColumn
+from millrace._src.core.values.string_array import shrink_width
 from millrace._src.data.kernels.text.sequences import ngrams, pair_lengths, windows
 from millrace._src.data.kernels.text.token_sequence import cut, lengths_of
-from millrace._src.data.transforms.argument_types import PositiveInt, Rule, positive
+from millrace._src.data.transforms.argument_types import ArgumentRule, PositiveInt, positive
 
-from .base import TextOperation
+from .base import TextTensorOperation
 
 __all__ = ["AddToken", "Ngram", "SlidingWindow", "Truncate", "TruncateSequencePair"]
 
 
 def _narrow(values: Any) -> Any:
     """Text is as wide as the longest that is left."""
-    return narrow(values) if values.dtype.kind in "US" else values
+    return shrink_width(values) if values.dtype.kind in "US" else values
 
 
-class AddToken(TextOperation):
+class AddToken(TextTensorOperation):
     """A token before or after a row of words; with two dimensions, of each row.
 
     Args:
@@ -36,7 +36,7 @@ class AddToken(TextOperation):
     array(['[CLS]', 'a', 'b'], dtype='<U5')
     """
 
-    columns = (Texts,)
+    columns = (StringColumn,)
 
     @checked
     def __init__(self, token: str, begin: bool = True) -> None:
@@ -53,14 +53,14 @@ class AddToken(TextOperation):
         token = np.full((*value.shape[:-1], 1), self.token)
         return np.concatenate([token, value] if self.begin else [value, token], axis=-1)
 
-    def batch(self, column: Texts) -> Any:
+    def batch(self, column: StringColumn) -> Any:
         if column.rows is None:
             return None
         token = [self.token]
-        return Texts.of_lists([token + row if self.begin else row + token for row in column.lists()])
+        return StringColumn.of_lists([token + row if self.begin else row + token for row in column.lists()])
 
 
-class Truncate(TextOperation):
+class Truncate(TextTensorOperation):
     """The first values of a row of words or numbers; with two dimensions, of each row.
 
     Args:
@@ -71,7 +71,7 @@ class Truncate(TextOperation):
     array(['a', 'b'], dtype='<U1')
     """
 
-    columns = (Texts, Ragged, np.ndarray)
+    columns = (StringColumn, RaggedColumn, np.ndarray)
 
     @checked
     def __init__(self, max_seq_len: PositiveInt) -> None:
@@ -93,7 +93,9 @@ class Truncate(TextOperation):
         if isinstance(column, np.ndarray):
             right = column.ndim in (2, 3) and column.dtype.kind in "biuf"
             return column[..., : self.max_seq_len] if right else None
-        if column.rows is None or (isinstance(column, Ragged) and column.values.dtype.kind not in "biuf"):
+        if column.rows is None or (
+            isinstance(column, RaggedColumn) and column.values.dtype.kind not in "biuf"
+        ):
             return None
         return cut(column, np.minimum(column.lengths, self.max_seq_len))
 
@@ -107,7 +109,7 @@ def _length(name: str, value: Any) -> None:
     Range(0, INT32_MAX).check(name, value)
 
 
-class TruncateSequencePair(TextOperation):
+class TruncateSequencePair(TextTensorOperation):
     """Two rows of words or numbers cut until they are no longer than this together; the longer one is cut first.
 
     Where both are equally long, the second is cut.
@@ -121,10 +123,10 @@ class TruncateSequencePair(TextOperation):
     """
 
     takes = 2
-    columns = (Texts, Ragged, np.ndarray)
+    columns = (StringColumn, RaggedColumn, np.ndarray)
 
     @checked
-    def __init__(self, max_length: Annotated[Any, Rule(_length)]) -> None:
+    def __init__(self, max_length: Annotated[Any, ArgumentRule(_length)]) -> None:
         self.max_length = max_length
 
     def _each(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
@@ -164,10 +166,10 @@ def _pad(name: str, value: Any) -> None:
         )
 
 
-Padding = Annotated[Any, Rule(_pad)]
+Padding = Annotated[Any, ArgumentRule(_pad)]
 
 
-class Ngram(TextOperation):
+class Ngram(TextTensorOperation):
     """The n-grams of a row of words: each run of n words, joined.
 
     Args:
@@ -182,14 +184,14 @@ class Ngram(TextOperation):
     array(['a-b', 'b-c', 'a-b-c'], dtype='<U5')
     """
 
-    columns = (Texts,)
+    columns = (StringColumn,)
     json_arguments: ClassVar[dict[str, str]] = {"ngrams": "n"}
     json_lists = frozenset({"n"})
 
     @checked
     def __init__(
         self,
-        n: Annotated[Any, Rule(_sizes)],
+        n: Annotated[Any, ArgumentRule(_sizes)],
         left_pad: Padding = ("", 0),
         right_pad: Padding = ("", 0),
         separator: str = " ",
@@ -208,11 +210,11 @@ class Ngram(TextOperation):
             )
         return np.array(ngrams(value.tolist(), self.ngrams, self.left_pad, self.right_pad, self.separator))
 
-    def batch(self, column: Texts) -> Any:
+    def batch(self, column: StringColumn) -> Any:
         if column.rows is None:
             return None
         made = (self.ngrams, self.left_pad, self.right_pad, self.separator)
-        return Texts.of_lists([ngrams(row, *made) for row in column.lists()])
+        return StringColumn.of_lists([ngrams(row, *made) for row in column.lists()])
 
 
 def _axis(name: str, value: Any) -> None:
@@ -221,7 +223,7 @@ def _axis(name: str, value: Any) -> None:
         raise PlanError(f"SlidingWindow: The parameter axis supports 0 or -1 only for now, but got {value}.")
 
 
-class SlidingWindow(TextOperation):
+class SlidingWindow(TextTensorOperation):
     """Every run of some values of a row, as the rows of a table. A row with fewer values gives an empty one.
 
     Args:
@@ -236,7 +238,7 @@ class SlidingWindow(TextOperation):
     """
 
     @checked
-    def __init__(self, width: PositiveInt, axis: Annotated[Any, Rule(_axis)] = 0) -> None:
+    def __init__(self, width: PositiveInt, axis: Annotated[Any, ArgumentRule(_axis)] = 0) -> None:
         self.width = width
         self.axis = axis
 

@@ -8,7 +8,7 @@ from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.data.kernels.text import unicode_normalization as normal
 from millrace._src.data.kernels.text.unicode_normalization import NormalizeForm
-from millrace._src.data.transforms.argument_types import Rule
+from millrace._src.data.transforms.argument_types import ArgumentRule
 
 from .base import StringOperation
 
@@ -20,7 +20,7 @@ def _form(name: str, value: Any) -> None:
         raise ArgumentTypeError("Wrong input type for normalization_form, should be enum of 'NormalizeForm'.")
 
 
-Form = Annotated[Any, Rule(_form)]
+Form = Annotated[Any, ArgumentRule(_form)]
 
 
 class CaseFold(StringOperation):

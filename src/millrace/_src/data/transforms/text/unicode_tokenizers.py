@@ -12,10 +12,10 @@ from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, DataError
 from millrace._src.core.stable_ids import public_module
 from millrace._src.data.kernels.text import unicode_tokenizers as splits
-from millrace._src.data.transforms.argument_types import Rule
-from millrace._src.data.transforms.base import name_of
+from millrace._src.data.transforms.argument_types import ArgumentRule
+from millrace._src.data.transforms.base import display_name
 
-from .base import Boolean, TextOperation, Tokenizer
+from .base import Boolean, TextTensorOperation, Tokenizer
 
 __all__ = ["PythonTokenizer", "UnicodeCharTokenizer", "UnicodeScriptTokenizer", "WhitespaceTokenizer"]
 
@@ -38,7 +38,7 @@ class WhitespaceTokenizer(Tokenizer):
         self.with_offsets = with_offsets
 
     lists = staticmethod(splits.all_spaced)
-    tokens = staticmethod(splits.spaced)
+    tokens = staticmethod(splits.whitespace_tokens)
     spans = staticmethod(splits.space_spans)
 
 
@@ -94,7 +94,7 @@ def _callable(name: str, value: Any) -> None:
         raise ArgumentTypeError(f"{name} is not a callable Python function.")
 
 
-class PythonTokenizer(TextOperation, ours=False):
+class PythonTokenizer(TextTensorOperation, ours=False):
     """A function of one's own as a tokenizer: it gets a str and returns its tokens.
 
     Bytes are read as UTF-8 first. An array of several texts becomes one of a dimension more, and each text must have as
@@ -111,7 +111,7 @@ class PythonTokenizer(TextOperation, ours=False):
     in_python = True
 
     @checked
-    def __init__(self, tokenizer: Annotated[Any, Rule(_callable)]) -> None:
+    def __init__(self, tokenizer: Annotated[Any, ArgumentRule(_callable)]) -> None:
         self.tokenizer: Callable[[str], Any] = tokenizer
 
     def take(self, value: Any) -> Any:
@@ -135,11 +135,12 @@ class PythonTokenizer(TextOperation, ours=False):
             made = self.tokenizer(text)
         except Exception as error:
             raise DataError(
-                f"Error occurred in Pyfunc [{name_of(self.tokenizer)}], error message: {error}"
+                f"Error occurred in Pyfunc [{display_name(self.tokenizer)}], error message: {error}"
             ) from error
         if not isinstance(made, (list, tuple, np.ndarray)) or np.ndim(np.array(made, object)) != 1:
             raise DataError(
-                f"Error occurred in Pyfunc [{name_of(self.tokenizer)}], error message: a tokenizer returns a list of "
+                f"Error occurred in Pyfunc [{display_name(self.tokenizer)}], error message: a "
+                "tokenizer returns a list of "
                 f"tokens, but got {made!r}."
             )
         return [each.decode() if isinstance(each, bytes) else str(each) for each in made]

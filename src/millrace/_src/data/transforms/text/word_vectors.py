@@ -9,23 +9,23 @@ import numpy as np
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import DataError, PlanError
-from millrace._src.core.values.columns import Texts
+from millrace._src.core.values.columns import StringColumn
 from millrace._src.data.kernels.text.word_vectors import CharNGram, FastText, GloVe, Vectors
-from millrace._src.data.transforms.argument_types import Rule, each_type
-from millrace._src.data.transforms.tensor_operation import keep
+from millrace._src.data.transforms.argument_types import ArgumentRule, each_type
+from millrace._src.data.transforms.tensor_operation import register_json_type
 
-from .base import TextOperation
+from .base import TextTensorOperation
 
 __all__ = ["ToVectors"]
 
-keep(Vectors, GloVe, FastText, CharNGram)
+register_json_type(Vectors, GloVe, FastText, CharNGram)
 
 
 def _numbers(name: str, value: Any) -> None:
     each_type(value, (int, float), name)
 
 
-class ToVectors(TextOperation):
+class ToVectors(TextTensorOperation):
     """Words into their vectors: a table with a row for each word, and for a single word its vector alone.
 
     Args:
@@ -44,13 +44,13 @@ class ToVectors(TextOperation):
            [ 3.,  4.]], dtype=float32)
     """
 
-    columns = (Texts,)
+    columns = (StringColumn,)
 
     @checked
     def __init__(
         self,
         vectors: Any,
-        unk_init: Annotated[Any, Rule(_numbers)] = None,
+        unk_init: Annotated[Any, ArgumentRule(_numbers)] = None,
         lower_case_backup: bool = False,
     ) -> None:
         check_type(vectors, (Vectors,), "vectors")
@@ -69,7 +69,7 @@ class ToVectors(TextOperation):
         found = self._found(value.reshape(-1).tolist())
         return found[0] if len(found) == 1 else found
 
-    def batch(self, column: Texts) -> Any:
+    def batch(self, column: StringColumn) -> Any:
         found = self._found(column.strings)
         if column.rows is None:
             return found

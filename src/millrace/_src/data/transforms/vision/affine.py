@@ -9,27 +9,27 @@ import numpy as np
 
 from millrace._src.core.args import Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import affine as warp
 from millrace._src.data.kernels.vision.enums import Inter
 from millrace._src.data.kernels.vision.validation import as_array, is_pil
 from millrace._src.data.transforms.argument_types import (
     FLOAT_MAX,
+    ArgumentRule,
     Float32,
-    Rule,
     between,
     each_type,
     in_order,
     positive,
 )
-from millrace._src.data.transforms.tensor_operation import ImageOperation
+from millrace._src.data.transforms.tensor_operation import ImageTensorOperation
 
 from .argument_types import Center, Degrees, FillValue, Points, as_triple, check_points
 
 __all__ = ["Affine", "Perspective", "RandomAffine", "RandomPerspective", "RandomRotation", "Rotate"]
 
 
-class Rotate(ImageOperation):
+class Rotate(ImageTensorOperation):
     """An image turned counter-clockwise, about its middle or about a center (x, y).
 
     An array's fill_value is taken as (blue, green, red), as MindSpore takes it. With CUBIC 0.5 % of the
@@ -56,7 +56,7 @@ class Rotate(ImageOperation):
         return warp.rotate(as_array(x), self.degrees, self.resample, self.expand, self.center, fill)
 
 
-class RandomRotation(ImageOperation):
+class RandomRotation(ImageTensorOperation):
     """An image turned by an angle drawn from a range.
 
     For one and the same angle the pixels are those of Rotate.
@@ -83,7 +83,7 @@ class RandomRotation(ImageOperation):
     def in_python(self) -> bool:  # type: ignore[override]
         return self.resample is Inter.ANTIALIAS
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (draws.uniform(0, *self._range()),)
 
     def _range(self) -> tuple[float, float]:
@@ -126,7 +126,7 @@ def _shear(name: str, value: Any) -> None:
         between(item, -180, 180, f"{name}[{i}]")
 
 
-class Affine(ImageOperation):
+class Affine(ImageTensorOperation):
     """An image turned, moved by parts of its size, scaled and sheared.
 
     In large images 0.01 % of the values differ by 1 to 3 from MindSpore's: the matrix differs in its last bits. With
@@ -140,9 +140,9 @@ class Affine(ImageOperation):
     def __init__(
         self,
         degrees: Annotated[int | float, Range(-180, 180)],
-        translate: Annotated[Any, Rule(_shift)],
-        scale: Annotated[Any, Rule(_positive_scale)],
-        shear: Annotated[Any, Rule(_shear)],
+        translate: Annotated[Any, ArgumentRule(_shift)],
+        scale: Annotated[Any, ArgumentRule(_positive_scale)],
+        shear: Annotated[Any, ArgumentRule(_shear)],
         resample: Inter = Inter.NEAREST,
         fill_value: FillValue = 0,
     ) -> None:
@@ -192,7 +192,7 @@ def _shears(name: str, value: Any) -> None:
         )
 
 
-class RandomAffine(ImageOperation):
+class RandomAffine(ImageTensorOperation):
     """Affine with values drawn from ranges.
 
     For the same values the pixels are those of Affine. Two numbers in `translate` are a range across for arrays,
@@ -208,9 +208,9 @@ class RandomAffine(ImageOperation):
     def __init__(
         self,
         degrees: Degrees,
-        translate: Annotated[Any, Rule(_shifts)] = None,
-        scale: Annotated[Any, Rule(_scales)] = None,
-        shear: Annotated[Any, Rule(_shears)] = None,
+        translate: Annotated[Any, ArgumentRule(_shifts)] = None,
+        scale: Annotated[Any, ArgumentRule(_scales)] = None,
+        shear: Annotated[Any, ArgumentRule(_shears)] = None,
         resample: Inter = Inter.NEAREST,
         fill_value: FillValue = 0,
     ) -> None:
@@ -226,7 +226,7 @@ class RandomAffine(ImageOperation):
     def in_python(self) -> bool:  # type: ignore[override]
         return self.resample is Inter.ANTIALIAS
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (
             draws.uniform(0, *self.degrees),
             np.stack([draws.uniform(1), draws.uniform(2)], axis=1),
@@ -252,7 +252,7 @@ class RandomAffine(ImageOperation):
         return (self.translate[0], self.translate[1]), (self.translate[2], self.translate[3])
 
 
-class Perspective(ImageOperation):
+class Perspective(ImageTensorOperation):
     """What lies at four start points (x, y) moved to four end points.
 
     With CUBIC 0.2 % of the values differ from MindSpore's by 1, floats by up to 2e-7: OpenCV 5 sums in another order.
@@ -280,7 +280,7 @@ class Perspective(ImageOperation):
         return warp.perspective(x, self.start_points, self.end_points, self.interpolation)
 
 
-class RandomPerspective(ImageOperation):
+class RandomPerspective(ImageTensorOperation):
     """A Pillow image with its corners moved inwards by drawn amounts, with a given probability.
 
     The same four corners give the same pixels on every processor. MindSpore's differ, see Perspective.
@@ -302,7 +302,7 @@ class RandomPerspective(ImageOperation):
     ) -> None:
         self.distortion_scale, self.prob, self.interpolation = distortion_scale, prob, interpolation
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return draws.chance(0, self.prob), np.stack([draws.uniform(1 + i) for i in range(8)], axis=1)
 
     def row(self, x: Any, now: bool, units: Any) -> Any:

@@ -10,7 +10,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.data.transforms.argument_types import (
     FLOAT_MAX,
     INT32_MIN,
-    Rule,
+    ArgumentRule,
     between,
     each_type,
     in_order,
@@ -189,18 +189,18 @@ def _bits(name: str, value: Any) -> None:
     in_order(value, 1, 8)
 
 
-CropSize = Annotated[Any, Rule(_crop_size)]
-ResizeSize = Annotated[Any, Rule(_resize_size)]
-FillValue = Annotated[Any, Rule(_fill_value)]
-Padding = Annotated[Any, Rule(_padding)]
-Degrees = Annotated[Any, Rule(_degrees)]
-PositiveDegrees = Annotated[Any, Rule(_positive_degrees)]
-Scale = Annotated[Any, Rule(_scale)]
-Ratio = Annotated[Any, Rule(_ratio)]
-Center = Annotated[Any, Rule(_center)]
-Ignore = Annotated[Any, Rule(_ignore)]
-Points = Annotated[Any, Rule(_points)]
-Bits = Annotated[Any, Rule(_bits)]
+CropSize = Annotated[Any, ArgumentRule(_crop_size)]
+ResizeSize = Annotated[Any, ArgumentRule(_resize_size)]
+FillValue = Annotated[Any, ArgumentRule(_fill_value)]
+Padding = Annotated[Any, ArgumentRule(_padding)]
+Degrees = Annotated[Any, ArgumentRule(_degrees)]
+PositiveDegrees = Annotated[Any, ArgumentRule(_positive_degrees)]
+Scale = Annotated[Any, ArgumentRule(_scale)]
+Ratio = Annotated[Any, ArgumentRule(_ratio)]
+Center = Annotated[Any, ArgumentRule(_center)]
+Ignore = Annotated[Any, ArgumentRule(_ignore)]
+Points = Annotated[Any, ArgumentRule(_points)]
+Bits = Annotated[Any, ArgumentRule(_bits)]
 
 
 def as_pair(size: Any) -> tuple[int, int]:

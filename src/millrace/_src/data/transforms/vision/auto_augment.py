@@ -9,14 +9,20 @@ import numpy as np
 
 from millrace._src.core.args import Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import auto_augment as augment
 from millrace._src.data.kernels.vision.enums import AutoAugmentPolicy, Inter
 from millrace._src.data.kernels.vision.validation import as_array
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, Rule, between, check_operations, positive
+from millrace._src.data.transforms.argument_types import (
+    FLOAT_MAX,
+    ArgumentRule,
+    between,
+    check_operations,
+    positive,
+)
 from millrace._src.data.transforms.base import as_operation
 from millrace._src.data.transforms.compose import Composite
-from millrace._src.data.transforms.tensor_operation import ImageOperation, Operation
+from millrace._src.data.transforms.tensor_operation import ImageTensorOperation, TensorOperation
 
 from .argument_types import FillValue, as_triple
 
@@ -25,7 +31,7 @@ __all__ = ["AutoAugment", "RandAugment", "RandomSelectSubpolicy", "TrivialAugmen
 Bins = Annotated[int, Range(2, FLOAT_MAX)]
 
 
-class AutoAugment(ImageOperation):
+class AutoAugment(ImageTensorOperation):
     """A sub-policy drawn from a learnt policy: two operations, each with its probability and strength.
 
     TranslateX and TranslateY move by pixels, as in the paper (MindSpore moves by whole widths: a blank image).
@@ -45,7 +51,7 @@ class AutoAugment(ImageOperation):
     ) -> None:
         self.policy, self.interpolation, self.fill_value = policy, interpolation, as_triple(fill_value)
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         choice = draws.integers(0, 0, len(augment.POLICIES[self.policy]))
         chances = np.stack([draws.uniform(1), draws.uniform(2)], axis=1)
         minus = np.stack([draws.chance(3, 0.5), draws.chance(4, 0.5)], axis=1)
@@ -63,7 +69,7 @@ class AutoAugment(ImageOperation):
         return x
 
 
-class RandAugment(ImageOperation):
+class RandAugment(ImageTensorOperation):
     """Some operations drawn from fourteen, all at one strength.
 
     >>> RandAugment()(np.zeros((8, 8, 3), np.uint8)).shape
@@ -91,7 +97,7 @@ class RandAugment(ImageOperation):
         self.num_ops, self.magnitude, self.num_magnitude_bins = num_ops, magnitude, num_magnitude_bins
         self.interpolation, self.fill_value = interpolation, as_triple(fill_value)
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         count = max(1, self.num_ops)
         ops = np.stack([draws.integers(2 * i, 0, len(augment.RAND_OPS)) for i in range(count)], axis=1)
         minus = np.stack([draws.chance(2 * i + 1, 0.5) for i in range(count)], axis=1)
@@ -108,7 +114,7 @@ class RandAugment(ImageOperation):
         return x
 
 
-class TrivialAugmentWide(ImageOperation):
+class TrivialAugmentWide(ImageTensorOperation):
     """One operation drawn from fourteen, at a strength drawn too.
 
     >>> TrivialAugmentWide()(np.zeros((8, 8, 3), np.uint8)).shape
@@ -124,7 +130,7 @@ class TrivialAugmentWide(ImageOperation):
         self.num_magnitude_bins, self.interpolation = num_magnitude_bins, interpolation
         self.fill_value = as_triple(fill_value)
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         ops = draws.integers(0, 0, len(augment.RAND_OPS))
         return ops, draws.integers(1, 0, self.num_magnitude_bins), draws.chance(2, 0.5)
 
@@ -154,7 +160,7 @@ class UniformAugment(Composite):
         check_operations("transforms", transforms, (list, tuple))
         self.transforms, self.num_ops = transforms, num_ops
 
-    def rows(self, draws: Draws | None) -> Callable[..., Any]:
+    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
         assert draws is not None
         count = len(self.transforms)
         order = np.argsort(np.stack([draws.bits(i) for i in range(count)], axis=1), axis=1)
@@ -191,7 +197,7 @@ def _policy(name: str, value: Any) -> None:
             between(step[1], 0, 1, f"prob of (op, prob) policy[{i}][{j}]")
 
 
-class RandomSelectSubpolicy(ImageOperation):
+class RandomSelectSubpolicy(ImageTensorOperation):
     """One of several lists of (transform, probability), drawn for each image.
 
     >>> import millrace.dataset.vision as vision
@@ -202,21 +208,21 @@ class RandomSelectSubpolicy(ImageOperation):
     random = True
 
     @checked
-    def __init__(self, policy: Annotated[Any, Rule(_policy)]) -> None:
+    def __init__(self, policy: Annotated[Any, ArgumentRule(_policy)]) -> None:
         self.policy = policy
 
     @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> Operation:
+    def from_fields(cls, fields: dict[str, Any]) -> TensorOperation:
         policy = fields.get("policy")
         # JSON has lists alone: the outer two were lists, the pairs inside were tuples
         if isinstance(policy, tuple) and all(isinstance(sub, tuple) for sub in policy):
             fields = fields | {"policy": [list(sub) for sub in policy]}
         return super().from_fields(fields)
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return draws.integers(0, 0, len(self.policy)), [draws[i] for i in range(len(draws))]
 
-    def row(self, x: Any, choice: int, draws: Draws) -> Any:
+    def row(self, x: Any, choice: int, draws: RandomStream) -> Any:
         for number, (op, prob) in enumerate(self.policy[choice]):
             if draws.chance(1 + number, prob)[0]:
                 op = as_operation(op)

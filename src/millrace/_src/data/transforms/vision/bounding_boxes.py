@@ -12,7 +12,7 @@ import numpy as np
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import bounding_boxes as kernel
 from millrace._src.data.kernels.vision import geometry
 from millrace._src.data.kernels.vision.enums import Inter
@@ -20,9 +20,17 @@ from millrace._src.data.kernels.vision.resize import resize, target_size
 from millrace._src.data.kernels.vision.validation import as_array
 from millrace._src.data.transforms.argument_types import Probability
 from millrace._src.data.transforms.base import Transform
-from millrace._src.data.transforms.tensor_operation import ImageOperation
+from millrace._src.data.transforms.tensor_operation import ImageTensorOperation
 
-from .crop import RandomCrop, RandomResize, RandomResizedCrop, Resize, crop_and_resize, offset, pick_box
+from .crop import (
+    RandomCrop,
+    RandomResize,
+    RandomResizedCrop,
+    Resize,
+    choose_crop_box,
+    crop_and_resize,
+    random_offset,
+)
 from .normalize import RandomHorizontalFlip
 
 __all__ = [
@@ -122,7 +130,7 @@ class RandomCropWithBBox(RandomCrop, ours=True):
             left += max(0, self.size[1] - x.shape[1] - self.padding[0] - self.padding[2])
             top += max(0, self.size[0] - x.shape[0] - self.padding[1] - self.padding[3])
         height, width = self.size
-        y, z = offset(down, padded.shape[0] - height), offset(right, padded.shape[1] - width)
+        y, z = random_offset(down, padded.shape[0] - height), random_offset(right, padded.shape[1] - width)
         part = geometry.crop(padded, y, z, height, width, "RandomCropWithBBox")
         return part, kernel.crop_boxes(kernel.move_boxes(boxes, left, top), y, z, height, width)
 
@@ -142,12 +150,12 @@ class RandomResizedCropWithBBox(RandomResizedCrop, ours=True):
     def row(self, x: Any, boxes: Any, drawn: Any) -> Any:  # type: ignore[override]
         x, name = as_array(x), "RandomResizedCropWithBBox"
         kernel.check_boxes(x, boxes, name)
-        box = pick_box(drawn, self.ratio, *x.shape[:2])
+        box = choose_crop_box(drawn, self.ratio, *x.shape[:2])
         part = crop_and_resize(x, box, self.size, self.interpolation, name)
         return part, kernel.scale_boxes(kernel.crop_boxes(boxes, *box), box[2:], self.size)
 
 
-class BoundingBoxAugment(ImageOperation):
+class BoundingBoxAugment(ImageTensorOperation):
     """A transform applied inside a share of the bounding boxes, drawn for each image.
 
     >>> import millrace.dataset.vision as vision
@@ -168,10 +176,10 @@ class BoundingBoxAugment(ImageOperation):
             )
         self.transform, self.ratio = transform, ratio
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return ([draws[i] for i in range(len(draws))],)
 
-    def row(self, x: Any, boxes: Any, draws: Draws) -> Any:
+    def row(self, x: Any, boxes: Any, draws: RandomStream) -> Any:
         x = as_array(x)
         kernel.check_boxes(x, boxes, "BoundingBoxAugment")
         count = int(len(boxes) * self.ratio + 0.5)

@@ -12,8 +12,8 @@ from millrace._src.data.kernels.vision import color as colour
 from millrace._src.data.kernels.vision import histogram
 from millrace._src.data.kernels.vision.enums import ConvertMode
 from millrace._src.data.kernels.vision.validation import as_array
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, Factor, Rule, between, each_type
-from millrace._src.data.transforms.tensor_operation import ImageOperation
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, ArgumentRule, Factor, between, each_type
+from millrace._src.data.transforms.tensor_operation import ImageTensorOperation
 
 from .argument_types import Ignore
 
@@ -40,10 +40,10 @@ def _unnamed_factor(name: str, value: Any) -> None:
     between(value, 0, FLOAT_MAX)
 
 
-UnnamedFactor = Annotated[Any, Rule(_unnamed_factor)]
+UnnamedFactor = Annotated[Any, ArgumentRule(_unnamed_factor)]
 
 
-class AdjustBrightness(ImageOperation):
+class AdjustBrightness(ImageTensorOperation):
     """All values times a factor: 0 is black, 1 the image itself.
 
     >>> import numpy as np
@@ -59,7 +59,7 @@ class AdjustBrightness(ImageOperation):
         return colour.brightness(x, self.brightness_factor)
 
 
-class AdjustContrast(ImageOperation):
+class AdjustContrast(ImageTensorOperation):
     """Values away from the mean grey (above 1) or towards it (below 1).
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
@@ -77,7 +77,7 @@ class AdjustContrast(ImageOperation):
         return colour.contrast(x, self.contrast_factor)
 
 
-class AdjustSaturation(ImageOperation):
+class AdjustSaturation(ImageTensorOperation):
     """Colours away from their grey (above 1) or towards it (below 1).
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
@@ -95,7 +95,7 @@ class AdjustSaturation(ImageOperation):
         return colour.saturation(x, self.saturation_factor)
 
 
-class AdjustHue(ImageOperation):
+class AdjustHue(ImageTensorOperation):
     """Colours turned by a part of the colour circle, from -0.5 to 0.5.
 
     Up to a third of the values differ by 1 from MindSpore's: OpenCV 5 rounds differently on the way back from HSV.
@@ -114,7 +114,7 @@ class AdjustHue(ImageOperation):
         return colour.hue(x, self.hue_factor)
 
 
-class AdjustSharpness(ImageOperation):
+class AdjustSharpness(ImageTensorOperation):
     """Away from the blurred image (above 1) or towards it (below 1).
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
@@ -137,7 +137,7 @@ def _gain(name: str, value: Any) -> None:
     between(value, -FLOAT_MAX, FLOAT_MAX)
 
 
-class AdjustGamma(ImageOperation):
+class AdjustGamma(ImageTensorOperation):
     """255 * gain * (x / 255) ** gamma.
 
     Floats in [0, 1] are (gain * x) ** gamma, as float32; they differ from MindSpore's by up to 6e-8, the last
@@ -149,7 +149,7 @@ class AdjustGamma(ImageOperation):
     """
 
     @checked
-    def __init__(self, gamma: UnnamedFactor, gain: Annotated[Any, Rule(_gain)] = 1) -> None:
+    def __init__(self, gamma: UnnamedFactor, gain: Annotated[Any, ArgumentRule(_gain)] = 1) -> None:
         self.gamma, self.gain = gamma, gain
 
     def row(self, x: Any) -> Any:
@@ -163,7 +163,7 @@ def as_ignored(ignore: Any) -> tuple[int, ...]:
 Cutoff = Annotated[int | float, Range(0, 50, right_open=True)]
 
 
-class AutoContrast(ImageOperation):
+class AutoContrast(ImageTensorOperation):
     """The darkest value black and the lightest white, after a cutoff in percent at both ends.
 
     >>> import numpy as np
@@ -179,7 +179,7 @@ class AutoContrast(ImageOperation):
         return histogram.auto_contrast(x, self.cutoff, self.ignore)
 
 
-class Equalize(ImageOperation):
+class Equalize(ImageTensorOperation):
     """Each value about as often as every other.
 
     >>> import numpy as np
@@ -191,7 +191,7 @@ class Equalize(ImageOperation):
         return histogram.equalize(x)
 
 
-class Invert(ImageOperation):
+class Invert(ImageTensorOperation):
     """255 less the value.
 
     >>> import numpy as np
@@ -206,7 +206,7 @@ class Invert(ImageOperation):
         return many.invert(xs)
 
 
-class Posterize(ImageOperation):
+class Posterize(ImageTensorOperation):
     """Only the highest bits of each value.
 
     >>> import numpy as np
@@ -234,7 +234,7 @@ def _threshold(name: str, value: Any) -> None:
         raise ArgumentValueError("threshold must be in order of (min, max).")
 
 
-class Solarize(ImageOperation):
+class Solarize(ImageTensorOperation):
     """Values within a range (or equal to one number) inverted.
 
     >>> import numpy as np
@@ -243,7 +243,7 @@ class Solarize(ImageOperation):
     """
 
     @checked
-    def __init__(self, threshold: Annotated[Any, Rule(_threshold)]) -> None:
+    def __init__(self, threshold: Annotated[Any, ArgumentRule(_threshold)]) -> None:
         self.threshold = (threshold,) * 2 if isinstance(threshold, (float, int)) else tuple(threshold)
 
     def row(self, x: Any) -> Any:
@@ -277,7 +277,7 @@ def _sigma(name: str, value: Any) -> None:
         between(item, 0, FLOAT_MAX, name)
 
 
-class GaussianBlur(ImageOperation):
+class GaussianBlur(ImageTensorOperation):
     """A blur with a kernel of odd size (width, height); sigma follows from the size where it is not given.
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
@@ -289,7 +289,9 @@ class GaussianBlur(ImageOperation):
 
     @checked
     def __init__(
-        self, kernel_size: Annotated[Any, Rule(_kernel_size)], sigma: Annotated[Any, Rule(_sigma)] = None
+        self,
+        kernel_size: Annotated[Any, ArgumentRule(_kernel_size)],
+        sigma: Annotated[Any, ArgumentRule(_sigma)] = None,
     ) -> None:
         self.kernel_size = (kernel_size,) * 2 if isinstance(kernel_size, int) else tuple(kernel_size)
         self.sigma = (0.0, 0.0) if sigma is None else sigma
@@ -301,7 +303,7 @@ class GaussianBlur(ImageOperation):
         return colour.gaussian_blur(x, self.kernel_size, self.sigma)
 
 
-class ConvertColor(ImageOperation):
+class ConvertColor(ImageTensorOperation):
     """Other colour channels, or the same in another order.
 
     Grey of float32 differs from MindSpore's by up to 1e-7: OpenCV 5 sums in another order.
@@ -328,7 +330,7 @@ def _num_channels(name: str, value: Any) -> None:
         )
 
 
-class Grayscale(ImageOperation):
+class Grayscale(ImageTensorOperation):
     """A grey Pillow image, with one channel or three equal ones.
 
     >>> import PIL.Image
@@ -339,7 +341,7 @@ class Grayscale(ImageOperation):
     in_python = True
 
     @checked
-    def __init__(self, num_output_channels: Annotated[Any, Rule(_num_channels)] = 1) -> None:
+    def __init__(self, num_output_channels: Annotated[Any, ArgumentRule(_num_channels)] = 1) -> None:
         self.num_output_channels = num_output_channels
 
     def row(self, x: Any) -> Any:

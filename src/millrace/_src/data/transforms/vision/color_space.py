@@ -9,12 +9,12 @@ import numpy as np
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.data.kernels.vision import color_space as spaces
-from millrace._src.data.transforms.tensor_operation import Operation
+from millrace._src.data.transforms.tensor_operation import TensorOperation
 
 __all__ = ["HsvToRgb", "LinearTransformation", "RgbToHsv"]
 
 
-class RgbToHsv(Operation):
+class RgbToHsv(TensorOperation):
     """Hue, saturation and value of RGB in [0, 1]; channels first unless `is_hwc`.
 
     float32 input differs from MindSpore's by up to 1e-7: all arithmetic is float64 here.
@@ -34,7 +34,7 @@ class RgbToHsv(Operation):
         return spaces.rgb_to_hsv(x, self.is_hwc)
 
 
-class HsvToRgb(Operation):
+class HsvToRgb(TensorOperation):
     """RGB of hue, saturation and value in [0, 1]; channels first unless `is_hwc`.
 
     float32 input differs from MindSpore's by up to 1e-7: all arithmetic is float64 here.
@@ -54,7 +54,7 @@ class HsvToRgb(Operation):
         return spaces.hsv_to_rgb(x, self.is_hwc)
 
 
-class LinearTransformation(Operation):
+class LinearTransformation(TensorOperation):
     """All values of an image less a mean vector, times a square matrix: whitening, for one.
 
     The rows of the matrix are added in their order, so that the result has the same bits on every processor. MindSpore

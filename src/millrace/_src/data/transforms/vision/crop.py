@@ -10,14 +10,20 @@ import numpy as np
 
 from millrace._src.core.args import INT32_MAX, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import geometry
 from millrace._src.data.kernels.vision.enums import Border, Inter, SliceMode
 from millrace._src.data.kernels.vision.geometry import crop_and_resize
 from millrace._src.data.kernels.vision.resize import resize
 from millrace._src.data.kernels.vision.validation import as_array, is_pil
-from millrace._src.data.transforms.argument_types import NonNegativeInt, PositiveInt, Range, Rule, between
-from millrace._src.data.transforms.tensor_operation import ImageOperation
+from millrace._src.data.transforms.argument_types import (
+    ArgumentRule,
+    NonNegativeInt,
+    PositiveInt,
+    Range,
+    between,
+)
+from millrace._src.data.transforms.tensor_operation import ImageTensorOperation
 
 from .argument_types import (
     CropSize,
@@ -43,8 +49,8 @@ __all__ = [
     "SlicePatches",
     "TenCrop",
     "crop_and_resize",
-    "draw_box",
-    "pick_box",
+    "sample_crop_params",
+    "choose_crop_box",
 ]
 
 
@@ -59,12 +65,12 @@ def size_of(x: Any) -> tuple[int, int]:
     return (x.shape[0], x.shape[1]) if x.ndim == 2 else (x.shape[-3], x.shape[-2])
 
 
-def offset(unit: float, room: int) -> int:
+def random_offset(unit: float, room: int) -> int:
     """A position in [0, room] from a number in [0, 1)."""
     return min(int(unit * (room + 1)), room)
 
 
-def draw_box(draws: Draws, scale: Any, ratio: Any, attempts: int) -> Any:
+def sample_crop_params(draws: RandomStream, scale: Any, ratio: Any, attempts: int) -> Any:
     """For each row: shares of the area and ratios to try, and two numbers for the position."""
     attempts = min(attempts, 64)  # 64 tries in vain: the next ones will be as well
     shares = draws.uniforms(range(0, 2 * attempts, 2), scale[0], scale[1])
@@ -73,13 +79,13 @@ def draw_box(draws: Draws, scale: Any, ratio: Any, attempts: int) -> Any:
     return np.concatenate([draws.uniforms(range(1000, 1002)), shares, ratios], axis=1).tolist()
 
 
-def away(x: float) -> int:
+def round_half_up(x: float) -> int:
     """The nearest integer; a half goes up, as in C."""
     return math.floor(x + 0.5)
 
 
-def pick_box(
-    drawn: Any, ratio: Any, height: int, width: int, nearest: Callable[[float], int] = away
+def choose_crop_box(
+    drawn: Any, ratio: Any, height: int, width: int, nearest: Callable[[float], int] = round_half_up
 ) -> tuple[int, int, int, int]:
     """(top, left, height, width): the first try that fits, else the largest middle within the ratios."""
     attempts = (len(drawn) - 2) // 2
@@ -87,7 +93,7 @@ def pick_box(
         wide = nearest(math.sqrt(height * width * share * aspect))
         tall = nearest(wide / aspect)
         if 0 < wide <= width and 0 < tall <= height:
-            return offset(drawn[0], height - tall), offset(drawn[1], width - wide), tall, wide
+            return random_offset(drawn[0], height - tall), random_offset(drawn[1], width - wide), tall, wide
     wide, tall = width, height
     if width / height < ratio[0]:
         tall = nearest(width / ratio[0])
@@ -96,7 +102,7 @@ def pick_box(
     return nearest((height - tall) / 2.0), nearest((width - wide) / 2.0), tall, wide
 
 
-class Resize(ImageOperation):
+class Resize(ImageTensorOperation):
     """An image in another size: (height, width), or one number for the shorter side.
 
     Bit for bit MindSpore's for uint8, but with CUBIC: there up to 7 % of the values differ by 1. Floats differ by up
@@ -118,7 +124,7 @@ class Resize(ImageOperation):
         return resize(x, self.size, self.interpolation)
 
 
-class RandomResize(ImageOperation):
+class RandomResize(ImageTensorOperation):
     """Resize with an interpolation drawn for each image.
 
     >>> RandomResize((4, 6))(np.zeros((8, 8, 3), np.uint8)).shape
@@ -132,14 +138,14 @@ class RandomResize(ImageOperation):
     def __init__(self, size: ResizeSize) -> None:
         self.size = size
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (draws.integers(0, 0, len(self._KINDS)),)
 
     def row(self, x: Any, kind: int) -> Any:
         return resize(as_array(x), self.size, self._KINDS[kind], "RandomResize")
 
 
-class CenterCrop(ImageOperation):
+class CenterCrop(ImageTensorOperation):
     """The middle of an image; zeros where the image is smaller.
 
     >>> CenterCrop(4)(np.zeros((8, 6, 3), np.uint8)).shape
@@ -163,7 +169,7 @@ def _coordinates(name: str, value: Any) -> None:
         between(item, 0, INT32_MAX, f"{name}[{i}]")
 
 
-class Crop(ImageOperation):
+class Crop(ImageTensorOperation):
     """The part of an image of a given size that begins at (y, x).
 
     >>> Crop((1, 2), (3, 4))(np.zeros((8, 8), np.uint8)).shape
@@ -171,17 +177,17 @@ class Crop(ImageOperation):
     """
 
     @checked
-    def __init__(self, coordinates: Annotated[Any, Rule(_coordinates)], size: CropSize) -> None:
+    def __init__(self, coordinates: Annotated[Any, ArgumentRule(_coordinates)], size: CropSize) -> None:
         self.coordinates, self.size = tuple(coordinates), as_pair(size)
 
     def row(self, x: Any) -> Any:
         x = as_array(x)
-        geometry.need("Crop", x)
+        geometry.check_image("Crop", x)
         (top, left), (height, width) = self.coordinates, self.size
         return geometry.crop(x, top, left, height, width)
 
 
-class RandomCrop(ImageOperation):
+class RandomCrop(ImageTensorOperation):
     """A part of an image of a given size, somewhere in it, after padding.
 
     >>> RandomCrop(4, padding=1)(np.zeros((8, 8, 3), np.uint8)).shape
@@ -203,14 +209,16 @@ class RandomCrop(ImageOperation):
         self.pad_if_needed, self.fill_value = pad_if_needed, as_triple(fill_value)
         self.padding_mode = padding_mode
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return draws.uniform(0), draws.uniform(1)
 
     def row(self, x: Any, down: float, right: float) -> Any:
         x = self.padded(x)
         rows, columns = size_of(x)
         height, width = self.size
-        return geometry.crop(x, offset(down, rows - height), offset(right, columns - width), height, width)
+        return geometry.crop(
+            x, random_offset(down, rows - height), random_offset(right, columns - width), height, width
+        )
 
     def padded(self, x: Any) -> Any:
         """The image with its padding, at least as large as the part wanted."""
@@ -247,7 +255,7 @@ class RandomCrop(ImageOperation):
         return np.stack([self._pad(image, padding) for image in x])
 
 
-class RandomResizedCrop(ImageOperation):
+class RandomResizedCrop(ImageTensorOperation):
     """A part of an image with a random area and ratio, in a given size.
 
     For one and the same part the pixels are those of Crop and Resize, and differ from MindSpore's where Resize does.
@@ -274,15 +282,15 @@ class RandomResizedCrop(ImageOperation):
     def in_python(self) -> bool:  # type: ignore[override]
         return self.interpolation is Inter.ANTIALIAS
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
-        return (draw_box(draws, self.scale, self.ratio, self.max_attempts),)
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
+        return (sample_crop_params(draws, self.scale, self.ratio, self.max_attempts),)
 
     def row(self, x: Any, drawn: Any) -> Any:
-        box = pick_box(drawn, self.ratio, *size_of(x), round if is_pil(x) else away)
+        box = choose_crop_box(drawn, self.ratio, *size_of(x), round if is_pil(x) else round_half_up)
         return crop_and_resize(x, box, self.size, self.interpolation, "RandomResizedCrop")
 
 
-class ResizedCrop(ImageOperation):
+class ResizedCrop(ImageTensorOperation):
     """A given part of an image in a given size.
 
     Where Resize differs from MindSpore's, this does alike.
@@ -309,7 +317,7 @@ class ResizedCrop(ImageOperation):
         return crop_and_resize(as_array(x), box, self.size, self.interpolation, "ResizedCrop")
 
 
-class FiveCrop(ImageOperation):
+class FiveCrop(ImageTensorOperation):
     """The four corners and the middle of a Pillow image, as five Pillow images.
 
     >>> import PIL.Image
@@ -327,7 +335,7 @@ class FiveCrop(ImageOperation):
         return geometry.five_crop(x, *self.size, "FiveCrop")
 
 
-class TenCrop(ImageOperation):
+class TenCrop(ImageTensorOperation):
     """FiveCrop of a Pillow image and of its mirror image.
 
     >>> import PIL.Image
@@ -347,7 +355,7 @@ class TenCrop(ImageOperation):
         return first + geometry.five_crop(mirrored, *self.size, "TenCrop")
 
 
-class SlicePatches(ImageOperation):
+class SlicePatches(ImageTensorOperation):
     """An image in equal parts, row by row; the rest is filled up or dropped.
 
     >>> [part.shape for part in SlicePatches(1, 2)(np.zeros((4, 5, 3), np.uint8))]

@@ -13,16 +13,16 @@ from millrace._src.core.settings import Settings
 from millrace._src.data.kernels.vision import decode as codec
 from millrace._src.data.kernels.vision.jpeg_region import Box
 from millrace._src.data.kernels.vision.validation import is_pil
-from millrace._src.data.transforms.base import Joined, Transform
-from millrace._src.data.transforms.tensor_operation import ImageOperation
+from millrace._src.data.transforms.base import FusedTransform, Transform
+from millrace._src.data.transforms.tensor_operation import ImageTensorOperation
 
-from .crop import RandomResizedCrop, crop_and_resize, pick_box
-from .fused_decode import is_encoded, join_decode
+from .crop import RandomResizedCrop, choose_crop_box, crop_and_resize
+from .fused_decode import fuse_decode, is_encoded
 
 __all__ = ["Decode", "RandomCropDecodeResize"]
 
 
-class Decode(ImageOperation):
+class Decode(ImageTensorOperation):
     """The pixels of an encoded image: an RGB array, or an RGB Pillow image with ``to_pil``.
 
     Takes bytes or a 1-D array of uint8. JPEG, PNG, BMP and TIFF; with ``to_pil`` whatever Pillow reads. Bit for
@@ -52,8 +52,8 @@ class Decode(ImageOperation):
             return codec.Image.fromarray(x) if self.to_pil else x
         return codec.decode_to_pil(x) if self.to_pil else codec.decode(x)
 
-    def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
-        return None if self.to_pil else join_decode(self, following, now)
+    def join(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+        return None if self.to_pil else fuse_decode(self, following, now)
 
     def take(self, value: Any) -> Any:
         if isinstance(value, bytes):
@@ -82,18 +82,18 @@ class RandomCropDecodeResize(RandomResizedCrop, ours=True):
         picked: dict[tuple[int, int], Box] = {}  # before it is decoded and after
 
         def wants(height: int, width: int) -> Box:
-            box = picked[height, width] = pick_box(drawn, self.ratio, height, width)
+            box = picked[height, width] = choose_crop_box(drawn, self.ratio, height, width)
             return box
 
         def cut(image: Any) -> Any:
             box = picked.get(image.shape[:2]) or wants(*image.shape[:2])
             return crop_and_resize(image, box, self.size, self.interpolation, name)
 
-        return codec.decode_part(x, wants, cut, name) if is_encoded(x) else cut(x)
+        return codec.decode_region(x, wants, cut, name) if is_encoded(x) else cut(x)
 
-    def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+    def join(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
         # alone it decodes its part; joined, it may decode it smaller, where that is allowed
-        return join_decode(self, (), now) if now.decode_tolerance else None
+        return fuse_decode(self, (), now) if now.decode_tolerance else None
 
     def take(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray):

@@ -9,18 +9,18 @@ import numpy as np
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import erase
 from millrace._src.data.kernels.vision.validation import as_array
 from millrace._src.data.transforms.argument_types import (
     FLOAT_MAX,
-    Rule,
+    ArgumentRule,
     between,
     each_type,
     in_order,
     positive,
 )
-from millrace._src.data.transforms.tensor_operation import ImageOperation, Operation
+from millrace._src.data.transforms.tensor_operation import ImageTensorOperation, TensorOperation
 
 __all__ = ["CutOut", "Erase", "RandomErasing"]
 
@@ -35,7 +35,7 @@ def _colour(name: str, value: Any) -> None:
         between(item, 0, 255, f"{name}[{i}]")
 
 
-class Erase(ImageOperation):
+class Erase(ImageTensorOperation):
     """A given rectangle in one colour. The input is never changed, whatever `inplace` says.
 
     >>> Erase(0, 0, 1, 2, 9)(np.zeros((1, 3, 3), np.uint8))[0, :, 0].tolist()
@@ -59,7 +59,7 @@ class Erase(ImageOperation):
         self.value, self.inplace = (value,) if isinstance(value, (float, int)) else value, inplace
 
     @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> Operation:
+    def from_fields(cls, fields: dict[str, Any]) -> TensorOperation:
         value = fields.get("value")
         if isinstance(value, tuple) and len(value) == 1:
             fields = fields | {"value": value[0]}
@@ -69,7 +69,7 @@ class Erase(ImageOperation):
         return erase.erase(x, self.top, self.left, self.height, self.width, self.value)
 
 
-class RandomErasing(ImageOperation):
+class RandomErasing(ImageTensorOperation):
     """A rectangle of random place, area and ratio in <C,H,W> painted over, with a given probability.
 
     `value` is one number, one for each channel, or "random" for noise.
@@ -122,7 +122,7 @@ class RandomErasing(ImageOperation):
         self.prob, self.scale, self.ratio, self.value = prob, tuple(scale), tuple(ratio), value
         self.inplace, self.max_attempts = inplace, max_attempts
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         tries = min(self.max_attempts, 64)
         shares = np.stack([draws.uniform(3 + 2 * i, *self.scale) for i in range(tries)], axis=1)
         ratios = np.stack([draws.uniform(4 + 2 * i, *self.ratio) for i in range(tries)], axis=1)
@@ -130,7 +130,7 @@ class RandomErasing(ImageOperation):
         return draws.chance(0, self.prob), draws.uniform(1), draws.uniform(2), shares, ratios, noise
 
     def row(
-        self, x: Any, now: bool, down: float, right: float, shares: Any, ratios: Any, draws: Draws
+        self, x: Any, now: bool, down: float, right: float, shares: Any, ratios: Any, draws: RandomStream
     ) -> Any:
         if not now:
             return x
@@ -149,7 +149,7 @@ class RandomErasing(ImageOperation):
                 return made
         return x
 
-    def _paint(self, shape: tuple[int, ...], draws: Draws) -> Any:
+    def _paint(self, shape: tuple[int, ...], draws: RandomStream) -> Any:
         if isinstance(self.value, str):
             return draws.generator(0, 1 << 20).normal(size=shape)
         return self.value if isinstance(self.value, int) else np.array(self.value)[:, None, None]
@@ -165,7 +165,7 @@ def _count(name: str, value: Any) -> None:
     between(value, 1, FLOAT_MAX)
 
 
-class CutOut(ImageOperation):
+class CutOut(ImageTensorOperation):
     """Black squares at random places, cut off at the borders.
 
     >>> CutOut(2)(np.ones((8, 8, 3), np.uint8)).min()
@@ -177,13 +177,13 @@ class CutOut(ImageOperation):
     @checked
     def __init__(
         self,
-        length: Annotated[Any, Rule(_count)],
-        num_patches: Annotated[Any, Rule(_count)] = 1,
+        length: Annotated[Any, ArgumentRule(_count)],
+        num_patches: Annotated[Any, ArgumentRule(_count)] = 1,
         is_hwc: bool = True,
     ) -> None:
         self.length, self.num_patches, self.is_hwc = length, num_patches, is_hwc
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (np.stack([draws.uniform(i) for i in range(2 * self.num_patches)], axis=1),)
 
     def row(self, x: Any, units: Any) -> Any:

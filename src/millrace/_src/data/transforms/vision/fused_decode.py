@@ -11,18 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.settings import Settings
 from millrace._src.data.kernels.vision import decode as codec
 from millrace._src.data.kernels.vision.enums import ConvertMode
 from millrace._src.data.kernels.vision.jpeg_region import Box
 from millrace._src.data.kernels.vision.resize import resize_image
-from millrace._src.data.transforms.base import Joined, Transform
+from millrace._src.data.transforms.base import FusedTransform, Transform
 
 from .color import ConvertColor
-from .region_of_interest import Size, has_window, looks_at_all, only_moves, resized_part, window
+from .region_of_interest import (
+    Size,
+    has_region_of_interest,
+    only_permutes_pixels,
+    reads_whole_image,
+    region_of_interest,
+    resized_part,
+)
 
-__all__ = ["SCALED_ERROR", "DecodePart", "is_encoded", "join_decode"]
+__all__ = ["SCALED_ERROR", "FusedDecodeCrop", "is_encoded", "fuse_decode"]
 
 # Mean difference, in levels of 255, between resizing a smaller decode and resizing the whole one, as resizing has no
 # filter here (nor in MindSpore) and picks single pixels: 1 to 27 in 24 photographs and textures that shrink to between
@@ -30,15 +37,15 @@ __all__ = ["SCALED_ERROR", "DecodePart", "is_encoded", "join_decode"]
 SCALED_ERROR = 30.0
 
 
-def join_decode(decode: Transform, following: Sequence[Transform], now: Settings) -> DecodePart | None:
+def fuse_decode(decode: Transform, following: Sequence[Transform], now: Settings) -> FusedDecodeCrop | None:
     """A transform that decodes and the crops and resizes directly behind it as one, where that saves work."""
-    count = next((i for i, op in enumerate(following) if not has_window(op)), len(following))
-    if all(looks_at_all(op) for op in following[:count]):
+    count = next((i for i, op in enumerate(following) if not has_region_of_interest(op)), len(following))
+    if all(reads_whole_image(op) for op in following[:count]):
         count = 0
     elif _is_grey_of_rgb(following[count : count + 1]):
         count += 1
     scaled = now.decode_tolerance >= SCALED_ERROR
-    return DecodePart((decode, *following[:count]), scaled) if count or scaled else None
+    return FusedDecodeCrop((decode, *following[:count]), scaled) if count or scaled else None
 
 
 def _is_grey_of_rgb(ops: Sequence[Transform]) -> bool:
@@ -50,7 +57,7 @@ def is_encoded(x: Any) -> bool:
     return isinstance(x, bytes) or (isinstance(x, np.ndarray) and (x.ndim == 1 or x.dtype.kind == "S"))
 
 
-class DecodePart(Joined):
+class FusedDecodeCrop(FusedTransform):
     """Decode, then crops, mirror images and resizes, and grey at the end; or RandomCropDecodeResize, which is both."""
 
     def __init__(self, parts: Sequence[Transform], scaled: bool) -> None:
@@ -60,9 +67,9 @@ class DecodePart(Joined):
         self.to_grey = _is_grey_of_rgb(self.operations[-1:])
         self.looks = len(parts) - self.to_grey
         # one channel of a grey image tells what all three become
-        self.moves = self.looks > 1 and all(only_moves(op) for op in parts[1 : self.looks])
+        self.moves = self.looks > 1 and all(only_permutes_pixels(op) for op in parts[1 : self.looks])
 
-    def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
+    def rows_of(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, encoded image)."""
         ops = self.operations
         drawn = [() if d is None else op.params(d) for op, d in zip(ops, draws, strict=True)]
@@ -89,16 +96,18 @@ class DecodePart(Joined):
             box = row.window(height, width)
             return None if box == (0, 0, height, width) else box
 
-        return codec.decode_part(x, wants, lambda image: row.go_on(image, 1))
+        return codec.decode_region(x, wants, lambda image: row.go_on(image, 1))
 
     def _grey(self, row: _Row, x: Any) -> Any:
         """The result for a grey PNG, each pixel moved once and not three times; None for any other image."""
-        return codec.grey_part(x, row.window, lambda image: row.go_on(image, 1, self.looks), not self.to_grey)
+        return codec.decode_gray_region(
+            x, row.window, lambda image: row.go_on(image, 1, self.looks), not self.to_grey
+        )
 
     @staticmethod
     def _shrunk(row: _Row, x: Any) -> Any:
         first = min(1, len(row.ops) - 1)
-        small = _Shrunk(row.ops[first], row.params[first])
+        small = _ScaledJpegDecode(row.ops[first], row.params[first])
 
         def go_on(image: Any) -> Any:
             # what is no JPEG, or has a slip, is decoded whole after all
@@ -106,7 +115,7 @@ class DecodePart(Joined):
                 return row.go_on(image, first)
             return row.go_on(small.finish(image), first + 1)
 
-        return codec.decode_part(x, small.wants, go_on, factor=small.factor)
+        return codec.decode_region(x, small.wants, go_on, factor=small.factor)
 
 
 class _Row:
@@ -116,7 +125,7 @@ class _Row:
         self.ops, self.params, self.looks, self.at = ops, params, looks, 0
 
     def window(self, height: int, width: int) -> Box | None:
-        return window(self.ops[1 : self.looks], self.params[1 : self.looks], (height, width))
+        return region_of_interest(self.ops[1 : self.looks], self.params[1 : self.looks], (height, width))
 
     def go_on(self, image: Any, at: int, end: int | None = None) -> Any:
         for number in range(at, len(self.ops) if end is None else end):
@@ -125,7 +134,7 @@ class _Row:
         return image
 
 
-class _Shrunk:
+class _ScaledJpegDecode:
     """A resized part of a JPEG from a smaller decode of it that is still as large as what is wanted."""
 
     def __init__(self, op: Transform, drawn: Sequence[Any]) -> None:

@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import batch_kernels as many
 from millrace._src.data.kernels.vision import normalize as layout
-from millrace._src.data.transforms.base import Joined, Transform
+from millrace._src.data.transforms.base import FusedTransform, Transform
 
-__all__ = ["NormalizePlanes"]
+__all__ = ["FusedNormalizeToCHW"]
 
 
-class NormalizePlanes(Joined):
+class FusedNormalizeToCHW(FusedTransform):
     """Normalize, then HWC2CHW."""
 
     def __init__(self, normalize: Any, swap: Transform) -> None:
         super().__init__((normalize, swap))
         self.mean, self.std = normalize.mean, normalize.std
 
-    def rows_of(self, draws: Sequence[Draws | None]) -> Callable[..., Any]:
+    def rows_of(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, *images)."""
         first, second = (part.rows(None) for part in self.operations)
 
@@ -37,9 +37,9 @@ class NormalizePlanes(Joined):
         return None if made is None else many.hwc_to_chw(made)
 
     def result_type(self, x: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-        if not layout.writes_planes(x, self.mean):
+        if not layout.can_write_chw(x, self.mean):
             return None
         return (x.shape[2], *x.shape[:2]), np.dtype(np.float32)
 
     def write(self, out: np.ndarray[Any, Any], x: Any) -> None:
-        layout.write_normalized(x, self.mean, self.std, out)
+        layout.normalize_to_chw(x, self.mean, self.std, out)

@@ -19,7 +19,7 @@ from millrace._src.data.kernels.vision.resize import resize
 from millrace._src.data.kernels.vision.validation import as_array
 from millrace._src.data.transforms import compose
 from millrace._src.data.transforms.argument_types import DataType, PositiveInt, data_type
-from millrace._src.data.transforms.tensor_operation import ImageOperation
+from millrace._src.data.transforms.tensor_operation import ImageTensorOperation
 
 from . import decode
 from . import erase as erasing
@@ -107,7 +107,7 @@ class Cutout(erasing.CutOut, ours=True):
         super().__init__(length, num_patches, False)
 
 
-class PyToTensor(ImageOperation):
+class PyToTensor(ImageTensorOperation):
     """py_transforms.ToTensor: channels first and divided by 255 in float64, then another type.
 
     >>> PyToTensor()(np.full((1, 1, 3), 255, np.uint8)).tolist()
@@ -124,7 +124,7 @@ class PyToTensor(ImageOperation):
         return layout.cast(planes / 255.0, np.dtype(self.output_type))
 
 
-class RgbToBgr(ImageOperation):
+class RgbToBgr(ImageTensorOperation):
     """The channels in the opposite order; channels first unless ``is_hwc``.
 
     >>> RgbToBgr(is_hwc=True)(np.array([[[1, 2, 3]]])).tolist()
@@ -145,7 +145,7 @@ class RgbToBgr(ImageOperation):
         return np.flip(x, axis)
 
 
-class SoftDvppDecodeResizeJpeg(ImageOperation):
+class SoftDvppDecodeResizeJpeg(ImageTensorOperation):
     """Decode and Resize in one: MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
 
     >>> import millrace.dataset.vision as vision

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 import numpy as np
 
 from millrace._src.core.args import Range, check_type, checked
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import mixup as batches
 from millrace._src.data.kernels.vision.enums import ImageBatchFormat
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, Rule, between, positive
-from millrace._src.data.transforms.tensor_operation import Operation
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, ArgumentRule, between, positive
+from millrace._src.data.transforms.tensor_operation import TensorOperation
 
 __all__ = ["CutMixBatch", "MixUp", "MixUpBatch"]
 
 
-def beta(draws: Draws, alpha: float, count: int = 1) -> Any:
+def beta(draws: RandomStream, alpha: float, count: int = 1) -> Any:
     """Numbers with a Beta(alpha, alpha) distribution, from one row's stream."""
     return draws.generator(0).beta(alpha, alpha, count)
 
@@ -33,7 +33,7 @@ def _cut_alpha(name: str, value: Any) -> None:
     between(value, 0, FLOAT_MAX, left_open=True)
 
 
-class _OfBatch(Operation):
+class _BatchOperation(TensorOperation):
     """Draws for a whole batch come from its first row's stream."""
 
     _family = "vision"
@@ -41,11 +41,11 @@ class _OfBatch(Operation):
     random = True
     takes = 2
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return ([draws[i] for i in range(len(draws))],)
 
 
-class MixUpBatch(_OfBatch, ours=True):
+class MixUpBatch(_BatchOperation, ours=True):
     """Each image of a batch mixed with another one, and its label alike; the results are float32.
 
     >>> images, labels = MixUpBatch()(np.zeros((2, 4, 4, 3), np.uint8), np.eye(2))
@@ -54,15 +54,15 @@ class MixUpBatch(_OfBatch, ours=True):
     """
 
     @checked
-    def __init__(self, alpha: Annotated[Any, Rule(_alpha)] = 1.0) -> None:
+    def __init__(self, alpha: Annotated[Any, ArgumentRule(_alpha)] = 1.0) -> None:
         self.alpha = alpha
 
-    def row(self, images: Any, labels: Any, draws: Draws) -> Any:
+    def row(self, images: Any, labels: Any, draws: RandomStream) -> Any:
         order = draws.child(1).generator(0).permutation(len(images))
         return batches.mix_up(images, labels, order, float(beta(draws, self.alpha)[0]))
 
 
-class CutMixBatch(_OfBatch, ours=True):
+class CutMixBatch(_BatchOperation, ours=True):
     """A box of another image pasted into each image of a batch, and its label mixed by area.
 
     >>> import millrace.dataset.vision as vision
@@ -75,12 +75,12 @@ class CutMixBatch(_OfBatch, ours=True):
     def __init__(
         self,
         image_batch_format: ImageBatchFormat,
-        alpha: Annotated[Any, Rule(_cut_alpha)] = 1.0,
+        alpha: Annotated[Any, ArgumentRule(_cut_alpha)] = 1.0,
         prob: Annotated[int | float, Range(0, 1)] = 1.0,
     ) -> None:
         self.image_batch_format, self.alpha, self.prob = image_batch_format, alpha, prob
 
-    def row(self, images: Any, labels: Any, draws: Draws) -> Any:
+    def row(self, images: Any, labels: Any, draws: RandomStream) -> Any:
         nhwc = self.image_batch_format == ImageBatchFormat.NHWC
         batches.check_batch(images, labels, "CutMixBatch")
         count = len(images)
@@ -106,7 +106,7 @@ def _box(height: int, width: int, share: float, place: Any) -> tuple[int, int, i
     return top, left, min(height, y + tall // 2), min(width, x + broad // 2)
 
 
-class MixUp(_OfBatch, ours=True):
+class MixUp(_BatchOperation, ours=True):
     """Each image of a batch mixed with the next one (``is_single``), or with the batch before, as that one came out.
 
     With ``is_single=False`` each batch needs the one before: in a pipeline one worker does them in turn, whatever
@@ -134,7 +134,7 @@ class MixUp(_OfBatch, ours=True):
     def ordered(self) -> bool:  # type: ignore[override]
         return not self.is_single
 
-    def row(self, images: Any, labels: Any, draws: Draws) -> Any:
+    def row(self, images: Any, labels: Any, draws: RandomStream) -> Any:
         share = beta(draws, self.alpha, self.batch_size)
         if self.is_single:
             other = (np.roll(images, -1, axis=0), np.roll(labels, -1, axis=0))

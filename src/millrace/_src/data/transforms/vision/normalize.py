@@ -10,7 +10,7 @@ import numpy as np
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.settings import Settings
 from millrace._src.data.kernels.vision import batch_kernels as many
 from millrace._src.data.kernels.vision import geometry
@@ -19,17 +19,17 @@ from millrace._src.data.kernels.vision.enums import Border
 from millrace._src.data.kernels.vision.validation import as_array, is_pil
 from millrace._src.data.transforms.argument_types import (
     FLOAT_MAX,
+    ArgumentRule,
     DataType,
     Probability,
-    Rule,
     between,
     data_type,
 )
-from millrace._src.data.transforms.base import Joined, Transform
-from millrace._src.data.transforms.tensor_operation import ImageOperation, Operation
+from millrace._src.data.transforms.base import FusedTransform, Transform
+from millrace._src.data.transforms.tensor_operation import ImageTensorOperation, TensorOperation
 
 from .argument_types import FillValue, Padding, as_padding, as_pair, as_triple
-from .fused_normalize import NormalizePlanes
+from .fused_normalize import FusedNormalizeToCHW
 
 __all__ = [
     "HWC2CHW",
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 
-class HorizontalFlip(ImageOperation):
+class HorizontalFlip(ImageTensorOperation):
     """The mirror image, left to right.
 
     >>> HorizontalFlip()(np.array([[1, 2]], np.uint8)).tolist()
@@ -63,7 +63,7 @@ class HorizontalFlip(ImageOperation):
         return many.flip(xs, across=True, op="HorizontalFlip")
 
 
-class VerticalFlip(ImageOperation):
+class VerticalFlip(ImageTensorOperation):
     """The mirror image, top to bottom.
 
     >>> VerticalFlip()(np.array([[1], [2]], np.uint8)).tolist()
@@ -77,7 +77,7 @@ class VerticalFlip(ImageOperation):
         return many.flip(xs, across=False, op="VerticalFlip")
 
 
-class RandomHorizontalFlip(ImageOperation):
+class RandomHorizontalFlip(ImageTensorOperation):
     """The mirror image, left to right, with a given probability.
 
     >>> RandomHorizontalFlip(1.0)(np.array([[1, 2]], np.uint8)).tolist()
@@ -90,7 +90,7 @@ class RandomHorizontalFlip(ImageOperation):
     def __init__(self, prob: Probability = 0.5) -> None:
         self.prob = prob
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (draws.chance(0, self.prob),)
 
     def row(self, x: Any, now: bool) -> Any:
@@ -128,7 +128,7 @@ def check_mean_std(mean: Any, std: Any) -> None:
         between(value, 0, 255, f"std[{i}]", left_open=True)
 
 
-class Normalize(ImageOperation):
+class Normalize(ImageTensorOperation):
     """(x - mean) / std for each channel, in float32.
 
     >>> Normalize([1.0], [2.0])(np.array([[5]], np.uint8)).tolist()
@@ -140,9 +140,9 @@ class Normalize(ImageOperation):
         check_type(is_hwc, (bool,), "is_hwc")
         self.mean, self.std, self.is_hwc = tuple(mean), tuple(std), is_hwc
 
-    def join(self, following: Sequence[Transform], now: Settings) -> Joined | None:
+    def join(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
         if self.is_hwc and following and type(following[0]) is HWC2CHW:
-            return NormalizePlanes(self, following[0])
+            return FusedNormalizeToCHW(self, following[0])
         return None
 
     def row(self, x: Any) -> Any:
@@ -152,7 +152,7 @@ class Normalize(ImageOperation):
         return many.normalize(xs, self.mean, self.std) if self.is_hwc else None
 
 
-class NormalizePad(ImageOperation):
+class NormalizePad(ImageTensorOperation):
     """Normalize, with one more channel of zeros.
 
     MindSpore 2.7.0 stores the channels of <H,W,C> in a wrong order here; Millrace does not.
@@ -180,7 +180,7 @@ def _number(name: str, value: Any) -> None:
     between(value, -FLOAT_MAX, FLOAT_MAX, name)
 
 
-class Rescale(ImageOperation):
+class Rescale(ImageTensorOperation):
     """x * rescale + shift, in float32.
 
     >>> Rescale(2.0, 1.0)(np.array([[5]], np.uint8)).tolist()
@@ -188,7 +188,9 @@ class Rescale(ImageOperation):
     """
 
     @checked
-    def __init__(self, rescale: Annotated[Any, Rule(_number)], shift: Annotated[Any, Rule(_number)]) -> None:
+    def __init__(
+        self, rescale: Annotated[Any, ArgumentRule(_number)], shift: Annotated[Any, ArgumentRule(_number)]
+    ) -> None:
         self.rescale, self.shift = rescale, shift
 
     def row(self, x: Any) -> Any:
@@ -200,7 +202,7 @@ class Rescale(ImageOperation):
         return many.rescale(xs, self.rescale, self.shift)
 
 
-class HWC2CHW(ImageOperation):
+class HWC2CHW(ImageTensorOperation):
     """Channels first: <H,W,C> becomes <C,H,W>.
 
     >>> HWC2CHW()(np.zeros((4, 5, 3), np.uint8)).shape
@@ -214,7 +216,7 @@ class HWC2CHW(ImageOperation):
         return many.hwc_to_chw(xs)
 
 
-class ToTensor(ImageOperation):
+class ToTensor(ImageTensorOperation):
     """Channels first, divided by 255, as float32 or another type.
 
     >>> ToTensor()(np.full((1, 1, 3), 255, np.uint8)).tolist()
@@ -232,7 +234,7 @@ class ToTensor(ImageOperation):
         return many.to_tensor(xs, np.dtype(self.output_type))
 
 
-class ToNumpy(Operation):
+class ToNumpy(TensorOperation):
     """A Pillow image as an array.
 
     >>> import PIL.Image
@@ -246,7 +248,7 @@ class ToNumpy(Operation):
         return np.array(x) if is_pil(x) else x
 
 
-class ToPIL(ImageOperation):
+class ToPIL(ImageTensorOperation):
     """An array as a Pillow image.
 
     >>> ToPIL()(np.zeros((6, 8, 3), np.uint8)).size
@@ -262,7 +264,7 @@ class ToPIL(ImageOperation):
         return value
 
 
-class ToType(Operation):
+class ToType(TensorOperation):
     """The same values in another type.
 
     >>> ToType(np.float32)(np.array([1, 2])).dtype
@@ -279,7 +281,7 @@ class ToType(Operation):
         return layout.cast(x, data_type(self.data_type))
 
 
-class Pad(ImageOperation):
+class Pad(ImageTensorOperation):
     """More pixels on all sides: one width, (left/right, top/bottom), or (left, top, right, bottom).
 
     >>> Pad(1)(np.zeros((2, 2, 3), np.uint8)).shape
@@ -315,7 +317,7 @@ def _place(name: str, value: Any) -> None:
         between(item, 0, 2**31 - 1, f"{name}{i}")
 
 
-class PadToSize(ImageOperation):
+class PadToSize(ImageTensorOperation):
     """More pixels until a given size is reached; the image lies at the offset, or in the middle.
 
     >>> PadToSize((4, 6))(np.zeros((2, 2, 3), np.uint8)).shape
@@ -325,8 +327,8 @@ class PadToSize(ImageOperation):
     @checked
     def __init__(
         self,
-        size: Annotated[Any, Rule(_target)],
-        offset: Annotated[Any, Rule(_place)] = None,
+        size: Annotated[Any, ArgumentRule(_target)],
+        offset: Annotated[Any, ArgumentRule(_place)] = None,
         fill_value: FillValue = 0,
         padding_mode: Border = Border.CONSTANT,
     ) -> None:

@@ -9,20 +9,20 @@ import numpy as np
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.core.random.rng import Draws
+from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import color as colour
 from millrace._src.data.kernels.vision import histogram
 from millrace._src.data.kernels.vision.validation import as_array, is_pil
 from millrace._src.data.transforms.argument_types import (
     FLOAT_MAX,
+    ArgumentRule,
     Factor,
     Probability,
-    Rule,
     between,
     each_type,
     in_order,
 )
-from millrace._src.data.transforms.tensor_operation import ImageOperation
+from millrace._src.data.transforms.tensor_operation import ImageTensorOperation
 
 from .argument_types import Bits, Ignore, PositiveDegrees
 from .color import Cutoff, as_ignored
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-class RandomAutoContrast(ImageOperation):
+class RandomAutoContrast(ImageTensorOperation):
     """AutoContrast with a given probability.
 
     >>> RandomAutoContrast(prob=1.0)(np.array([[[10] * 3, [20] * 3]], np.uint8)).max()
@@ -55,7 +55,7 @@ class RandomAutoContrast(ImageOperation):
     def __init__(self, cutoff: Cutoff = 0.0, ignore: Ignore = None, prob: Probability = 0.5) -> None:
         self.cutoff, self.ignore, self.prob = cutoff, as_ignored(ignore), prob
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (draws.chance(0, self.prob),)
 
     def row(self, x: Any, now: bool) -> Any:
@@ -63,7 +63,7 @@ class RandomAutoContrast(ImageOperation):
         return histogram.auto_contrast(x, self.cutoff, self.ignore, "RandomAutoContrast") if now else x
 
 
-class _WithProbability(ImageOperation):
+class _RandomApplyOperation(ImageTensorOperation):
     """Something that happens with a probability, to arrays."""
 
     random = True
@@ -72,11 +72,11 @@ class _WithProbability(ImageOperation):
     def __init__(self, prob: Probability = 0.5) -> None:
         self.prob = prob
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (draws.chance(0, self.prob),)
 
 
-class RandomEqualize(_WithProbability, ours=True):
+class RandomEqualize(_RandomApplyOperation, ours=True):
     """Equalize with a given probability.
 
     >>> RandomEqualize(1.0)(np.zeros((2, 2, 3), np.uint8)).max()
@@ -87,7 +87,7 @@ class RandomEqualize(_WithProbability, ours=True):
         return histogram.equalize(as_array(x), "RandomEqualize") if now else as_array(x)
 
 
-class RandomInvert(_WithProbability, ours=True):
+class RandomInvert(_RandomApplyOperation, ours=True):
     """Invert with a given probability.
 
     >>> RandomInvert(1.0)(np.array([[[0, 5, 255]]], np.uint8)).tolist()
@@ -98,7 +98,7 @@ class RandomInvert(_WithProbability, ours=True):
         return colour.invert(as_array(x), "RandomInvert") if now else as_array(x)
 
 
-class RandomAdjustSharpness(ImageOperation):
+class RandomAdjustSharpness(ImageTensorOperation):
     """AdjustSharpness with a given probability.
 
     Where AdjustSharpness differs from MindSpore's, this does alike.
@@ -113,7 +113,7 @@ class RandomAdjustSharpness(ImageOperation):
     def __init__(self, degree: Factor, prob: Probability = 0.5) -> None:
         self.degree, self.prob = degree, prob
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (draws.chance(0, self.prob),)
 
     def row(self, x: Any, now: bool) -> Any:
@@ -121,7 +121,7 @@ class RandomAdjustSharpness(ImageOperation):
         return colour.sharpness(x, self.degree, "RandomAdjustSharpness") if now else x
 
 
-class RandomPosterize(ImageOperation):
+class RandomPosterize(ImageTensorOperation):
     """Posterize to a number of bits drawn from a range.
 
     >>> RandomPosterize((1, 1))(np.array([[[100, 200, 128]]], np.uint8)).tolist()
@@ -134,7 +134,7 @@ class RandomPosterize(ImageOperation):
     def __init__(self, bits: Bits = (8, 8)) -> None:
         self.bits = bits
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         low, high = (self.bits, self.bits) if isinstance(self.bits, int) else self.bits
         return (draws.integers(0, low, high + 1),)
 
@@ -153,7 +153,7 @@ def _thresholds(name: str, value: Any) -> None:
         raise ArgumentValueError("threshold must be in min max format numbers.")
 
 
-class RandomSolarize(ImageOperation):
+class RandomSolarize(ImageTensorOperation):
     """Solarize with a range drawn from within the given one.
 
     >>> RandomSolarize((0, 255))(np.zeros((2, 2, 3), np.uint8)).shape
@@ -163,10 +163,10 @@ class RandomSolarize(ImageOperation):
     random = True
 
     @checked
-    def __init__(self, threshold: Annotated[Any, Rule(_thresholds)] = (0, 255)) -> None:
+    def __init__(self, threshold: Annotated[Any, ArgumentRule(_thresholds)] = (0, 255)) -> None:
         self.threshold = threshold
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         low, high = self.threshold
         return draws.integers(0, low, high + 1), draws.integers(1, low, high + 1)
 
@@ -174,7 +174,7 @@ class RandomSolarize(ImageOperation):
         return colour.solarize(x, min(one, two), max(one, two), "RandomSolarize")
 
 
-class RandomColor(ImageOperation):
+class RandomColor(ImageTensorOperation):
     """AdjustSaturation by a factor drawn from a range.
 
     Where AdjustSaturation differs from MindSpore's, this does alike.
@@ -189,12 +189,12 @@ class RandomColor(ImageOperation):
     def __init__(self, degrees: PositiveDegrees = (0.1, 1.9)) -> None:
         self.degrees = tuple(degrees)
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (draws.uniform(0, *self.degrees),)
 
     def row(self, x: Any, factor: float) -> Any:
         if factor == 1 and not is_pil(x):
-            colour.need("RandomColor", x, ranks=(3,), channels=(3,))
+            colour.check_image("RandomColor", x, ranks=(3,), channels=(3,))
             return x
         return colour.saturation(x, factor, "RandomColor")
 
@@ -226,8 +226,8 @@ def _spread(name: str, value: Any, high: float) -> None:
     in_order(value, low, high)
 
 
-Spread = Annotated[Any, Rule(lambda name, value: _spread(name, value, FLOAT_MAX))]
-HueSpread = Annotated[Any, Rule(lambda name, value: _spread(name, value, 0.5))]
+Spread = Annotated[Any, ArgumentRule(lambda name, value: _spread(name, value, FLOAT_MAX))]
+HueSpread = Annotated[Any, ArgumentRule(lambda name, value: _spread(name, value, 0.5))]
 
 
 def _as_range(value: Any, center: int, low: float, high: float) -> tuple[float, float]:
@@ -239,7 +239,7 @@ def _as_range(value: Any, center: int, low: float, high: float) -> tuple[float, 
     return pair
 
 
-class RandomColorAdjust(ImageOperation):
+class RandomColorAdjust(ImageTensorOperation):
     """Brightness, contrast, saturation and hue by factors drawn from ranges, in a drawn order.
 
     For one and the same factors the pixels are those of AdjustBrightness, AdjustContrast, AdjustSaturation and
@@ -265,7 +265,7 @@ class RandomColorAdjust(ImageOperation):
         self.saturation = _as_range(saturation, 1, 0, FLOAT_MAX)
         self.hue = _as_range(hue, 0, -0.5, 0.5)
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         ranges = (self.brightness, self.contrast, self.saturation, self.hue)
         factors = np.stack([draws.uniform(i, *pair) for i, pair in enumerate(ranges)], axis=1)
         order = np.argsort(np.stack([draws.bits(4 + i) for i in range(4)], axis=1), axis=1)
@@ -278,7 +278,7 @@ class RandomColorAdjust(ImageOperation):
         return x
 
 
-class RandomLighting(ImageOperation):
+class RandomLighting(ImageTensorOperation):
     """AlexNet's noise along the main colours of ImageNet, with weights of the given spread.
 
     >>> RandomLighting(0.0)(np.full((1, 1, 3), 60, np.uint8)).tolist()
@@ -291,14 +291,14 @@ class RandomLighting(ImageOperation):
     def __init__(self, alpha: Factor = 0.05) -> None:
         self.alpha = alpha
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (np.stack([draws.normal(i, 0.0, self.alpha) for i in range(3)], axis=1),)
 
     def row(self, x: Any, weights: Any) -> Any:
         return colour.lighting(x, weights)
 
 
-class RandomGrayscale(ImageOperation):
+class RandomGrayscale(ImageTensorOperation):
     """A grey Pillow image with as many channels as before, with a given probability.
 
     >>> import PIL.Image
@@ -313,9 +313,9 @@ class RandomGrayscale(ImageOperation):
     def __init__(self, prob: Probability = 0.1) -> None:
         self.prob = prob
 
-    def params(self, draws: Draws) -> tuple[Any, ...]:
+    def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return (draws.chance(0, self.prob),)
 
     def row(self, x: Any, now: bool) -> Any:
-        colour.need_pil("RandomGrayscale", x)
+        colour.check_pil_image("RandomGrayscale", x)
         return colour.grayscale(x, 1 if x.mode == "L" else 3, "RandomGrayscale") if now else x

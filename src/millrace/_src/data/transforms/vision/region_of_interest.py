@@ -14,10 +14,25 @@ from millrace._src.data.kernels.vision.jpeg_region import Box
 from millrace._src.data.kernels.vision.resize import target_size
 from millrace._src.data.transforms.base import Transform
 
-from .crop import CenterCrop, Crop, RandomCrop, RandomResizedCrop, Resize, ResizedCrop, offset, pick_box
+from .crop import (
+    CenterCrop,
+    Crop,
+    RandomCrop,
+    RandomResizedCrop,
+    Resize,
+    ResizedCrop,
+    choose_crop_box,
+    random_offset,
+)
 from .normalize import HorizontalFlip, RandomHorizontalFlip, RandomVerticalFlip, VerticalFlip
 
-__all__ = ["has_window", "looks_at_all", "only_moves", "resized_part", "window"]
+__all__ = [
+    "has_region_of_interest",
+    "reads_whole_image",
+    "only_permutes_pixels",
+    "resized_part",
+    "region_of_interest",
+]
 
 Size = tuple[int, int]
 # (size of the result, part of the input that a part of the result comes from); None where it is not known
@@ -77,7 +92,9 @@ def _random_crop(op: RandomCrop, size: Size, down: float, right: float) -> Windo
     height, width = op.size
     if any(op.padding) or height > size[0] or width > size[1]:
         return None
-    return _part((offset(down, size[0] - height), offset(right, size[1] - width), height, width), size)
+    return _part(
+        (random_offset(down, size[0] - height), random_offset(right, size[1] - width), height, width), size
+    )
 
 
 def _across(op: Transform, size: Size, now: bool = True) -> Window:
@@ -109,17 +126,17 @@ _WINDOWS: dict[type[Transform], Callable[..., Window]] = {
 _ALL = (HorizontalFlip, RandomHorizontalFlip, RandomVerticalFlip, VerticalFlip)
 
 
-def has_window(op: Transform) -> bool:
+def has_region_of_interest(op: Transform) -> bool:
     """Whether this transform can say what it looks at."""
     return type(op) in _WINDOWS
 
 
-def looks_at_all(op: Transform) -> bool:
+def reads_whole_image(op: Transform) -> bool:
     """Whether it can, but always looks at all of its input."""
     return type(op) in _ALL
 
 
-def only_moves(op: Transform) -> bool:
+def only_permutes_pixels(op: Transform) -> bool:
     """Whether each pixel of the result is one of the input, or zero, wherever there is a window.
 
     Then equal channels stay equal, and one of them tells all.
@@ -128,10 +145,10 @@ def only_moves(op: Transform) -> bool:
         return op.interpolation is Inter.NEAREST
     if isinstance(op, RandomCrop):
         return not any(op.padding) and not op.pad_if_needed
-    return has_window(op)
+    return has_region_of_interest(op)
 
 
-def window(ops: Sequence[Transform], params: Sequence[Sequence[Any]], size: Size) -> Box | None:
+def region_of_interest(ops: Sequence[Transform], params: Sequence[Sequence[Any]], size: Size) -> Box | None:
     """The part of an image of this size that the transforms, one after the other, look at; None if it is not known."""
     sources: list[Callable[[Box], Box]] = []
     before = size
@@ -152,7 +169,7 @@ def resized_part(op: Transform, drawn: Sequence[Any], size: Size) -> tuple[Box, 
     if isinstance(op, Resize):
         found = (0, 0, *size), target_size(op.size, *size), op.interpolation
     elif isinstance(op, RandomResizedCrop):
-        found = pick_box(drawn[0], op.ratio, *size), op.size, op.interpolation
+        found = choose_crop_box(drawn[0], op.ratio, *size), op.size, op.interpolation
     elif isinstance(op, ResizedCrop):
         found = (op.top, op.left, op.height, op.width), op.size, op.interpolation
     else:

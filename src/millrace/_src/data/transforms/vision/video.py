@@ -9,12 +9,12 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError, DataError
 from millrace._src.data.kernels.vision import video_decode as video
 from millrace._src.data.kernels.vision.validation import describe
-from millrace._src.data.transforms.tensor_operation import Operation
+from millrace._src.data.transforms.tensor_operation import TensorOperation
 
 __all__ = ["DecodeVideo"]
 
 
-class DecodeVideo(Operation):
+class DecodeVideo(TensorOperation):
     """The frames <T,H,W,C> as RGB and the sound <C,L> of an encoded video: one column in, two out.
 
     Takes a 1-D array of uint8. Needs PyAV: ``pip install av``. Frames and sound are MindSpore's; pixels

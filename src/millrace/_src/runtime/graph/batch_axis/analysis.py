@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 
 from millrace._src.runtime.graph.capture import Slot
-from millrace._src.runtime.graph.program_serialization import DTYPES, Rows, StoredCall, StoredGraph
+from millrace._src.runtime.graph.program_serialization import DTYPES, Rows, SerializedProgram, StoredCall
 from millrace._src.runtime.tensor.backend.torch_private import below_autograd, operator_schema
 
 from .rule_table import METADATA, RULES
@@ -35,7 +35,7 @@ class Mixing(NamedTuple):
         return f"{self.operator}{layer}: {self.reason}"
 
 
-def find_mixing(graph: StoredGraph, *, evaluation_checked: bool = False) -> Mixing | None:
+def find_mixing(graph: SerializedProgram, *, evaluation_checked: bool = False) -> Mixing | None:
     """The first operator that may mix rows; None where every row of every result depends on its own row only.
 
     An operator without a rule counts as one that mixes: the table is closed. With ``evaluation_checked`` the caller has
@@ -63,7 +63,7 @@ def find_mixing(graph: StoredGraph, *, evaluation_checked: bool = False) -> Mixi
 
 
 class _Analysis:
-    def __init__(self, graph: StoredGraph) -> None:
+    def __init__(self, graph: SerializedProgram) -> None:
         self.graph = graph
         self.layer: str | None = None
         self._states: dict[Slot, State] = {}
@@ -225,7 +225,7 @@ def _holds_rows(value: Any) -> bool:
     return isinstance(value, list) and any(map(_holds_rows, value))
 
 
-def _last_uses(graph: StoredGraph) -> dict[int, list[Slot]]:
+def _last_uses(graph: SerializedProgram) -> dict[int, list[Slot]]:
     """The temporary tensors that no later call uses, by the number of the call."""
     last: dict[Slot, int] = {}
     for number, call in enumerate(graph.calls):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.runtime.graph.capture import Slot
-from millrace._src.runtime.graph.program_serialization import StoredGraph
+from millrace._src.runtime.graph.program_serialization import SerializedProgram
 from millrace._src.runtime.tensor.backend.torch_private import PRIVATE_OPERATORS, operator_schema
 
 from .state import bind_arguments
@@ -72,7 +72,7 @@ class AliasRoots:
         self._members.setdefault(root, {root}).add(slot)
 
 
-def find_training(graph: StoredGraph) -> str | None:
+def find_training(graph: SerializedProgram) -> str | None:
     """Why a program must not serve: the operator that is in training mode or writes to a parameter; None if none is."""
     roots = AliasRoots()
     for call in graph.calls:
@@ -95,7 +95,7 @@ def find_training(graph: StoredGraph) -> str | None:
     return None
 
 
-def _parameter(graph: StoredGraph, slots: list[Any]) -> str:
+def _parameter(graph: SerializedProgram, slots: list[Any]) -> str:
     """The name of the first parameter among slots, in brackets."""
     for slot in slots:
         if isinstance(slot, Slot) and slot.kind == "out" and 0 <= slot.number < len(graph.names):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.nn.activation import Plain
+from millrace._src.runtime.nn.activation import ParameterlessCell
 from millrace._src.runtime.nn.argument_types import check_choice, check_number
 from millrace._src.runtime.nn.cell import Cell
-from millrace._src.runtime.nn.padding import Constant
+from millrace._src.runtime.nn.padding import _ConstantPadNd
 from millrace._src.runtime.ops.image import resize
 from millrace._src.runtime.ops.nn import activation, nonlinear
 from millrace._src.runtime.ops.nn import adaptive_pooling as pool_other
@@ -76,7 +76,7 @@ class GLU(Cell):
         return glu(input, self.dim)
 
 
-class SELU(Plain):
+class SELU(ParameterlessCell):
     """An exponential below 0 and a line above, scaled so that variances stay 1."""
 
     def construct(self, input: Any) -> Any:
@@ -213,14 +213,14 @@ class Fold(Cell):
         return fold(input, *self.arguments)
 
 
-class ZeroPad1d(Constant):
+class ZeroPad1d(_ConstantPadNd):
     """A margin of zeros around the last axis."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0)
 
 
-class ZeroPad3d(Constant):
+class ZeroPad3d(_ConstantPadNd):
     """A margin of zeros around the last three axes."""
 
     count = 3

@@ -13,7 +13,7 @@ from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.array.pad import pad
 from millrace._src.runtime.ops.nn import conv
 from millrace._src.runtime.ops.nn.conv import conv_transpose2d
-from millrace._src.runtime.tensor.initializer import HeUniform, Uniform, fans, initializer
+from millrace._src.runtime.tensor.initializer import HeUniform, Uniform, fan_in_and_fan_out, initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d"]
@@ -22,7 +22,7 @@ MODES = ["zeros", "reflect", "replicate", "circular"]
 CALLS: dict[int, Any] = {1: conv.conv1d_mint, 2: conv.conv2d_mint, 3: conv.conv3d_mint}
 
 
-class Convolving(Cell):
+class _MintConvNd(Cell):
     """What the convolutions share."""
 
     count, back = 2, False
@@ -63,7 +63,7 @@ class Convolving(Cell):
         first, second = (in_channels, out_channels) if self.back else (out_channels, in_channels)
         shape, kind = (first, second // groups, *self.kernel_size), dtype or mstype.float32
         self.weight = Parameter(initializer(HeUniform(math.sqrt(5)), shape, kind), name="weight")
-        bound = 1 / math.sqrt(fans(shape)[0])
+        bound = 1 / math.sqrt(fan_in_and_fan_out(shape)[0])
         self.bias = (
             Parameter(initializer(Uniform(bound), (out_channels,), kind), name="bias") if bias else None
         )
@@ -93,7 +93,7 @@ class Convolving(Cell):
         )
 
 
-class Conv1d(Convolving):
+class Conv1d(_MintConvNd):
     """A convolution over the last axis of (N, C, L) or (C, L)."""
 
     count = 1
@@ -142,7 +142,7 @@ class Conv3d(Conv1d):
     count = 3
 
 
-class ConvTranspose2d(Convolving):
+class ConvTranspose2d(_MintConvNd):
     """The transpose of a convolution over two axes."""
 
     back = True

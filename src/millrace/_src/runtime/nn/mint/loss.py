@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class Reduced(Cell):
+class _ReducedLoss(Cell):
     """A loss and how its elements are put together."""
 
     ways: tuple[str, ...] = ("none", "mean", "sum")
@@ -35,7 +35,7 @@ class Reduced(Cell):
         self.reduction = check_choice(reduction, "reduction", type(self).__name__, list(self.ways))
 
 
-class BCELoss(Reduced):
+class BCELoss(_ReducedLoss):
     """How far probabilities are from targets of 0 and 1."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
@@ -46,7 +46,7 @@ class BCELoss(Reduced):
         return losses.binary_cross_entropy_mint(input, target, self.weight, self.reduction)
 
 
-class BCEWithLogitsLoss(Reduced):
+class BCEWithLogitsLoss(_ReducedLoss):
     """How far the logistic function of the input is from targets of 0 and 1."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
@@ -59,7 +59,7 @@ class BCEWithLogitsLoss(Reduced):
         )
 
 
-class KLDivLoss(Reduced):
+class KLDivLoss(_ReducedLoss):
     """How far a distribution, given by logarithms, is from another."""
 
     ways = ("none", "mean", "sum", "batchmean")
@@ -72,7 +72,7 @@ class KLDivLoss(Reduced):
         return losses.kl_div_mint(input, target, self.reduction, self.log_target)
 
 
-class NLLLoss(Reduced):
+class NLLLoss(_ReducedLoss):
     """The logarithms of probabilities at the places of the targets, with the other sign."""
 
     def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
@@ -83,7 +83,7 @@ class NLLLoss(Reduced):
         return losses.nll_loss_mint(input, target, self.weight, self.ignore_index, self.reduction)
 
 
-class SmoothL1Loss(Reduced):
+class SmoothL1Loss(_ReducedLoss):
     """Absolute differences, squared where they are below `beta`."""
 
     def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:

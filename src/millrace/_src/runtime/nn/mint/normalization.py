@@ -19,7 +19,7 @@ from millrace._src.runtime.tensor.parameter import Parameter
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "SyncBatchNorm"]
 
 
-class Batch(Cell):
+class _MintBatchNorm(Cell):
     """What the layers that normalise by batch share."""
 
     ndims: tuple[int, ...] = ()
@@ -78,13 +78,13 @@ class Batch(Cell):
         )
 
 
-class BatchNorm1d(Batch):
+class BatchNorm1d(_MintBatchNorm):
     """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch, scaled and shifted."""
 
     ndims = (2, 3)
 
 
-class BatchNorm2d(Batch):
+class BatchNorm2d(_MintBatchNorm):
     """Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, scaled and shifted.
 
     >>> [p.name for p in BatchNorm2d(3).trainable_params()]
@@ -94,13 +94,13 @@ class BatchNorm2d(Batch):
     ndims = (4,)
 
 
-class BatchNorm3d(Batch):
+class BatchNorm3d(_MintBatchNorm):
     """Each channel of (N, C, D, H, W) with mean 0 and variance 1 over the batch, scaled and shifted."""
 
     ndims = (5,)
 
 
-class SyncBatchNorm(Batch):
+class SyncBatchNorm(_MintBatchNorm):
     """Normalisation over the batches of all processes; with one process, over its own."""
 
     ndims = (2, 3, 4, 5)

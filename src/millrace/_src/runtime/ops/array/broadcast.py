@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import integer, sizes, spread
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import to_int, to_shape, unpack_varargs
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def _widened(input: Tensor, shape: Any, name: str) -> Tensor:
-    wanted = sizes(shape)
+    wanted = to_shape(shape)
     if -1 in wanted[: max(len(wanted) - input.ndim, 0)]:
         raise ArgumentValueError(
             f"For '{name}', -1 keeps a length, and may not stand for an axis that the tensor has not got: shape "
@@ -61,7 +61,7 @@ def expand(input_x: Tensor, size: Any) -> Tensor:
 @op("Tensor:expand", dtype=SAME)
 def expand_method(input_x: Tensor, *size: Any) -> Tensor:
     """The tensor in a larger shape, given as a tuple or as numbers; -1 keeps a length."""
-    return _widened(input_x, spread(size), "expand")
+    return _widened(input_x, unpack_varargs(size), "expand")
 
 
 @op("ops", "Tensor", dtype=SAME, also={"x": "other"})
@@ -71,7 +71,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _times(dims: Any, name: str) -> tuple[int, ...]:
-    found = sizes(dims)
+    found = to_shape(dims)
     for place, each in enumerate(found):
         if each < 0:
             raise ArgumentValueError(
@@ -91,7 +91,7 @@ def tile(input: Tensor, dims: Any) -> Tensor:
 @op("Tensor", dtype=SAME)
 def repeat(input: Tensor, *repeats: Any) -> Tensor:
     """The tensor repeated as a whole, so many times along each axis; there may be more axes than it has."""
-    times = _times(spread(repeats), "repeat")
+    times = _times(unpack_varargs(repeats), "repeat")
     if len(times) < input.ndim:
         raise ArgumentValueError(
             f"For 'repeat', there must be a number for each of the {input.ndim} axes, but got {times}; "
@@ -103,20 +103,20 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
 @op("ops", dtype=SAME)
 def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     """Each element along an axis, `rep` times."""
-    if integer(rep, "rep") <= 0:
+    if to_int(rep, "rep") <= 0:
         raise ArgumentValueError(f"For 'repeat_elements', the 'rep' must be more than 0, but got {rep}.")
     return torch.repeat_interleave(x, rep, axis)
 
 
 def _interleaved(input: Tensor, repeats: Any, axis: int | None) -> Tensor:
     if isinstance(repeats, (list, tuple)):
-        numbers = sizes(repeats)
+        numbers = to_shape(repeats)
         if len(numbers) == 1:
             repeats = numbers[0]
         else:
             repeats = torch.tensor(numbers, device=input.device)
     elif not isinstance(repeats, Tensor):
-        repeats = integer(repeats, "repeats")
+        repeats = to_int(repeats, "repeats")
     if isinstance(repeats, int):
         if repeats < 0:
             raise ArgumentValueError(
@@ -159,19 +159,19 @@ def _grids(inputs: tuple[Any, ...], indexing: str) -> Any:
     return tuple(torch.meshgrid(*inputs, indexing=indexing))
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def meshgrid(*inputs: Tensor, indexing: str = "xy") -> Any:
     """One grid per vector: its element for each place of the grid. "xy" has the second vector along the first axis."""
     return _grids(inputs, indexing)
 
 
-@op("mint:meshgrid", dtype=OTHER)
+@op("mint:meshgrid", dtype=UNCHECKED)
 def meshgrid_mint(*tensors: Tensor, indexing: str = "ij") -> Any:
     """One grid per vector: its element for each place of the grid."""
     return _grids(tensors, indexing)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def cartesian_prod(*inputs: Tensor) -> Tensor:
     """Every choice of one element from each vector, a row each."""
     grids = torch.meshgrid(*inputs, indexing="ij")
@@ -183,10 +183,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     """Every choice of `r` elements of a vector, a row each, in order."""
     if input.ndim != 1:
         raise ArgumentValueError(f"For 'combinations', the dimension 'x' must be 1, but got {input.ndim}")
-    return torch.combinations(input, integer(r, "r"), with_replacement)
+    return torch.combinations(input, to_int(r, "r"), with_replacement)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def block_diag(*inputs: Tensor) -> Tensor:
     """The matrices along the diagonal of one large matrix; vectors are rows."""
     for each in inputs:
@@ -195,12 +195,12 @@ def block_diag(*inputs: Tensor) -> Tensor:
     return torch.block_diag(*inputs)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The powers of a vector's elements, from N - 1 down to 0, a row each."""
     if x.ndim != 1:
         raise ArgumentValueError(f"For 'vander', the input must be a vector, but got {x.ndim} axes.")
-    count = x.shape[0] if N is None else integer(N, "N")
+    count = x.shape[0] if N is None else to_int(N, "N")
     powers = torch.arange(count - 1, -1, -1, device=x.device)
     return torch.pow(x.unsqueeze(-1), powers)
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import integer
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.arguments import to_int
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 
-def together(tensors: Any, name: str) -> list[Tensor]:
+def check_same_dtype_list(tensors: Any, name: str) -> list[Tensor]:
     """Tensors of one element type to put together, or an error that says what is wrong."""
     if not isinstance(tensors, (list, tuple)):
         raise ArgumentTypeError(
@@ -71,70 +71,70 @@ def together(tensors: Any, name: str) -> list[Tensor]:
     return list(tensors)
 
 
-@op("ops", "ops:cat", dtype=OTHER)
+@op("ops", "ops:cat", dtype=UNCHECKED)
 def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors one after the other along an axis."""
-    return torch.cat(together(tensors, "concat"), axis)
+    return torch.cat(check_same_dtype_list(tensors, "concat"), axis)
 
 
-@op("mint:concat", "mint:cat", dtype=OTHER)
+@op("mint:concat", "mint:cat", dtype=UNCHECKED)
 def concat_mint(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after the other along an axis."""
-    return torch.cat(together(tensors, "concat"), dim)
+    return torch.cat(check_same_dtype_list(tensors, "concat"), dim)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def concat_together(values: Sequence[Tensor]) -> Tensor:
     """Tensors one after the other along the first axis."""
-    return torch.cat(together(values, "ParallelConcat"))
+    return torch.cat(check_same_dtype_list(values, "ParallelConcat"))
 
 
 def _stacked(tensors: Any, axis: int) -> Tensor:
     if isinstance(tensors, Tensor):
         tensors = (tensors,)
-    return torch.stack(together(tensors, "stack"), axis)
+    return torch.stack(check_same_dtype_list(tensors, "stack"), axis)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors side by side along a new axis."""
     return _stacked(tensors, axis)
 
 
-@op("mint:stack", dtype=OTHER)
+@op("mint:stack", dtype=UNCHECKED)
 def stack_mint(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors side by side along a new axis."""
     return _stacked(tensors, dim)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def stack_apart(*input_x: Tensor | Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors side by side along a new axis; they come in a tuple or one by one."""
     return _stacked(input_x[0] if len(input_x) == 1 else input_x, axis)
 
 
-@op("ops", "mint", dtype=OTHER)
+@op("ops", "mint", dtype=UNCHECKED)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors one after the other along the second axis, vectors along their only one."""
-    return torch.hstack(together(tensors, "hstack"))
+    return torch.hstack(check_same_dtype_list(tensors, "hstack"))
 
 
-@op("ops", "ops:row_stack", dtype=OTHER)
+@op("ops", "ops:row_stack", dtype=UNCHECKED)
 def vstack(inputs: Sequence[Tensor]) -> Tensor:
     """Tensors one below the other; a vector is a row."""
-    return torch.vstack(together(inputs, "vstack"))
+    return torch.vstack(check_same_dtype_list(inputs, "vstack"))
 
 
-@op("ops", "mint", dtype=OTHER)
+@op("ops", "mint", dtype=UNCHECKED)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors one behind the other along the third axis."""
-    return torch.dstack(together(tensors, "dstack"))
+    return torch.dstack(check_same_dtype_list(tensors, "dstack"))
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors one beside the other; a vector is a column."""
-    return torch.column_stack(together(tensors, "column_stack"))
+    return torch.column_stack(check_same_dtype_list(tensors, "column_stack"))
 
 
 def _split(tensor: Tensor, how: Any, axis: int, name: str) -> tuple[Tensor, ...]:
@@ -150,7 +150,7 @@ def _split(tensor: Tensor, how: Any, axis: int, name: str) -> tuple[Tensor, ...]
         raise ArgumentTypeError(
             f"For '{name}', 'split_size_or_sections' must be an int, or a list or tuple of ints, but got {how!r}."
         )
-    parts = [integer(each, "split_size_or_sections") for each in how]
+    parts = [to_int(each, "split_size_or_sections") for each in how]
     if any(part < 0 for part in parts):
         raise ArgumentValueError(f"For '{name}', no part may have a negative length, but got {parts}.")
     total = sum(parts)
@@ -161,25 +161,25 @@ def _split(tensor: Tensor, how: Any, axis: int, name: str) -> tuple[Tensor, ...]
     return torch.split(tensor, parts, axis)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def split(tensor: Tensor, split_size_or_sections: Any, axis: int = 0) -> Any:
     """Parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
     return _split(tensor, split_size_or_sections, axis, "split")
 
 
-@op("mint:split", dtype=OTHER)
+@op("mint:split", dtype=UNCHECKED)
 def split_mint(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
     return _split(tensor, split_size_or_sections, dim, "split")
 
 
-@op("Tensor:split", dtype=OTHER, also={"dim": "axis", "split_size_or_sections": "split_size"})
+@op("Tensor:split", dtype=UNCHECKED, also={"dim": "axis", "split_size_or_sections": "split_size"})
 def split_method(tensor: Tensor, split_size: Any, axis: int = 0) -> Any:
     """Parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
     return _split(tensor, split_size, axis, "split")
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def split_evenly(input_x: Tensor, axis: int = 0, output_num: int = 1) -> Any:
     """A number of equal parts along an axis."""
     if isinstance(output_num, int) and -input_x.ndim <= axis < input_x.ndim:
@@ -191,7 +191,7 @@ def split_evenly(input_x: Tensor, axis: int = 0, output_num: int = 1) -> Any:
     return torch.tensor_split(input_x, output_num, axis)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def split_by_sizes(input_x: Tensor, size_splits: Any, split_dim: int, num_split: int) -> Any:
     """Parts of given sizes along an axis; one of them may be -1, which is what is left."""
     parts = list(size_splits)
@@ -205,18 +205,18 @@ def split_by_sizes(input_x: Tensor, size_splits: Any, split_dim: int, num_split:
 
 
 def _chunks(input: Tensor, chunks: int, axis: int) -> tuple[Tensor, ...]:
-    if integer(chunks, "chunks") <= 0:
+    if to_int(chunks, "chunks") <= 0:
         raise ArgumentValueError(f"For ops.chunk parameter 'chunks' must be greater than 0, but got {chunks}")
     return torch.chunk(input, chunks, axis)
 
 
-@op("ops", "Tensor", dtype=OTHER, also={"dim": "axis"})
+@op("ops", "Tensor", dtype=UNCHECKED, also={"dim": "axis"})
 def chunk(input: Tensor, chunks: int, axis: int = 0) -> Any:
     """At most so many parts of equal size along an axis; the last may be smaller."""
     return _chunks(input, chunks, axis)
 
 
-@op("mint:chunk", "ops:chunk_ext", dtype=OTHER)
+@op("mint:chunk", "ops:chunk_ext", dtype=UNCHECKED)
 def chunk_mint(input: Tensor, chunks: int, dim: int = 0) -> Any:
     """At most so many parts of equal size along an axis; the last may be smaller."""
     return _chunks(input, chunks, dim)
@@ -238,46 +238,46 @@ def _cut(input: Tensor, where: Any, axis: int, name: str, least: int = 1) -> tup
         raise ArgumentTypeError(
             f"For '{name}', 'indices_or_sections' must be an int, or a list or tuple of ints, but got {where!r}."
         )
-    return torch.tensor_split(input, tuple(integer(each, "indices_or_sections") for each in where), axis)
+    return torch.tensor_split(input, tuple(to_int(each, "indices_or_sections") for each in where), axis)
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> Any:
     """A number of parts as equal as can be along an axis, or parts that begin at the given places."""
     return _cut(input, indices_or_sections, axis, "tensor_split")
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def vsplit(input: Tensor, indices_or_sections: Any) -> Any:
     """Parts along the first axis, as `tensor_split` makes them."""
     return _cut(input, indices_or_sections, 0, "vsplit")
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def hsplit(input: Tensor, indices_or_sections: Any) -> Any:
     """Parts along the second axis, as `tensor_split` makes them."""
     return _cut(input, indices_or_sections, 1, "hsplit", least=2)
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def dsplit(input: Tensor, indices_or_sections: Any) -> Any:
     """Parts along the third axis, as `tensor_split` makes them."""
     return _cut(input, indices_or_sections, 2, "dsplit", least=3)
 
 
-@op("ops", "mint", "Tensor", dtype=OTHER)
+@op("ops", "mint", "Tensor", dtype=UNCHECKED)
 def unbind(input: Tensor, dim: int = 0) -> Any:
     """The slices along an axis, without it."""
     return torch.unbind(input, dim)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def unstack(input_x: Tensor, axis: int = 0) -> Any:
     """The slices along an axis, without it."""
     return torch.unbind(input_x, axis)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def unstack_num(input_x: Tensor, axis: int = 0, num: int | None = None) -> Any:
     """The slices along an axis, without it; `num` is not looked at, since the length is known."""
     return torch.unbind(input_x, axis)

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import both, integer, sizes, spread
-from millrace._src.runtime.ops.declare.dtype_rules import BOOL, OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import promote_operands, to_int, to_shape, unpack_varargs
+from millrace._src.runtime.ops.declare.dtype_rules import BOOL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.tensor.device_placement import here
+from millrace._src.runtime.tensor.device_placement import creation_device
 
 from .cast import torch_type
 
@@ -67,7 +67,7 @@ __all__ = [
 
 def _lengths(size: Any, name: str) -> tuple[int, ...]:
     """The shape of a new tensor."""
-    found = sizes(size)
+    found = to_shape(size)
     if any(length < 0 for length in found):
         raise ArgumentValueError(
             f"For '{name}', each length of the shape must be at least 0, but got {found}."
@@ -75,47 +75,53 @@ def _lengths(size: Any, name: str) -> tuple[int, ...]:
     return found
 
 
-def _kind(dtype: Any, name: str, default: torch.dtype = torch.float32) -> torch.dtype:
+def _resolve_dtype(dtype: Any, name: str, default: torch.dtype = torch.float32) -> torch.dtype:
     return default if dtype is None else torch_type(dtype, name)
 
 
-@op("ops", "mint", dtype=OTHER, differentiable=False)
+@op("ops", "mint", dtype=UNCHECKED, differentiable=False)
 def zeros(size: Any, dtype: Any = None) -> Tensor:
     """A tensor of zeros, float32 unless a type is given."""
-    return torch.zeros(_lengths(size, "zeros"), dtype=_kind(dtype, "Zeros"), device=here())
+    return torch.zeros(
+        _lengths(size, "zeros"), dtype=_resolve_dtype(dtype, "Zeros"), device=creation_device()
+    )
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def ones(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ones, float32 unless a type is given."""
-    return torch.ones(_lengths(shape, "ones"), dtype=_kind(dtype, "Ones"), device=here())
+    return torch.ones(_lengths(shape, "ones"), dtype=_resolve_dtype(dtype, "Ones"), device=creation_device())
 
 
-@op("mint:ones", dtype=OTHER, differentiable=False)
+@op("mint:ones", dtype=UNCHECKED, differentiable=False)
 def ones_mint(size: Any, dtype: Any = None) -> Tensor:
     """A tensor of ones, float32 unless a type is given."""
-    return torch.ones(_lengths(size, "ones"), dtype=_kind(dtype, "Ones"), device=here())
+    return torch.ones(_lengths(size, "ones"), dtype=_resolve_dtype(dtype, "Ones"), device=creation_device())
 
 
-@op("mint", dtype=OTHER, differentiable=False, random=True)
+@op("mint", dtype=UNCHECKED, differentiable=False, random=True)
 def empty(*size: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """A tensor whose elements are whatever was in memory."""
-    return torch.empty(_lengths(spread(size), "empty"), dtype=_kind(dtype, "empty"), device=here())
+    return torch.empty(
+        _lengths(unpack_varargs(size), "empty"),
+        dtype=_resolve_dtype(dtype, "empty"),
+        device=creation_device(),
+    )
 
 
-@op("ops", "mint", dtype=OTHER, differentiable=False)
+@op("ops", "mint", dtype=UNCHECKED, differentiable=False)
 def zeros_like(input: Tensor, *, dtype: Any = None) -> Tensor:
     """Zeros in the shape of a tensor, and in its type unless another is given."""
     return torch.zeros_like(input, dtype=dtype)
 
 
-@op("ops", "mint", dtype=OTHER, differentiable=False)
+@op("ops", "mint", dtype=UNCHECKED, differentiable=False)
 def ones_like(input: Tensor, *, dtype: Any = None) -> Tensor:
     """Ones in the shape of a tensor, and in its type unless another is given."""
     return torch.ones_like(input, dtype=dtype)
 
 
-@op("mint", dtype=OTHER, differentiable=False, random=True)
+@op("mint", dtype=UNCHECKED, differentiable=False, random=True)
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None) -> Tensor:
     """A tensor in the shape of another, whose elements are whatever was in memory."""
     return torch.empty_like(input, dtype=dtype)
@@ -139,16 +145,16 @@ def _value(value: Any, name: str) -> Any:
     raise ArgumentTypeError(f"For '{name}', the value must be a number or a 0-d Tensor, but got {value!r}.")
 
 
-def _filled(shape: tuple[int, ...], value: Any, kind: torch.dtype | None) -> Tensor:
+def _full(shape: tuple[int, ...], value: Any, kind: torch.dtype | None) -> Tensor:
     """A tensor of one value, which may be a tensor itself: nothing of it leaves for Python then."""
     if isinstance(value, Tensor):
         return value.to(kind or value.dtype).expand(shape).contiguous()
     if kind is not None and not (kind.is_floating_point or kind.is_complex) and isinstance(value, float):
         value = bool(value) if kind is torch.bool else int(value)
-    return torch.full(shape, value, dtype=kind, device=here())
+    return torch.full(shape, value, dtype=kind, device=creation_device())
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def full(size: Any, fill_value: Tensor | float, *, dtype: Any = None) -> Tensor:
     """A tensor of one value: int64, for floating values float32 (MindSpore cuts them to int64), or `dtype`."""
     if not isinstance(size, (list, tuple)):
@@ -156,28 +162,28 @@ def full(size: Any, fill_value: Tensor | float, *, dtype: Any = None) -> Tensor:
             f"For 'ops.full', 'size' must be a tuple or list of ints, but got {type(size)}."
         )
     kind = _kind_of(fill_value) if dtype is None else torch_type(dtype, "full")
-    return _filled(_lengths(size, "full"), _value(fill_value, "full"), kind)
+    return _full(_lengths(size, "full"), _value(fill_value, "full"), kind)
 
 
-@op("mint:full", dtype=OTHER, differentiable=False)
+@op("mint:full", dtype=UNCHECKED, differentiable=False)
 def full_mint(size: Any, fill_value: Tensor | float, *, dtype: Any = None) -> Tensor:
     """A tensor of one value; its type is that of the value unless another is given."""
-    return _filled(_lengths(size, "full"), _value(fill_value, "full"), dtype)
+    return _full(_lengths(size, "full"), _value(fill_value, "full"), dtype)
 
 
-@op("ops", "mint", dtype=OTHER, differentiable=False)
+@op("ops", "mint", dtype=UNCHECKED, differentiable=False)
 def full_like(input: Tensor, fill_value: Tensor | float, *, dtype: Any = None) -> Tensor:
     """A tensor of one value in the shape of another, and in its type unless another is given."""
-    return _filled(tuple(input.shape), _value(fill_value, "full_like"), dtype or input.dtype)
+    return _full(tuple(input.shape), _value(fill_value, "full_like"), dtype or input.dtype)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def fill(type: Any, shape: Any, value: Tensor | float) -> Tensor:
     """A tensor of one value in a type."""
-    return _filled(_lengths(shape, "fill"), _value(value, "fill"), torch_type(type, "Fill"))
+    return _full(_lengths(shape, "fill"), _value(value, "fill"), torch_type(type, "Fill"))
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def fill_with(shape: Any, value: Tensor) -> Tensor:
     """A tensor of one value, which is a 0-d tensor; the type is its type."""
     return value.expand(_lengths(shape, "FillV2")).contiguous()
@@ -186,13 +192,13 @@ def fill_with(shape: Any, value: Tensor) -> Tensor:
 @op("ops", "Tensor", dtype=SAME)
 def fills(x: Tensor, value: Tensor | float) -> Tensor:
     """One value in the shape and type of a tensor."""
-    return _filled(tuple(x.shape), _value(value, "fills"), x.dtype)
+    return _full(tuple(x.shape), _value(value, "fills"), x.dtype)
 
 
 @op("Tensor:fill", dtype=SAME)
 def fill_method(x: Tensor, value: Tensor | float) -> Tensor:
     """One value in the shape and type of the tensor; None is 0."""
-    return _filled(tuple(x.shape), 0 if value is None else _value(value, "fill"), x.dtype)
+    return _full(tuple(x.shape), 0 if value is None else _value(value, "fill"), x.dtype)
 
 
 @op("Tensor", dtype=SAME)
@@ -204,54 +210,56 @@ def fill_diagonal(input: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 
 
 def _new(input: Tensor, size: tuple[Any, ...], dtype: Any, value: Any) -> Tensor:
-    shape = _lengths(spread(size), "new")
+    shape = _lengths(unpack_varargs(size), "new")
     return torch.full(shape, value, dtype=dtype or input.dtype, device=input.device)
 
 
-@op("Tensor", dtype=OTHER, differentiable=False)
+@op("Tensor", dtype=UNCHECKED, differentiable=False)
 def new_zeros(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
     """Zeros in another shape, in the type of this tensor unless another is given."""
     return _new(input, size, dtype, 0)
 
 
-@op("Tensor", dtype=OTHER, differentiable=False)
+@op("Tensor", dtype=UNCHECKED, differentiable=False)
 def new_ones(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
     """Ones in another shape, in the type of this tensor unless another is given."""
     return _new(input, size, dtype, 1)
 
 
-@op("Tensor", dtype=OTHER, differentiable=False)
+@op("Tensor", dtype=UNCHECKED, differentiable=False)
 def new_full(input: Tensor, size: Any, fill_value: Tensor | float, *, dtype: Any = None) -> Tensor:
     """One value in another shape, in the type of this tensor unless another is given."""
-    return _filled(_lengths(size, "new_full"), _value(fill_value, "new_full"), dtype or input.dtype)
+    return _full(_lengths(size, "new_full"), _value(fill_value, "new_full"), dtype or input.dtype)
 
 
-@op("Tensor", dtype=OTHER, differentiable=False, random=True)
+@op("Tensor", dtype=UNCHECKED, differentiable=False, random=True)
 def new_empty(input: Tensor, *size: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """A tensor in another shape and this tensor's type, whose elements are whatever was in memory."""
-    return torch.empty(_lengths(spread(size), "new_empty"), dtype=dtype or input.dtype, device=input.device)
+    return torch.empty(
+        _lengths(unpack_varargs(size), "new_empty"), dtype=dtype or input.dtype, device=input.device
+    )
 
 
-@op("ops", "mint", dtype=OTHER, differentiable=False)
+@op("ops", "mint", dtype=UNCHECKED, differentiable=False)
 def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
     """Ones on the main diagonal, zeros elsewhere."""
-    rows = integer(n, "n")
-    return _unit(rows, rows if m is None else integer(m, "m"), _kind(dtype, "eye"))
+    rows = to_int(n, "n")
+    return _unit(rows, rows if m is None else to_int(m, "m"), _resolve_dtype(dtype, "eye"))
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def eye_of(n: int, m: int, dtype: Any) -> Tensor:
     """Ones on the main diagonal, zeros elsewhere."""
-    return _unit(integer(n, "n"), integer(m, "m"), torch_type(dtype, "Eye"))
+    return _unit(to_int(n, "n"), to_int(m, "m"), torch_type(dtype, "Eye"))
 
 
 def _unit(rows: int, columns: int, kind: torch.dtype) -> Tensor:
     if rows < 0 or columns < 0:
         raise ArgumentValueError(f"For 'eye', n and m can not be negative, but got {rows} and {columns}.")
-    return torch.eye(rows, columns, dtype=kind, device=here())
+    return torch.eye(rows, columns, dtype=kind, device=creation_device())
 
 
-def number(value: Any, name: str) -> Any:
+def to_scalar(value: Any, name: str) -> Any:
     """A number, or the value of a 0-d tensor (which leaves for Python: the length of the result depends on it)."""
     if isinstance(value, Tensor):
         value = value.item()
@@ -262,7 +270,7 @@ def number(value: Any, name: str) -> Any:
 
 def _steps(start: Any, end: Any, step: Any, name: str) -> tuple[Any, Any, Any]:
     """Where a range begins and ends and how it goes on."""
-    start, end, step = number(start, name), number(end, name), number(step, name)
+    start, end, step = to_scalar(start, name), to_scalar(end, name), to_scalar(step, name)
     if step == 0:
         raise ArgumentValueError(f"For {name}, delta cannot be equal to zero.")
     if (end - start) * step < 0:
@@ -282,17 +290,17 @@ def _kind_of(*numbers: Any) -> torch.dtype:
     return torch.int64 if whole else torch.float32
 
 
-@op("ops", "mint", dtype=OTHER, differentiable=False)
+@op("ops", "mint", dtype=UNCHECKED, differentiable=False)
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
     """Numbers from `start` to before `end`; with one number, from 0 to before that."""
     if end is None:
         start, end = 0, start
     kind = _kind_of(start, end, step)
-    made = torch.arange(*_steps(start, end, step, "arange"), dtype=kind, device=here())
+    made = torch.arange(*_steps(start, end, step, "arange"), dtype=kind, device=creation_device())
     return made if dtype is None else made.to(torch_type(dtype, "arange"))
 
 
-@op("ops", "ops:tensor_range", dtype=OTHER, differentiable=False)
+@op("ops", "ops:tensor_range", dtype=UNCHECKED, differentiable=False)
 def range(start: Any, end: Any, step: Any, maxlen: int = 1000000) -> Tensor:
     """Numbers from `start` to before `end`; more than `maxlen` of them are an error."""
     kind = _kind_of(start, end, step)
@@ -301,11 +309,11 @@ def range(start: Any, end: Any, step: Any, maxlen: int = 1000000) -> Tensor:
         raise ArgumentValueError(
             f"For Range, the result has {count} elements, more than maxlen, which is {maxlen}."
         )
-    return torch.arange(start, end, step, dtype=kind, device=here())
+    return torch.arange(start, end, step, dtype=kind, device=creation_device())
 
 
 def _linear(start: Any, end: Any, steps: Any, kind: torch.dtype) -> Tensor:
-    count = integer(steps, "steps")
+    count = to_int(steps, "steps")
     if count <= 0:
         raise ArgumentValueError(
             f"For 'linspace', the number of steps must be greater than 0, but got {count}."
@@ -315,24 +323,24 @@ def _linear(start: Any, end: Any, steps: Any, kind: torch.dtype) -> Tensor:
             raise ArgumentValueError(
                 f"For 'linspace', start and end must be 0-d, but got shape {tuple(each.shape)}."
             )
-    first, last = (each if isinstance(each, Tensor) else number(each, "linspace") for each in (start, end))
-    return torch.linspace(first, last, count, dtype=kind, device=here())
+    first, last = (each if isinstance(each, Tensor) else to_scalar(each, "linspace") for each in (start, end))
+    return torch.linspace(first, last, count, dtype=kind, device=creation_device())
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def linspace(start: Tensor | float, end: Tensor | float, steps: Any) -> Tensor:
     """Numbers at equal distances from `start` to `end`, both among them."""
     double = any(isinstance(each, Tensor) and each.dtype is torch.float64 for each in (start, end))
     return _linear(start, end, steps, torch.float64 if double else torch.float32)
 
 
-@op("mint:linspace", dtype=OTHER, differentiable=False)
+@op("mint:linspace", dtype=UNCHECKED, differentiable=False)
 def linspace_mint(start: Tensor | float, end: Tensor | float, steps: Any, *, dtype: Any = None) -> Tensor:
     """Numbers at equal distances from `start` to `end`, both among them."""
-    return _linear(start, end, steps, _kind(dtype, "linspace"))
+    return _linear(start, end, steps, _resolve_dtype(dtype, "linspace"))
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def logspace(
     start: Tensor | float, end: Tensor | float, steps: int, base: int = 10, *, dtype: Any = torch.float32
 ) -> Tensor:
@@ -340,7 +348,7 @@ def logspace(
     return _logarithmic(start, end, steps, base, dtype)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def logspace_of(
     start: Tensor, end: Tensor, steps: int = 10, base: int = 10, dtype: Any = torch.float32
 ) -> Tensor:
@@ -353,12 +361,14 @@ def _logarithmic(start: Any, end: Any, steps: int, base: int, dtype: Any) -> Ten
         raise ArgumentTypeError(
             f"For 'LogSpace', the 'dtype' must be float16, float32 or float64, but got {dtype}."
         )
-    if integer(steps, "steps") < 0:
+    if to_int(steps, "steps") < 0:
         raise ArgumentValueError(f"For 'logspace', steps must be at least 0, but got {steps}.")
-    return torch.logspace(start, end, steps, float(integer(base, "base")), dtype=dtype, device=here())
+    return torch.logspace(
+        start, end, steps, float(to_int(base, "base")), dtype=dtype, device=creation_device()
+    )
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def one_hot(
     indices: Tensor, depth: Any, on_value: Tensor | float = 1, off_value: Tensor | float = 0, axis: int = -1
 ) -> Tensor:
@@ -366,12 +376,12 @@ def one_hot(
     outside names no place."""
     if indices.dtype not in (torch.int32, torch.int64):
         raise ArgumentTypeError(f"For 'one_hot', indices must be int32 or int64, but got {indices.dtype}.")
-    count = integer(depth, "depth")
+    count = to_int(depth, "depth")
     if count < 0:
         raise ArgumentValueError(
             f"For 'one_hot', the depth value must be greater than or equal to 0, but got {count}."
         )
-    if not -1 <= integer(axis, "axis") <= indices.ndim:
+    if not -1 <= to_int(axis, "axis") <= indices.ndim:
         raise ArgumentValueError(
             f"For 'one_hot', the axis value must be in [-1,{indices.ndim}], but got {axis}."
         )
@@ -379,7 +389,7 @@ def one_hot(
     chosen = indices.unsqueeze(-1) == places
     if axis not in (-1, indices.ndim):
         chosen = chosen.movedim(-1, axis)
-    return torch.where(chosen, *both(on_value, off_value))
+    return torch.where(chosen, *promote_operands(on_value, off_value))
 
 
 @op("ops", dtype=BOOL, differentiable=False)
@@ -387,7 +397,7 @@ def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     """Rows whose first elements are true, as many as `lengths` says; the row is as long as the longest, or `maxlen`."""
     if maxlen is None:
         maxlen = int(lengths.max())
-    elif integer(maxlen, "maxlen") < 0:
+    elif to_int(maxlen, "maxlen") < 0:
         raise ArgumentValueError(f"For 'sequence_mask', maxlen must be at least 0, but got {maxlen}.")
     return torch.arange(maxlen, device=lengths.device) < lengths.unsqueeze(-1)
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import integer, sizes
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import to_int, to_shape
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -88,7 +88,7 @@ def diagonal_method(input: Tensor, offset: int = 0, axis1: int = 0, axis2: int =
 @op("ops", "Tensor", dtype=SAME)
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements on a diagonal."""
-    return torch.diagflat(input, integer(offset, "offset"))
+    return torch.diagflat(input, to_int(offset, "offset"))
 
 
 @op("ops", dtype=SAME)
@@ -108,17 +108,17 @@ def _matrices(input: Tensor, name: str) -> Tensor:
 @op("ops", "mint", "Tensor", dtype=SAME)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of matrices, zeros above."""
-    return torch.tril(_matrices(input, "Tril"), integer(diagonal, "diagonal"))
+    return torch.tril(_matrices(input, "Tril"), to_int(diagonal, "diagonal"))
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of matrices, zeros below."""
-    return torch.triu(_matrices(input, "Triu"), integer(diagonal, "diagonal"))
+    return torch.triu(_matrices(input, "Triu"), to_int(diagonal, "diagonal"))
 
 
 def _places(row: Any, col: Any, offset: Any, dtype: Any, lower: bool) -> Tensor:
-    rows, columns = integer(row, "row"), integer(col, "col")
+    rows, columns = to_int(row, "row"), to_int(col, "col")
     if min(rows, columns) < 0:
         raise ArgumentValueError(
             f"the numbers of rows and columns must be at least 0, but got {rows} and {columns}."
@@ -126,28 +126,28 @@ def _places(row: Any, col: Any, offset: Any, dtype: Any, lower: bool) -> Tensor:
     if dtype not in (torch.int32, torch.int64):
         raise ArgumentTypeError(f"the 'dtype' of places must be int32 or int64, but got {dtype}.")
     make = torch.tril_indices if lower else torch.triu_indices
-    return make(rows, columns, integer(offset, "offset"), dtype=dtype)
+    return make(rows, columns, to_int(offset, "offset"), dtype=dtype)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = torch.int64) -> Tensor:
     """Rows and columns of the places in the lower triangle of a matrix."""
     return _places(row, col, offset, dtype, lower=True)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = torch.int64) -> Tensor:
     """Rows and columns of the places in the upper triangle of a matrix."""
     return _places(row, col, offset, dtype, lower=False)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def lower_places(row: int, col: int, offset: int = 0, dtype: Any = torch.int32) -> Tensor:
     """Rows and columns of the places in the lower triangle of a matrix."""
     return _places(row, col, offset, dtype, lower=True)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def upper_places(row: int, col: int, offset: int = 0, dtype: Any = torch.int32) -> Tensor:
     """Rows and columns of the places in the upper triangle of a matrix."""
     return _places(row, col, offset, dtype, lower=False)
@@ -165,11 +165,11 @@ def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
     return torch.where(inside, x, torch.zeros((), dtype=x.dtype, device=x.device))
 
 
-class _Bands:
+class _DiagonalBand:
     """Where the diagonals k[0] to k[1] of a matrix are in a table that has one in each row, the highest first."""
 
     def __init__(self, k: Any, rows: int, columns: int, align: str, device: torch.device) -> None:
-        wanted = sizes(k)
+        wanted = to_shape(k)
         self.low, self.high = wanted[0], wanted[-1]
         self.single = len(wanted) == 1 or self.low == self.high
         if align not in ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"):
@@ -196,7 +196,7 @@ def matrix_diag_part(x: Tensor, k: Any, padding_value: Any, align: str = "RIGHT_
     """The diagonals k[0] to k[1] of matrices, a row each, the highest first; short ones are filled up with
     `padding_value` at the side that `align` says for those above and those below."""
     _matrices(x, "MatrixDiagPartV3")
-    bands = _Bands(k, x.shape[-2], x.shape[-1], align, x.device)
+    bands = _DiagonalBand(k, x.shape[-2], x.shape[-1], align, x.device)
     place = torch.arange(bands.longest, device=x.device) - bands.shift
     inside = (place >= 0) & (place < bands.lengths)
     place = place.clamp(min=0)
@@ -206,7 +206,7 @@ def matrix_diag_part(x: Tensor, k: Any, padding_value: Any, align: str = "RIGHT_
     return made.squeeze(-2) if bands.single else made
 
 
-def _spread(table: Tensor, bands: _Bands, rows: int, columns: int, other: Tensor) -> Tensor:
+def _spread(table: Tensor, bands: _DiagonalBand, rows: int, columns: int, other: Tensor) -> Tensor:
     """Matrices with the diagonals of a table, and `other` elsewhere."""
     if bands.single:
         table = table.unsqueeze(-2)
@@ -242,9 +242,9 @@ def matrix_with_diagonals(
 def _with_diagonals(
     x: Tensor, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, align: str
 ) -> Tensor:
-    wanted = sizes(k)
+    wanted = to_shape(k)
     least = x.shape[-1] - min(wanted[-1], 0), x.shape[-1] + max(wanted[0], 0)
-    rows, columns = integer(num_rows, "num_rows"), integer(num_cols, "num_cols")
+    rows, columns = to_int(num_rows, "num_rows"), to_int(num_cols, "num_cols")
     if rows == columns == -1:
         rows = columns = max(least)
     rows, columns = least[0] if rows == -1 else rows, least[1] if columns == -1 else columns
@@ -252,7 +252,7 @@ def _with_diagonals(
         raise ArgumentValueError(
             f"For 'matrix_diag', {rows} x {columns} is too small for diagonals of {x.shape[-1]}."
         )
-    bands = _Bands(k, rows, columns, align, x.device)
+    bands = _DiagonalBand(k, rows, columns, align, x.device)
     return _spread(x, bands, rows, columns, torch.as_tensor(padding_value, device=x.device).to(x.dtype))
 
 
@@ -260,7 +260,7 @@ def _with_diagonals(
 def matrix_set_diag(x: Tensor, diagonal: Tensor, k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
     """Matrices with some of their diagonals replaced, by a row of `diagonal` each."""
     _matrices(x, "MatrixSetDiagV3")
-    bands = _Bands(k, x.shape[-2], x.shape[-1], align, x.device)
+    bands = _DiagonalBand(k, x.shape[-2], x.shape[-1], align, x.device)
     if diagonal.shape[-1] != bands.longest:
         raise ArgumentValueError(
             f"For 'matrix_set_diag', the diagonals must be {bands.longest} long, but got shape {tuple(diagonal.shape)}."

@@ -8,9 +8,14 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import axes
-from millrace._src.runtime.ops.declare.dtype_rules import INT32, INT64, OTHER, SAME
-from millrace._src.runtime.ops.declare.index_arguments import axis_within, coordinates, from_start, whole
+from millrace._src.runtime.ops.declare.arguments import normalize_axes
+from millrace._src.runtime.ops.declare.dtype_rules import INT32, INT64, SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.index_arguments import (
+    check_integer_indices,
+    normalize_axis,
+    normalize_indices,
+    split_coordinates,
+)
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -28,7 +33,7 @@ __all__ = [
     "count_nonzero_along",
     "count_nonzero_method",
     "count_nonzero_mint",
-    "elements",
+    "gather_along_axis",
     "embedding_lookup",
     "gather",
     "gather_d",
@@ -43,14 +48,14 @@ __all__ = [
     "nonzero",
     "take",
     "take_method",
-    "take_rows",
+    "index_select_nd",
 ]
 
 
-def take_rows(name: str, input: Tensor, index: Tensor, axis: Any) -> Tensor:
+def index_select_nd(name: str, input: Tensor, index: Tensor, axis: Any) -> Tensor:
     """The slices of an axis that the indices name, in their shape."""
-    at = axis_within(name, axis, input.ndim)
-    places = from_start(name, index, input.shape[at])
+    at = normalize_axis(name, axis, input.ndim)
+    places = normalize_indices(name, index, input.shape[at])
     if index.ndim == 1:
         return torch.index_select(input, at, places)
     made = torch.index_select(input, at, places.reshape(-1))
@@ -59,13 +64,13 @@ def take_rows(name: str, input: Tensor, index: Tensor, axis: Any) -> Tensor:
 
 def _batched(name: str, input: Tensor, index: Tensor, axis: Any, batch_dims: int) -> Tensor:
     """The same with leading axes that both have."""
-    at, shared = axis_within(name, axis, input.ndim), batch_dims % (index.ndim + 1)
+    at, shared = normalize_axis(name, axis, input.ndim), batch_dims % (index.ndim + 1)
     if shared > at or input.shape[:shared] != index.shape[:shared]:
         raise ArgumentValueError(
             f"For '{name}', the first {shared} axes of {tuple(input.shape)} and {tuple(index.shape)} must be equal, "
             f"and 'axis' ({axis}) not among them."
         )
-    places = from_start(name, index, input.shape[at])
+    places = normalize_indices(name, index, input.shape[at])
     rows = input.movedim(at, shared).flatten(0, shared - 1) if shared > 1 else input.movedim(at, shared)
     number = torch.arange(rows.shape[0], device=input.device).unsqueeze(1)
     made = rows[number, places.reshape(rows.shape[0], -1)]
@@ -84,13 +89,13 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
     """The slices of an axis that the indices name."""
     if batch_dims:
         return _batched("Gather", input_params, input_indices, axis, batch_dims)
-    return take_rows("Gather", input_params, input_indices, axis)
+    return index_select_nd("Gather", input_params, input_indices, axis)
 
 
 @op(dtype=SAME)
 def gather_rows(input_params: Tensor, input_indices: Tensor, axis: Any) -> Tensor:
     """The slices of an axis that the indices name."""
-    return take_rows("Gather", input_params, input_indices, axis)
+    return index_select_nd("Gather", input_params, input_indices, axis)
 
 
 Gather = primitive("Gather", gather, init=("batch_dims",))
@@ -102,31 +107,31 @@ SparseGatherV2 = primitive("SparseGatherV2", gather_rows, init=())
 def gather_method(input: Tensor, input_indices: Any, axis: Any, batch_dims: int = 0) -> Tensor:
     """The slices of an axis that the indices name: (indices, axis); or single elements: (dim, index)."""
     if isinstance(input_indices, int) and isinstance(axis, Tensor):
-        return elements(input, input_indices, axis)
+        return gather_along_axis(input, input_indices, axis)
     return gather.raw(input, input_indices, axis, batch_dims)
 
 
-def elements(input: Tensor, dim: Any, index: Tensor) -> Tensor:
+def gather_along_axis(input: Tensor, dim: Any, index: Tensor) -> Tensor:
     """One element along an axis per index."""
-    at = axis_within("GatherD", dim, input.ndim)
+    at = normalize_axis("GatherD", dim, input.ndim)
     if index.ndim != input.ndim:
         raise ArgumentValueError(
             f"For 'GatherD', the index must have as many axes as the input, but got shapes {tuple(index.shape)} and "
             f"{tuple(input.shape)}."
         )
-    return torch.gather(input, at, from_start("GatherD", index, input.shape[at]))
+    return torch.gather(input, at, normalize_indices("GatherD", index, input.shape[at]))
 
 
 @op("ops", dtype=SAME)
 def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
     """One element along an axis for each index."""
-    return elements(x, dim, index)
+    return gather_along_axis(x, dim, index)
 
 
 @op("ops", "Tensor", "mint:gather", dtype=SAME)
 def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """One element along an axis for each index."""
-    return elements(input, dim, index)
+    return gather_along_axis(input, dim, index)
 
 
 GatherD = primitive("GatherD", gather_d, init=())
@@ -135,13 +140,13 @@ GatherD = primitive("GatherD", gather_d, init=())
 @op("ops", dtype=SAME)
 def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
     """The elements or slices whose coordinates are the last axis of the indices."""
-    return input_x[coordinates("GatherNd", input_x, indices)]
+    return input_x[split_coordinates("GatherNd", input_x, indices)]
 
 
 @op("Tensor:gather_nd", dtype=SAME)
 def gather_nd_method(input: Tensor, indices: Tensor) -> Tensor:
     """The elements or slices whose coordinates are the last axis of the indices."""
-    return input[coordinates("GatherNd", input, indices)]
+    return input[split_coordinates("GatherNd", input, indices)]
 
 
 GatherNd = primitive("GatherNd", gather_nd)
@@ -150,37 +155,37 @@ GatherNd = primitive("GatherNd", gather_nd)
 @op("ops", "Tensor", dtype=SAME, also={"dim": "axis"})
 def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
     """The slices of an axis that a vector of indices names."""
-    return take_rows("index_select", input, index, axis)
+    return index_select_nd("index_select", input, index, axis)
 
 
 @op("mint:index_select", dtype=SAME)
 def index_select_mint(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of an axis that a vector of indices names."""
-    return take_rows("index_select", input, index, dim)
+    return index_select_nd("index_select", input, index, dim)
 
 
 @op("ops", "mint", dtype=SAME)
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Elements of the flattened tensor by their number."""
-    return torch.take(input, whole("take", index).long())
+    return torch.take(input, check_integer_indices("take", index).long())
 
 
 @op("Tensor:take", dtype=SAME)
 def take_method(input: Tensor, indices: Tensor, axis: int | None = None, mode: str = "clip") -> Tensor:
     """Slices of an axis, or elements of the flattened tensor; indices that are too large are clipped or wrapped."""
     source, at = (input.reshape(-1), 0) if axis is None else (input, axis)
-    at = axis_within("take", at, source.ndim)
+    at = normalize_axis("take", at, source.ndim)
     size = source.shape[at]
     if mode == "wrap":
-        places = whole("take", indices).long() % size
+        places = check_integer_indices("take", indices).long() % size
     elif mode == "clip":
-        places = whole("take", indices).long().clamp(0, size - 1)
+        places = check_integer_indices("take", indices).long().clamp(0, size - 1)
     else:
-        places = whole("take", indices)
-    return take_rows("take", source, places, at)
+        places = check_integer_indices("take", indices)
+    return index_select_nd("take", source, places, at)
 
 
-@op("ops:nonzero", "mint", "Tensor", dtype=OTHER, differentiable=False)
+@op("ops:nonzero", "mint", "Tensor", dtype=UNCHECKED, differentiable=False)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The places of the elements that are not zero, a row each; or one tensor per axis."""
     return torch.nonzero(input, as_tuple=True) if as_tuple else torch.nonzero(input)
@@ -201,10 +206,12 @@ def non_zero(x: Tensor) -> Tensor:
 NonZero = primitive("NonZero", non_zero)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def count_nonzero(x: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any = torch.int32) -> Tensor:
     """How many elements along axes are not zero."""
-    return torch.sum(x != 0, axes(axis, x.ndim), keep_dims).to(dtype) if x.ndim else (x != 0).to(dtype)
+    return (
+        torch.sum(x != 0, normalize_axes(axis, x.ndim), keep_dims).to(dtype) if x.ndim else (x != 0).to(dtype)
+    )
 
 
 @op("mint:count_nonzero", dtype=INT64, differentiable=False)
@@ -213,7 +220,7 @@ def count_nonzero_mint(input: Tensor, dim: Any = None) -> Tensor:
     return torch.count_nonzero(input, dim)
 
 
-@op("Tensor:count_nonzero", dtype=OTHER, differentiable=False, also={"dim": "axis"})
+@op("Tensor:count_nonzero", dtype=UNCHECKED, differentiable=False, also={"dim": "axis"})
 def count_nonzero_method(input: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any = None) -> Tensor:
     """How many elements along axes are not zero."""
     return count_nonzero.raw(input, axis, keep_dims, dtype or torch.int32)
@@ -222,7 +229,7 @@ def count_nonzero_method(input: Tensor, axis: Any = (), keep_dims: bool = False,
 @op(dtype=INT32, differentiable=False)
 def count_nonzero_along(x: Tensor, dims: Any = None) -> Tensor:
     """How many elements along axes are not zero."""
-    return torch.sum(x != 0, axes(dims, x.ndim))
+    return torch.sum(x != 0, normalize_axes(dims, x.ndim))
 
 
 CountNonZero = primitive("CountNonZero", count_nonzero_along)
@@ -231,9 +238,9 @@ CountNonZero = primitive("CountNonZero", count_nonzero_along)
 @op(dtype=SAME)
 def embedding_lookup(input_params: Tensor, input_indices: Tensor, offset: int) -> Tensor:
     """The rows that the indices name after `offset` is taken off; zeros for rows that are not there."""
-    places = whole("EmbeddingLookup", input_indices).long() - offset
+    places = check_integer_indices("EmbeddingLookup", input_indices).long() - offset
     inside = (places >= 0) & (places < input_params.shape[0])
-    made = take_rows("EmbeddingLookup", input_params, torch.where(inside, places, 0), 0)
+    made = index_select_nd("EmbeddingLookup", input_params, torch.where(inside, places, 0), 0)
     return made * inside.reshape(*inside.shape, *[1] * (input_params.ndim - 1)).to(made.dtype)
 
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import both, listed
-from millrace._src.runtime.ops.declare.dtype_rules import INTEGERS, OTHER, REAL
+from millrace._src.runtime.ops.declare.arguments import promote_operands, to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import INTEGERS, REAL, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-@op(accepts=REAL, dtype=OTHER, differentiable=False)
+@op(accepts=REAL, dtype=UNCHECKED, differentiable=False)
 def list_difference(x: Tensor, y: Tensor, out_idx: Any = torch.int32) -> tuple[Tensor, Tensor]:
     """What is in x and not in y, and at which places of x."""
     if out_idx not in (torch.int32, torch.int64):
@@ -50,7 +50,7 @@ def list_difference(x: Tensor, y: Tensor, out_idx: Any = torch.int32) -> tuple[T
 ListDiff = primitive("ListDiff", list_difference)
 
 
-@op(accepts=INTEGERS, dtype=OTHER, differentiable=False)
+@op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
 def unravelled(indices: Tensor, dims: Tensor) -> Tensor:
     """The coordinates, in an array of this shape, of elements that are numbered from 0 on: a column per number."""
     if dims.ndim != 1 or indices.ndim > 1:
@@ -58,7 +58,7 @@ def unravelled(indices: Tensor, dims: Tensor) -> Tensor:
             f"For 'UnravelIndex', 'indices' must have at most one axis and 'dims' one, but got {list(indices.shape)} "
             f"and {list(dims.shape)}."
         )
-    shape = listed(dims)
+    shape = to_python_list(dims)
     size = int(torch.prod(dims))
     if indices.numel() and not (int(indices.min()) >= 0 and int(indices.max()) < size):
         raise ArgumentValueError(
@@ -70,7 +70,7 @@ def unravelled(indices: Tensor, dims: Tensor) -> Tensor:
 UnravelIndex = primitive("UnravelIndex", unravelled)
 
 
-@op(accepts=REAL, dtype=OTHER, differentiable=False)
+@op(accepts=REAL, dtype=UNCHECKED, differentiable=False)
 def ragged_ranges(starts: Tensor, limits: Tensor, deltas: Tensor, Tsplits: Any) -> tuple[Tensor, Tensor]:
     """Several ranges behind one another, with the place at which each starts (and the last ends)."""
     if Tsplits not in (torch.int32, torch.int64):
@@ -98,11 +98,11 @@ def ragged_ranges(starts: Tensor, limits: Tensor, deltas: Tensor, Tsplits: Any) 
 RaggedRange = primitive("RaggedRange", ragged_ranges)
 
 
-@op(accepts=INTEGERS, dtype=OTHER, differentiable=False)
+@op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
 def shifted_within(input_x: Tensor, max_num: Any, offset: Any) -> tuple[Tensor, Tensor]:
     """The values less `offset` that are then in [0, max_num), and their places."""
-    _, shift = both(input_x, offset)
-    _, most = both(input_x, max_num)
+    _, shift = promote_operands(input_x, offset)
+    _, most = promote_operands(input_x, max_num)
     moved = input_x - shift
     kept = (moved >= 0) & (moved < most)
     return moved[kept], kept.nonzero().squeeze(1).to(input_x.dtype)
@@ -111,19 +111,19 @@ def shifted_within(input_x: Tensor, max_num: Any, offset: Any) -> tuple[Tensor, 
 SubAndFilter = primitive("SubAndFilter", shifted_within, ())
 
 
-@op(accepts=INTEGERS, dtype=OTHER, differentiable=False)
+@op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
 def grouped_places(input: Tensor, per_group_size: Any, group_num: Any) -> Tensor:
     """The place of each key where keys go to the groups in turn: the remainder says the group, the quotient the
     place."""
-    _, size = both(input, per_group_size)
-    _, count = both(input, group_num)
+    _, size = promote_operands(input, per_group_size)
+    _, count = promote_operands(input, group_num)
     return torch.remainder(input, count) * size + torch.div(input, count, rounding_mode="floor")
 
 
 MapUniform = primitive("MapUniform", grouped_places, ())
 
 
-@op(accepts=REAL, dtype=OTHER, differentiable=False)
+@op(accepts=REAL, dtype=UNCHECKED, differentiable=False)
 def confusion_counts(
     labels: Tensor,
     predictions: Tensor,
@@ -155,7 +155,7 @@ ConfusionMatrix = primitive(
 )
 
 
-@op(accepts=INTEGERS, dtype=OTHER, differentiable=False)
+@op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
 def accidental_hits(
     true_classes: Tensor, sampled_candidates: Tensor, num_true: int = 1
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -186,12 +186,12 @@ def _sequences(name: str, indices: Tensor, values: Tensor, shape: Tensor) -> dic
             f"shapes are {[list(part.shape) for part in (indices, values, shape)]}."
         )
     found: dict[tuple[int, ...], list[Any]] = {}
-    for place, value in zip(listed(indices), listed(values), strict=True):
+    for place, value in zip(to_python_list(indices), to_python_list(values), strict=True):
         found.setdefault(tuple(place[:-1]), []).append(value)
     return found
 
 
-def _changes(one: list[Any], other: list[Any]) -> int:
+def _levenshtein_distance(one: list[Any], other: list[Any]) -> int:
     """How many elements must be put in, taken out or replaced to come from one list to the other."""
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
@@ -201,7 +201,7 @@ def _changes(one: list[Any], other: list[Any]) -> int:
     return row[-1]
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def edit_distance(
     hypothesis_indices: Tensor,
     hypothesis_values: Tensor,
@@ -222,11 +222,11 @@ def edit_distance(
             f"For 'EditDistance', hypothesis and truth must have as many axes, but the shapes are "
             f"{hypothesis_shape.tolist()} and {truth_shape.tolist()}."
         )
-    size = listed(torch.maximum(hypothesis_shape, truth_shape)[:-1])
+    size = to_python_list(torch.maximum(hypothesis_shape, truth_shape)[:-1])
     made = torch.zeros(size, dtype=torch.float32)
     for place in {*said, *true}:
         wanted = true.get(place, [])
-        away = float(_changes(said.get(place, []), wanted))
+        away = float(_levenshtein_distance(said.get(place, []), wanted))
         if normalize:
             away = away / len(wanted) if wanted else (float("inf") if away else 0.0)
         made[place] = away

@@ -8,8 +8,12 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
-from millrace._src.runtime.ops.declare.index_arguments import axis_within, from_start, whole
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.index_arguments import (
+    check_integer_indices,
+    normalize_axis,
+    normalize_indices,
+)
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -98,8 +102,8 @@ MaskedScatter = primitive("MaskedScatter", masked_scatter)
 @op("ops", "Tensor", dtype=SAME)
 def index_fill(x: Tensor, axis: Any, index: Tensor, value: Any) -> Tensor:
     """A copy with `value` in the slices of an axis that the indices name."""
-    at = axis_within("IndexFill", axis, x.ndim)
-    places = from_start("IndexFill", index, x.shape[at])
+    at = normalize_axis("IndexFill", axis, x.ndim)
+    places = normalize_indices("IndexFill", index, x.shape[at])
     if isinstance(value, Tensor):
         if value.ndim:
             raise ArgumentValueError(
@@ -113,7 +117,10 @@ IndexFill = primitive("IndexFill", index_fill, init=())
 
 
 def _indices(indices: Any) -> tuple[Tensor, ...]:
-    return tuple(part if part.dtype is torch.bool else whole("index_put", part).long() for part in indices)
+    return tuple(
+        part if part.dtype is torch.bool else check_integer_indices("index_put", part).long()
+        for part in indices
+    )
 
 
 @op("Tensor", dtype=SAME)
@@ -141,7 +148,7 @@ IndexPut = primitive("IndexPut", index_put_places, init=("accumulate",))
 # --- places among limits ----------------------------------------------------------------------------------------
 
 
-@op("ops", "mint", dtype=OTHER, differentiable=False)
+@op("ops", "mint", dtype=UNCHECKED, differentiable=False)
 def searchsorted(
     sorted_sequence: Tensor,
     values: Any,
@@ -166,7 +173,7 @@ def searchsorted(
     return torch.searchsorted(sorted_sequence, values, out_int32=out_int32, right=on_right, sorter=sorter)
 
 
-@op("Tensor:searchsorted", dtype=OTHER, differentiable=False)
+@op("Tensor:searchsorted", dtype=UNCHECKED, differentiable=False)
 def searchsorted_method(input: Tensor, v: Any, side: str = "left", sorter: Tensor | None = None) -> Tensor:
     """Where values would go in the sorted tensor."""
     if side not in ("left", "right"):
@@ -178,7 +185,7 @@ def searchsorted_method(input: Tensor, v: Any, side: str = "left", sorter: Tenso
     )
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def search_sorted(
     sorted_sequence: Tensor,
     values: Tensor,
@@ -193,14 +200,14 @@ def search_sorted(
 SearchSorted = primitive("SearchSorted", search_sorted, init=("dtype", "right"))
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def bucketize(input: Tensor, boundaries: Any, *, right: bool = False) -> Tensor:
     """The number of the interval between boundaries that each element lies in."""
     limits = torch.as_tensor(boundaries, dtype=torch.float32, device=input.device)
     return torch.bucketize(input.contiguous(), limits, out_int32=True, right=right)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def bucketize_left(input: Tensor, boundaries: Any) -> Tensor:
     """The number of the interval between boundaries that each element lies in."""
     return bucketize.raw(input, boundaries, right=True)

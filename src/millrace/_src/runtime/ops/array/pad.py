@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import integer, listed, sizes
+from millrace._src.runtime.ops.declare.arguments import to_int, to_python_list, to_shape
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
@@ -30,7 +30,7 @@ __all__ = [
 _MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "circular": "circular"}
 
 
-def _margin(input: Tensor, width: tuple[int, ...], mode: str, value: Any) -> Tensor:
+def _pad(input: Tensor, width: tuple[int, ...], mode: str, value: Any) -> Tensor:
     """A margin whose widths come as in PyTorch: the last axis first, before and after."""
     if len(width) % 2:
         raise ArgumentValueError(
@@ -70,13 +70,13 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
         raise ArgumentTypeError(
             f"For 'pad', the padding must be a tuple, list or Tensor of ints, but got {padding}."
         )
-    return _margin(input_x, sizes(padding), mode, value)
+    return _pad(input_x, to_shape(padding), mode, value)
 
 
 @op(dtype=SAME)
 def pad_axes(input_x: Tensor, paddings: Any) -> Tensor:
     """A margin of zeros: a pair of widths for each axis."""
-    pairs = [sizes(pair) for pair in paddings]
+    pairs = [to_shape(pair) for pair in paddings]
     if len(pairs) != input_x.ndim:
         raise ArgumentValueError(
             f"For 'Pad', the length of 'paddings' must be equal to the rank of 'input_x', but got {len(pairs)} vs "
@@ -101,11 +101,11 @@ def pad_in_mode(
     after. What is in it: "constant", "reflect", "edge" or "circular"."""
     if mode not in _MODES:
         raise ArgumentValueError(f"For 'PadV3', the 'mode' must be in {list(_MODES)}, but got {mode!r}.")
-    width = sizes(paddings)
+    width = to_shape(paddings)
     if not paddings_contiguous:
         half = len(width) // 2
         width = tuple(each for pair in zip(width[:half], width[half:]) for each in pair)
-    return _margin(x, width, _MODES[mode], constant_value)
+    return _pad(x, width, _MODES[mode], constant_value)
 
 
 @op("ops", dtype=SAME)
@@ -125,7 +125,9 @@ def _mirrored(input: Tensor, paddings: Any, mode: str) -> Tensor:
         raise ArgumentValueError(
             f"For 'MirrorPad', the 'mode' must be 'REFLECT' or 'SYMMETRIC', but got {mode!r}."
         )
-    pairs = [sizes(pair) for pair in (listed(paddings) if isinstance(paddings, Tensor) else paddings)]
+    pairs = [
+        to_shape(pair) for pair in (to_python_list(paddings) if isinstance(paddings, Tensor) else paddings)
+    ]
     if len(pairs) != input.ndim:
         raise ArgumentValueError(
             f"For 'MirrorPad', there must be a pair for each of the {input.ndim} axes, but got {pairs}."
@@ -153,7 +155,7 @@ def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
         raise ArgumentValueError(
             f"For 'Padding', the last dimension of 'x' must be 1, but got: {tuple(x.shape)}."
         )
-    if integer(pad_dim_size, "pad_dim_size") <= 0:
+    if to_int(pad_dim_size, "pad_dim_size") <= 0:
         raise ArgumentValueError(
             f"For 'Padding', the 'pad_dim_size' must be greater than 0, but got {pad_dim_size}."
         )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.arguments import integer, sizes, spread
+from millrace._src.runtime.ops.declare.arguments import to_int, to_shape, unpack_varargs
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
@@ -56,13 +56,13 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
         raise ArgumentTypeError(
             f"For 'reshape', the shape must be a tuple, list or Tensor of ints: ({shape},)"
         )
-    return torch.reshape(input, sizes(shape))
+    return torch.reshape(input, to_shape(shape))
 
 
 @op("Tensor", dtype=SAME)
 def view(input: Tensor, *shape: Any) -> Tensor:
     """The same elements in another shape, given as numbers or as a tuple."""
-    return torch.reshape(input, sizes(spread(shape)))
+    return torch.reshape(input, to_shape(unpack_varargs(shape)))
 
 
 @op("ops", "Tensor", dtype=SAME)
@@ -80,7 +80,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 @op("Tensor", dtype=SAME)
 def resize(input: Tensor, *new_shape: Any) -> Tensor:
     """The elements in another shape of any size: what is too much is cut off, what is missing is 0."""
-    shape = sizes(spread(new_shape))
+    shape = to_shape(unpack_varargs(new_shape))
     if any(length < 0 for length in shape):
         raise ArgumentValueError(f"For 'resize', no length of new_shape may be negative, but got {shape}.")
     flat, count = input.reshape(-1), math.prod(shape)
@@ -90,7 +90,7 @@ def resize(input: Tensor, *new_shape: Any) -> Tensor:
 
 
 def _permuted(input: Tensor, order: Any) -> Tensor:
-    axes = sizes(order)
+    axes = to_shape(order)
     if len(axes) != input.ndim:
         raise ArgumentValueError(
             f"For 'transpose', size of perm should equal to rank of x, but got {len(axes)} and {input.ndim}!"
@@ -118,8 +118,8 @@ def transpose_method(input: Tensor, *axes: Any, dim0: Any = None, dim1: Any = No
     if not axes or axes == (None,):
         return torch.permute(input, tuple(range(input.ndim - 1, -1, -1)))
     if len(axes) == 2:
-        return torch.transpose(input, integer(axes[0], "dim0"), integer(axes[1], "dim1"))
-    return _permuted(input, spread(axes))
+        return torch.transpose(input, to_int(axes[0], "dim0"), to_int(axes[1], "dim1"))
+    return _permuted(input, unpack_varargs(axes))
 
 
 @op("ops", dtype=SAME)
@@ -137,25 +137,25 @@ def permute_mint(input: Tensor, dims: Any) -> Tensor:
 @op("Tensor:permute", dtype=SAME)
 def permute_method(input: Tensor, *axis: Any) -> Tensor:
     """The tensor with its axes in another order, given as numbers or as a tuple."""
-    return _permuted(input, spread(axis))
+    return _permuted(input, unpack_varargs(axis))
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """The tensor with two axes exchanged."""
-    return torch.transpose(input, integer(axis0, "axis0"), integer(axis1, "axis1"))
+    return torch.transpose(input, to_int(axis0, "axis0"), to_int(axis1, "axis1"))
 
 
 @op("ops", "Tensor", dtype=SAME)
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """The tensor with two axes exchanged."""
-    return torch.transpose(input, integer(dim0, "dim0"), integer(dim1, "dim1"))
+    return torch.transpose(input, to_int(dim0, "dim0"), to_int(dim1, "dim1"))
 
 
 @op("ops", "ops:moveaxis", "Tensor", "Tensor:moveaxis", dtype=SAME)
 def movedim(x: Tensor, source: Any, destination: Any) -> Tensor:
     """The tensor with some axes moved to other places; the rest keep their order."""
-    return torch.movedim(x, sizes(source), sizes(destination))
+    return torch.movedim(x, to_shape(source), to_shape(destination))
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
@@ -167,25 +167,25 @@ def t(input: Tensor) -> Tensor:
 @op("ops", "Tensor", dtype=SAME)
 def expand_dims(input_x: Tensor, axis: Any) -> Tensor:
     """The tensor with a new axis of length 1."""
-    return torch.unsqueeze(input_x, integer(axis, "axis"))
+    return torch.unsqueeze(input_x, to_int(axis, "axis"))
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """The tensor with a new axis of length 1."""
-    return torch.unsqueeze(input, integer(dim, "dim"))
+    return torch.unsqueeze(input, to_int(dim, "dim"))
 
 
 @op("ops", "Tensor", dtype=SAME)
 def squeeze(input: Tensor, axis: Any = None) -> Tensor:
     """The tensor without the axes of length 1, or without those of them that are named."""
-    return torch.squeeze(input) if axis is None or axis == () else torch.squeeze(input, sizes(axis))
+    return torch.squeeze(input) if axis is None or axis == () else torch.squeeze(input, to_shape(axis))
 
 
 @op("mint:squeeze", dtype=SAME)
 def squeeze_mint(input: Tensor, dim: Any) -> Tensor:
     """The tensor without those of the named axes that have length 1."""
-    return torch.squeeze(input, sizes(dim))
+    return torch.squeeze(input, to_shape(dim))
 
 
 def _in_order(input: Tensor, order: str) -> Tensor:

@@ -9,11 +9,16 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import listed
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
-from millrace._src.runtime.ops.declare.index_arguments import axis_within, coordinates, from_start, whole
+from millrace._src.runtime.ops.declare.arguments import to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.index_arguments import (
+    check_integer_indices,
+    normalize_axis,
+    normalize_indices,
+    split_coordinates,
+)
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import expose, op
+from millrace._src.runtime.ops.declare.registry import op, register_alias
 
 __all__ = [
     "ScatterAddWithAxis",
@@ -27,8 +32,8 @@ __all__ = [
     "TensorScatterSub",
     "TensorScatterUpdate",
     "diagonal_scatter",
-    "elements",
-    "put",
+    "scatter_along_axis",
+    "scatter_nd_with",
     "put_",
     "scatter",
     "scatter_",
@@ -55,9 +60,11 @@ __all__ = [
 _REDUCE = {"mul": "prod", "div": "prod", "max": "amax", "min": "amin"}
 
 
-def put(name: str, how: str, input: Tensor, indices: Tensor, updates: Tensor, in_place: bool) -> Tensor:
+def scatter_nd_with(
+    name: str, how: str, input: Tensor, indices: Tensor, updates: Tensor, in_place: bool
+) -> Tensor:
     """Updates written to (or added to, multiplied with ...) the places that the last axis of the indices names."""
-    places = coordinates(name, input, indices)
+    places = split_coordinates(name, input, indices)
     count = len(places)
     wanted = (*indices.shape[:-1], *input.shape[count:])
     if tuple(updates.shape) != wanted:
@@ -92,43 +99,43 @@ def put(name: str, how: str, input: Tensor, indices: Tensor, updates: Tensor, in
 @op("ops", "Tensor:scatter_sub", dtype=SAME)
 def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A copy with updates subtracted at the places that the indices name."""
-    return put("TensorScatterSub", "sub", input_x, indices, updates, False)
+    return scatter_nd_with("TensorScatterSub", "sub", input_x, indices, updates, False)
 
 
 @op("ops", dtype=SAME)
 def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A copy with updates added at the places that the indices name."""
-    return put("TensorScatterAdd", "add", input_x, indices, updates, False)
+    return scatter_nd_with("TensorScatterAdd", "add", input_x, indices, updates, False)
 
 
 @op("ops", "Tensor:scatter_mul", dtype=SAME)
 def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A copy with the places that the indices name multiplied."""
-    return put("TensorScatterMul", "mul", input_x, indices, updates, False)
+    return scatter_nd_with("TensorScatterMul", "mul", input_x, indices, updates, False)
 
 
 @op("ops", "Tensor:scatter_div", dtype=SAME)
 def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A copy with the places that the indices name divided."""
-    return put("TensorScatterDiv", "div", input_x, indices, updates, False)
+    return scatter_nd_with("TensorScatterDiv", "div", input_x, indices, updates, False)
 
 
 @op("ops", "Tensor:scatter_max", dtype=SAME)
 def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A copy with the larger of old and new at the places that the indices name."""
-    return put("TensorScatterMax", "max", input_x, indices, updates, False)
+    return scatter_nd_with("TensorScatterMax", "max", input_x, indices, updates, False)
 
 
 @op("ops", "Tensor:scatter_min", dtype=SAME)
 def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A copy with the smaller of old and new at the places that the indices name."""
-    return put("TensorScatterMin", "min", input_x, indices, updates, False)
+    return scatter_nd_with("TensorScatterMin", "min", input_x, indices, updates, False)
 
 
 @op(dtype=SAME)
 def tensor_scatter_write(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A copy with updates written to the places that the indices name."""
-    return put("TensorScatterUpdate", "update", input_x, indices, updates, False)
+    return scatter_nd_with("TensorScatterUpdate", "update", input_x, indices, updates, False)
 
 
 TensorScatterAdd = primitive("TensorScatterAdd", tensor_scatter_add)
@@ -141,11 +148,11 @@ TensorScatterUpdate = primitive("TensorScatterUpdate", tensor_scatter_write)
 tensor_scatter_update = TensorScatterUpdate()
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
     """Zeros, with updates added at the places that the indices name."""
-    target = updates.new_zeros(tuple(listed(shape)) if isinstance(shape, Tensor) else tuple(shape))
-    return put("ScatterNd", "add", target, indices, updates, False)
+    target = updates.new_zeros(tuple(to_python_list(shape)) if isinstance(shape, Tensor) else tuple(shape))
+    return scatter_nd_with("ScatterNd", "add", target, indices, updates, False)
 
 
 ScatterNd = primitive("ScatterNd", scatter_nd, init=())
@@ -154,10 +161,10 @@ ScatterNd = primitive("ScatterNd", scatter_nd, init=())
 # --- single elements along an axis ------------------------------------------------------------------------------
 
 
-def elements(name: str, input: Tensor, dim: Any, index: Tensor, src: Any, add: bool) -> Tensor:
+def scatter_along_axis(name: str, input: Tensor, dim: Any, index: Tensor, src: Any, add: bool) -> Tensor:
     """A copy with `src` written, or added, along an axis."""
-    at = axis_within(name, dim, input.ndim)
-    places = from_start(name, index, input.shape[at])
+    at = normalize_axis(name, dim, input.ndim)
+    places = normalize_indices(name, index, input.shape[at])
     if not isinstance(src, Tensor):
         return (
             torch.scatter_add(input, at, places, input.new_full(places.shape, src))
@@ -177,7 +184,7 @@ def tensor_scatter_elements(
         raise ArgumentValueError(
             f"For 'TensorScatterElements', 'reduction' must be 'none' or 'add', but got {reduction!r}."
         )
-    return elements("TensorScatterElements", input_x, axis, indices, updates, reduction == "add")
+    return scatter_along_axis("TensorScatterElements", input_x, axis, indices, updates, reduction == "add")
 
 
 TensorScatterElements = primitive(
@@ -188,13 +195,13 @@ TensorScatterElements = primitive(
 @op("ops", dtype=SAME)
 def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with one element along an axis per index written."""
-    return elements("scatter", input, axis, index, src, False)
+    return scatter_along_axis("scatter", input, axis, index, src, False)
 
 
 @op("mint:scatter", dtype=SAME)
 def scatter_mint(input: Tensor, dim: int, index: Tensor, src: Tensor | float) -> Tensor:
     """A copy with one element along an axis per index written."""
-    return elements("scatter", input, dim, index, src, False)
+    return scatter_along_axis("scatter", input, dim, index, src, False)
 
 
 @op("Tensor:scatter", dtype=SAME, also={"axis": "dim", "value": "src"})
@@ -202,14 +209,14 @@ def scatter_method(
     input: Tensor, dim: int, index: Tensor, src: Tensor | float, *, reduce: str = ""
 ) -> Tensor:
     """A copy with one element along an axis per index written; with reduce="add", added to."""
-    return elements("scatter", input, dim, index, src, reduce == "add")
+    return scatter_along_axis("scatter", input, dim, index, src, reduce == "add")
 
 
 @op("Tensor", dtype=SAME, differentiable=False, also={"value": "src"})
 def scatter_(input: Tensor, dim: int, index: Tensor, src: Tensor | float, *, reduce: str = "") -> Tensor:
     """One element along an axis per index written into the tensor itself; with `reduce`, added or multiplied."""
-    at = axis_within("scatter_", dim, input.ndim)
-    places = from_start("scatter_", index, input.shape[at])
+    at = normalize_axis("scatter_", dim, input.ndim)
+    places = normalize_indices("scatter_", index, input.shape[at])
     with torch.no_grad():
         return input.scatter_(at, places, src, reduce=reduce) if reduce else input.scatter_(at, places, src)
 
@@ -217,23 +224,23 @@ def scatter_(input: Tensor, dim: int, index: Tensor, src: Tensor | float, *, red
 @op("mint:scatter_add", dtype=SAME)
 def scatter_add_mint(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with one element along an axis per index added to."""
-    return elements("scatter_add", input, dim, index, src, True)
+    return scatter_along_axis("scatter_add", input, dim, index, src, True)
 
 
 @op("Tensor:scatter_add", dtype=SAME, also={"indices": "dim", "updates": "index"})
 def scatter_add_method(input: Tensor, dim: Any, index: Tensor, src: Tensor | None = None) -> Tensor:
     """A copy, added to: (dim, index, src) for elements along an axis, (indices, updates) for places by coordinates."""
     if src is None:
-        return put("scatter_add", "add", input, dim, index, False)
-    return elements("scatter_add", input, dim, index, src, True)
+        return scatter_nd_with("scatter_add", "add", input, dim, index, False)
+    return scatter_along_axis("scatter_add", input, dim, index, src, True)
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def scatter_add_(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """One element along an axis per index added to, in the tensor itself."""
-    at = axis_within("scatter_add_", dim, input.ndim)
+    at = normalize_axis("scatter_add_", dim, input.ndim)
     with torch.no_grad():
-        return input.scatter_add_(at, from_start("scatter_add_", index, input.shape[at]), src)
+        return input.scatter_add_(at, normalize_indices("scatter_add_", index, input.shape[at]), src)
 
 
 # --- slices -------------------------------------------------------------------------------------------------------
@@ -242,7 +249,7 @@ def scatter_add_(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 @op("ops", "Tensor", dtype=SAME)
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     """A copy with one slice of an axis replaced."""
-    at = axis_within("select_scatter", axis, input.ndim)
+    at = normalize_axis("select_scatter", axis, input.ndim)
     slot = list(input.shape)
     del slot[at]
     return torch.select_scatter(input, src.expand(slot), at, index)
@@ -266,14 +273,14 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Elements of the flattened tensor written, or added to, in the tensor itself."""
     with torch.no_grad():
-        return input.put_(whole("put_", index).long(), source, accumulate)
+        return input.put_(check_integer_indices("put_", index).long(), source, accumulate)
 
 
 @op(dtype=SAME)
 def scatter_add_with_axis(input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0) -> Tensor:
     """A copy with one element along an axis per index added to."""
-    return elements("ScatterAddWithAxis", input_x, axis, indices, updates, True)
+    return scatter_along_axis("ScatterAddWithAxis", input_x, axis, indices, updates, True)
 
 
 ScatterAddWithAxis = primitive("ScatterAddWithAxis", scatter_add_with_axis)
-expose(__name__, "ops", "tensor_scatter_update")
+register_alias(__name__, "ops", "tensor_scatter_update")

@@ -8,11 +8,15 @@ import torch
 from torch import Tensor
 
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
-from millrace._src.runtime.ops.declare.index_arguments import axis_within, from_start, whole
+from millrace._src.runtime.ops.declare.index_arguments import (
+    check_integer_indices,
+    normalize_axis,
+    normalize_indices,
+)
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import expose, op
+from millrace._src.runtime.ops.declare.registry import op, register_alias
 
-from .scatter import put
+from .scatter import scatter_nd_with
 
 __all__ = [
     "IndexAdd",
@@ -65,7 +69,9 @@ __all__ = [
 
 def _rows(name: str, how: str, input: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Whole rows, written in place."""
-    return put(name, how, input, whole(name, indices).unsqueeze(-1), updates, True)
+    return scatter_nd_with(
+        name, how, input, check_integer_indices(name, indices).unsqueeze(-1), updates, True
+    )
 
 
 @op("ops", dtype=SAME, differentiable=False)
@@ -113,43 +119,43 @@ def scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_add(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
     """Places are added to, in the tensor itself; coordinates are the last axis of the indices."""
-    return put("ScatterNdAdd", "add", input_x, indices, updates, True)
+    return scatter_nd_with("ScatterNdAdd", "add", input_x, indices, updates, True)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_sub(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
     """Places are subtracted from, in the tensor itself; coordinates are the last axis of the indices."""
-    return put("ScatterNdSub", "sub", input_x, indices, updates, True)
+    return scatter_nd_with("ScatterNdSub", "sub", input_x, indices, updates, True)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_mul(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
     """Places are multiplied, in the tensor itself; coordinates are the last axis of the indices."""
-    return put("ScatterNdMul", "mul", input_x, indices, updates, True)
+    return scatter_nd_with("ScatterNdMul", "mul", input_x, indices, updates, True)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_div(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
     """Places are divided, in the tensor itself; coordinates are the last axis of the indices."""
-    return put("ScatterNdDiv", "div", input_x, indices, updates, True)
+    return scatter_nd_with("ScatterNdDiv", "div", input_x, indices, updates, True)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_max(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
     """The larger of old and new stays at each place, in the tensor itself."""
-    return put("ScatterNdMax", "max", input_x, indices, updates, True)
+    return scatter_nd_with("ScatterNdMax", "max", input_x, indices, updates, True)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_min(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
     """The smaller of old and new stays at each place, in the tensor itself."""
-    return put("ScatterNdMin", "min", input_x, indices, updates, True)
+    return scatter_nd_with("ScatterNdMin", "min", input_x, indices, updates, True)
 
 
 @op(dtype=SAME, differentiable=False)
 def scatter_nd_write(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
     """Places are replaced, in the tensor itself; coordinates are the last axis of the indices."""
-    return put("ScatterNdUpdate", "update", input_x, indices, updates, True)
+    return scatter_nd_with("ScatterNdUpdate", "update", input_x, indices, updates, True)
 
 
 ScatterAdd = primitive("ScatterAdd", scatter_add, unused={"use_locking": False})
@@ -170,16 +176,16 @@ ScatterNonAliasingAdd = primitive(
     "ScatterNonAliasingAdd", scatter_nd_add, init=(), call=("input_x", "indices", "updates")
 )
 scatter_nd_update = ScatterNdUpdate()
-expose(__name__, "ops", "scatter_nd_update")
+register_alias(__name__, "ops", "scatter_nd_update")
 
 
 # --- along an axis ----------------------------------------------------------------------------------------------
 
 
 def _add(name: str, input: Tensor, axis: Any, index: Tensor, source: Tensor, alpha: Any = 1) -> Tensor:
-    at = axis_within(name, axis, input.ndim)
+    at = normalize_axis(name, axis, input.ndim)
     with torch.no_grad():
-        return input.index_add_(at, from_start(name, index, input.shape[at]), source, alpha=alpha)
+        return input.index_add_(at, normalize_indices(name, index, input.shape[at]), source, alpha=alpha)
 
 
 @op("ops", dtype=SAME, differentiable=False)
@@ -205,8 +211,10 @@ InplaceIndexAdd = primitive("InplaceIndexAdd", inplace_index_add)
 @op("mint:index_add", "Tensor:index_add", dtype=SAME, also={"y": "source", "axis": "dim", "indices": "index"})
 def index_add_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with slices of an axis added to."""
-    at = axis_within("index_add", dim, input.ndim)
-    return torch.index_add(input, at, from_start("index_add", index, input.shape[at]), source, alpha=alpha)
+    at = normalize_axis("index_add", dim, input.ndim)
+    return torch.index_add(
+        input, at, normalize_indices("index_add", index, input.shape[at]), source, alpha=alpha
+    )
 
 
 @op("Tensor", dtype=SAME, differentiable=False)

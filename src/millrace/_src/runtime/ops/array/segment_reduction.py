@@ -9,7 +9,7 @@ from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
-from millrace._src.runtime.ops.declare.index_arguments import whole
+from millrace._src.runtime.ops.declare.index_arguments import check_integer_indices
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -44,7 +44,7 @@ def _lowest(dtype: torch.dtype, largest: bool) -> Any:
 
 def _grouped(name: str, input: Tensor, ids: Tensor, count: int, how: str, empty: Any) -> Tensor:
     """Rows put together by the number of their group; rows with a number below 0 are left out."""
-    ids = whole(name, ids).long()
+    ids = check_integer_indices(name, ids).long()
     if input.shape[: ids.ndim] != ids.shape:
         raise ArgumentValueError(
             f"For '{name}', the first axes of the input must be those of the segment ids, but got shapes "
@@ -94,7 +94,7 @@ UnsortedSegmentProd = primitive("UnsortedSegmentProd", unsorted_segment_prod, in
 
 def _sorted(name: str, input: Tensor, ids: Tensor, how: str, empty: Any) -> tuple[Tensor, Tensor]:
     """Groups that follow each other: the last number says how many there are. Empty groups hold `empty`."""
-    count = int(whole(name, ids)[-1]) + 1 if ids.numel() else 0
+    count = int(check_integer_indices(name, ids)[-1]) + 1 if ids.numel() else 0
     sizes = torch.bincount(ids, minlength=count)
     start = {"sum": 0, "prod": 1}.get(how)
     if start is None:
@@ -146,4 +146,6 @@ SegmentMean = primitive("SegmentMean", segment_mean)
 @op("ops", dtype=SAME)
 def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tensor:
     """The means of groups of rows that the indices choose."""
-    return segment_mean.raw(torch.index_select(x, 0, whole("sparse_segment_mean", indices)), segment_ids)
+    return segment_mean.raw(
+        torch.index_select(x, 0, check_integer_indices("sparse_segment_mean", indices)), segment_ids
+    )

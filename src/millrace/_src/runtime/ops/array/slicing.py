@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.arguments import integer, sizes, spread
+from millrace._src.runtime.ops.declare.arguments import to_int, to_shape, unpack_varargs
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
-from millrace._src.runtime.ops.declare.index_arguments import axis_within
+from millrace._src.runtime.ops.declare.index_arguments import normalize_axis
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -46,7 +46,7 @@ def _bounds(value: Any, name: str, argument: str) -> tuple[int, ...]:
         raise ArgumentTypeError(
             f"For '{name}', '{argument}' must be a tuple, list or Tensor of ints, but got {value!r}."
         )
-    return sizes(value)
+    return to_shape(value)
 
 
 @op("ops", "ops:tensor_slice", dtype=SAME)
@@ -133,12 +133,12 @@ def _every(input: Tensor, axis: int, start: int | None, stop: int | None, step: 
 
 
 def _narrowed(input: Tensor, axis: int, start: Any, length: int) -> Tensor:
-    axis, count = integer(axis, "axis"), integer(length, "length")
+    axis, count = to_int(axis, "axis"), to_int(length, "length")
     if not -input.ndim <= axis < input.ndim:
         raise ArgumentValueError(
             f"For 'narrow', the axis must be in [{-input.ndim},{input.ndim}), but got {axis}."
         )
-    whole, first = input.shape[axis], integer(start, "start")
+    whole, first = input.shape[axis], to_int(start, "start")
     if not 0 <= first < whole or not 1 <= count <= whole - first:
         raise ArgumentValueError(
             f"For 'narrow', start {first} and length {count} must lie within the axis, which is {whole} long."
@@ -155,19 +155,19 @@ def narrow(input: Tensor, axis: int, start: Any, length: int) -> Tensor:
 @op("mint:narrow", "Tensor:narrow", dtype=SAME, also={"axis": "dim"})
 def narrow_mint(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """The part of an axis from `start` on."""
-    return input.narrow(dim, integer(start, "start"), integer(length, "length"))
+    return input.narrow(dim, to_int(start, "start"), to_int(length, "length"))
 
 
 @op("mint:select", dtype=SAME)
 def select_mint(input: Tensor, dim: int, index: int) -> Tensor:
     """One slice of an axis, without it."""
-    return input.select(integer(dim, "dim"), integer(index, "index"))
+    return input.select(to_int(dim, "dim"), to_int(index, "index"))
 
 
 @op(dtype=SAME)
 def select_view(input: Tensor, input_indices: int, axis: int) -> Tensor:
     """One slice of an axis, without it."""
-    return input.select(integer(axis, "axis"), integer(input_indices, "input_indices"))
+    return input.select(to_int(axis, "axis"), to_int(input_indices, "input_indices"))
 
 
 @op("Tensor", dtype=SAME)
@@ -181,7 +181,7 @@ def itemset(input: Tensor, *args: Any) -> Tensor:
             f"{tuple(input.shape)} and got {len(args)} input."
         )
     made = input.clone(memory_format=torch.contiguous_format)
-    places = sizes(args[0])
+    places = to_shape(args[0])
     if len(places) == 1 and input.ndim != 1:
         made.reshape(-1)[places[0]] = args[1]
     else:
@@ -192,7 +192,7 @@ def itemset(input: Tensor, *args: Any) -> Tensor:
 def _reversed(input: Tensor, dims: Any, name: str) -> Tensor:
     if not isinstance(dims, (list, tuple)):
         raise ArgumentTypeError(f"For '{name}', the axes must come in a list or tuple, but got {dims!r}.")
-    return torch.flip(input, sizes(dims))
+    return torch.flip(input, to_shape(dims))
 
 
 @op("ops", "mint", dtype=SAME)
@@ -204,7 +204,7 @@ def flip(input: Tensor, dims: Any) -> Tensor:
 @op("Tensor:flip", dtype=SAME)
 def flip_method(input: Tensor, *dims: Any) -> Tensor:
     """The elements in reversed order along axes, given as a tuple or one by one."""
-    return _reversed(input, spread(dims), "flip")
+    return _reversed(input, unpack_varargs(dims), "flip")
 
 
 @op("ops", "Tensor", dtype=SAME)
@@ -230,18 +230,18 @@ def flipud(input: Tensor) -> Tensor:
 @op("ops", "Tensor", dtype=SAME)
 def rot90(input: Tensor, k: int, dims: Any) -> Tensor:
     """A plane of axes turned by 90 degrees, `k` times."""
-    plane = sizes(dims)
+    plane = to_shape(dims)
     if len(plane) == 2 and plane[0] == plane[1]:
         raise OperationError(f"For 'rot90', rotation dims must be different, but got {plane}.")
     for axis in plane:
-        axis_within("rot90", axis, input.ndim)
-    return torch.rot90(input, integer(k, "k"), plane)
+        normalize_axis("rot90", axis, input.ndim)
+    return torch.rot90(input, to_int(k, "k"), plane)
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """The elements moved along axes; what leaves at one end comes in at the other. Without axes, as if flat."""
-    return torch.roll(input, sizes(shifts), () if dims is None else sizes(dims))
+    return torch.roll(input, to_shape(shifts), () if dims is None else to_shape(dims))
 
 
 @op("ops", dtype=SAME)

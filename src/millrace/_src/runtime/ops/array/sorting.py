@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import BOOL, INT32, INT64, OTHER, SAME
-from millrace._src.runtime.ops.declare.index_arguments import axis_within
+from millrace._src.runtime.ops.declare.dtype_rules import BOOL, INT32, INT64, SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.index_arguments import normalize_axis
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -25,7 +25,7 @@ __all__ = [
     "UpperBound",
     "argsort",
     "argsort_mint",
-    "each_once",
+    "unique_in_order",
     "intopk",
     "kthvalue",
     "lower_bound",
@@ -52,24 +52,24 @@ __all__ = [
 def _sorted(name: str, input: Tensor, axis: Any, descending: bool) -> tuple[Tensor, Tensor]:
     """Values and their places as int32, equal ones in their order."""
     made, places = torch.sort(
-        input, dim=axis_within(name, axis, input.ndim), descending=descending, stable=True
+        input, dim=normalize_axis(name, axis, input.ndim), descending=descending, stable=True
     )
     return made, places.int()
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> Any:
     """The elements along an axis in order, and where each was."""
     return _sorted("Sort", input_x, axis, descending)
 
 
-@op("Tensor:sort", dtype=OTHER, also={"dim": "axis"})
+@op("Tensor:sort", dtype=UNCHECKED, also={"dim": "axis"})
 def sort_method(input: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The elements along an axis in order, and where each was."""
     return _sorted("Sort", input, axis, descending)
 
 
-@op("mint:sort", dtype=OTHER)
+@op("mint:sort", dtype=UNCHECKED)
 def sort_mint(input: Tensor, *, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The elements along an axis in order, and where each was."""
     return torch.sort(input, dim=dim, descending=descending, stable=stable)
@@ -96,8 +96,8 @@ def msort(input: Tensor) -> Tensor:
     return torch.msort(input)
 
 
-def _first(name: str, input: Tensor, k: Any, dim: Any, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
-    at = axis_within(name, dim, input.ndim)
+def _topk(name: str, input: Tensor, k: Any, dim: Any, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
+    at = normalize_axis(name, dim, input.ndim)
     if isinstance(k, bool) or not isinstance(k, (int, Tensor)):
         raise ArgumentTypeError(f"For '{name}', 'k' must be an int, but got {k!r}.")
     count = int(k)
@@ -107,34 +107,34 @@ def _first(name: str, input: Tensor, k: Any, dim: Any, largest: bool, sorted: bo
     return made, places.int()
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def topk(input: Tensor, k: Any, dim: int | None = None, largest: bool = True, sorted: bool = True) -> Any:
     """The largest (or smallest) elements along an axis, and where they were."""
-    return _first("TopK", input, k, -1 if dim is None else dim, largest, sorted)
+    return _topk("TopK", input, k, -1 if dim is None else dim, largest, sorted)
 
 
-@op("mint:topk", dtype=OTHER)
+@op("mint:topk", dtype=UNCHECKED)
 def topk_mint(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The largest (or smallest) elements along an axis, and where they were."""
     return torch.topk(input, k, dim, largest, sorted)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def top_k(input_x: Tensor, k: Any, sorted: bool = True) -> Any:
     """The largest elements along the last axis, and where they were."""
-    return _first("TopK", input_x, k, -1, True, sorted)
+    return _topk("TopK", input_x, k, -1, True, sorted)
 
 
-@op("Tensor:top_k", dtype=OTHER)
+@op("Tensor:top_k", dtype=UNCHECKED)
 def top_k_method(input: Tensor, k: Any, sorted: bool = True) -> Any:
     """The largest elements along the last axis, and where they were."""
-    return _first("TopK", input, k, -1, True, sorted)
+    return _topk("TopK", input, k, -1, True, sorted)
 
 
 TopK = primitive("TopK", top_k, init=("sorted",))
 
 
-@op("mint", "Tensor", dtype=OTHER)
+@op("mint", "Tensor", dtype=UNCHECKED)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along an axis, and where it was."""
     return torch.kthvalue(input, k, dim, keepdim)
@@ -167,7 +167,7 @@ InTopK = primitive("InTopK", intopk, init=("k",))
 # --- each element once ------------------------------------------------------------------------------------------
 
 
-def each_once(input: Tensor) -> tuple[Tensor, Tensor]:
+def unique_in_order(input: Tensor) -> tuple[Tensor, Tensor]:
     """The different elements in the order of their first appearance, and the number of each element among them."""
     found, numbers = torch.unique(input.reshape(-1), return_inverse=True)
     places = torch.arange(numbers.numel(), device=input.device)
@@ -180,22 +180,22 @@ def each_once(input: Tensor) -> tuple[Tensor, Tensor]:
     return found[order], ranks[numbers].reshape(input.shape).to(kind)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def unique(input: Tensor) -> Any:
     """The different elements in the order of their first appearance, and the number of each element among them."""
-    return each_once(input)
+    return unique_in_order(input)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def unique_of(x: Tensor) -> Any:
     """The different elements in the order of their first appearance, and the number of each element among them."""
-    return each_once(x)
+    return unique_in_order(x)
 
 
 Unique = primitive("Unique", unique_of)
 
 
-@op("Tensor:unique", "mint:unique", dtype=OTHER, differentiable=False)
+@op("Tensor:unique", "mint:unique", dtype=UNCHECKED, differentiable=False)
 def unique_mint(
     input: Tensor,
     sorted: bool = True,
@@ -208,7 +208,7 @@ def unique_mint(
     return tuple(made) if isinstance(made, tuple) else made
 
 
-@op("ops", "mint", "Tensor", dtype=OTHER, differentiable=False)
+@op("ops", "mint", "Tensor", dtype=UNCHECKED, differentiable=False)
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -217,7 +217,7 @@ def unique_consecutive(
     return tuple(made) if isinstance(made, tuple) else made
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def unique_runs(
     x: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -230,16 +230,16 @@ def unique_runs(
 UniqueConsecutive = primitive("UniqueConsecutive", unique_runs)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def unique_with_pad(x: Tensor, pad_num: Any) -> Any:
     """The different elements, filled up to the length of the input, and the number of each element among them."""
-    found, numbers = each_once(x)
+    found, numbers = unique_in_order(x)
     made = torch.full_like(x, int(pad_num) if isinstance(pad_num, Tensor) else pad_num)
     made[: found.numel()] = found
     return made, numbers
 
 
-@op("Tensor:unique_with_pad", dtype=OTHER, differentiable=False)
+@op("Tensor:unique_with_pad", dtype=UNCHECKED, differentiable=False)
 def unique_with_pad_method(input: Tensor, pad_num: Any) -> Any:
     """The different elements, filled up to the length of the input, and the number of each element among them."""
     return unique_with_pad.raw(input, pad_num)
@@ -248,13 +248,13 @@ def unique_with_pad_method(input: Tensor, pad_num: Any) -> Any:
 UniqueWithPad = primitive("UniqueWithPad", unique_with_pad, init=())
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def upper_bound(sorted_x: Tensor, values: Tensor, out_type: Any = torch.int32) -> Tensor:
     """Per row, where each value would go behind equal ones."""
     return torch.searchsorted(sorted_x, values, right=True).to(out_type)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def lower_bound(sorted_x: Tensor, values: Tensor, out_type: Any = torch.int32) -> Tensor:
     """Per row, where each value would go before equal ones."""
     return torch.searchsorted(sorted_x, values).to(out_type)

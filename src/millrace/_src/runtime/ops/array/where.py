@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import both
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, PROMOTE, SAME
+from millrace._src.runtime.ops.declare.arguments import promote_operands
+from millrace._src.runtime.ops.declare.dtype_rules import PROMOTE, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 from millrace._src.runtime.tensor.backend.torch_private import release
@@ -76,10 +76,10 @@ def clip_by_value(
 @op("ops", dtype=PROMOTE)
 def where(condition: Tensor, input: Tensor | float, other: Tensor | float) -> Tensor:
     """`input` where the condition holds, else `other`."""
-    return torch.where(condition.bool(), *both(input, other))
+    return torch.where(condition.bool(), *promote_operands(input, other))
 
 
-@op("mint:where", dtype=OTHER)
+@op("mint:where", dtype=UNCHECKED)
 def where_mint(
     condition: Tensor, input: Tensor | float | None = None, other: Tensor | float | None = None
 ) -> Any:
@@ -88,19 +88,19 @@ def where_mint(
         return torch.nonzero(condition, as_tuple=True)
     if input is None or other is None:
         raise ArgumentValueError("For where, give both 'input' and 'other', or neither.")
-    return torch.where(condition.bool(), *both(input, other))
+    return torch.where(condition.bool(), *promote_operands(input, other))
 
 
 @op("Tensor:where", dtype=PROMOTE)
 def where_method(input: Tensor, condition: Tensor, y: Tensor | float) -> Tensor:
     """The tensor's own elements where the condition holds, else those of `y`."""
-    return torch.where(condition.bool(), *both(input, y))
+    return torch.where(condition.bool(), *promote_operands(input, y))
 
 
 @op("ops", dtype=PROMOTE)
 def select(condition: Tensor, input: Tensor | float, other: Tensor | float) -> Tensor:
     """`input` where the condition holds, else `other`."""
-    return torch.where(condition.bool(), *both(input, other))
+    return torch.where(condition.bool(), *promote_operands(input, other))
 
 
 @op("Tensor:select", dtype=PROMOTE)
@@ -108,7 +108,7 @@ def select_method(input: Tensor, condition: Tensor | int, y: Tensor | float) -> 
     """The tensor's own elements where a condition holds, else those of `y`; with two integers, one slice of an axis."""
     if isinstance(condition, int) and isinstance(y, int):
         return input.select(condition, y)
-    return torch.where(torch.as_tensor(condition).bool(), *both(input, y))
+    return torch.where(torch.as_tensor(condition).bool(), *promote_operands(input, y))
 
 
 Select = primitive("Select", select, init=())

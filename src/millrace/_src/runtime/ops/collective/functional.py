@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import OperationError
-from millrace._src.runtime.distributed.group_registry import WORLD, members_only
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP, require_membership
 
 __all__ = [
     "all_gather",
@@ -21,22 +21,22 @@ __all__ = [
     "all_to_all",
     "barrier",
     "broadcast",
-    "exchange",
-    "exchange_beside",
+    "send_receive",
+    "send_receive_with_dependency",
     "gather",
     "reduce",
     "reduce_scatter",
     "scatter",
 ]
 
-Call = Callable[[torch.Tensor], torch.Tensor]
+CollectiveCall = Callable[[torch.Tensor], torch.Tensor]
 
 
 class _Collective(torch.autograd.Function):
     """The bridge to autograd: a call, and what makes the gradient of its argument of that of its result."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, call: Call, back: Any, keep: bool) -> torch.Tensor:
+    def forward(ctx: Any, x: torch.Tensor, call: CollectiveCall, back: Any, keep: bool) -> torch.Tensor:
         made = call(x)
         ctx.back = back
         if keep:
@@ -48,8 +48,8 @@ class _Collective(torch.autograd.Function):
         return ctx.back(gradients[0], *ctx.saved_tensors), None, None, None
 
 
-def _through(
-    x: torch.Tensor, call: Call, back: Callable[..., torch.Tensor], keep: bool = False
+def _differentiable_collective(
+    x: torch.Tensor, call: CollectiveCall, back: Callable[..., torch.Tensor], keep: bool = False
 ) -> torch.Tensor:
     """The call, with a gradient; `back` is given that of the result and, with `keep`, argument and result."""
     if torch.is_grad_enabled() and x.requires_grad:
@@ -58,7 +58,7 @@ def _through(
     return call(x)
 
 
-def all_reduce(x: torch.Tensor, op: str = "sum", group: str = WORLD) -> torch.Tensor:
+def all_reduce(x: torch.Tensor, op: str = "sum", group: str = WORLD_GROUP) -> torch.Tensor:
     """The sum (largest, smallest, product, mean) over the processes of a group, in each of them."""
 
     def back(gradient: torch.Tensor, *seen: torch.Tensor) -> torch.Tensor:
@@ -69,12 +69,14 @@ def all_reduce(x: torch.Tensor, op: str = "sum", group: str = WORLD) -> torch.Te
         return total * (seen[0] == seen[1]) if seen else total
 
     keep = op in ("max", "min")
-    return _through(x, lambda data: torch.ops.millrace.all_reduce(data.detach(), op, group), back, keep)
+    return _differentiable_collective(
+        x, lambda data: torch.ops.millrace.all_reduce(data.detach(), op, group), back, keep
+    )
 
 
-def all_gather(x: torch.Tensor, group: str = WORLD, sizes: Sequence[int] = ()) -> torch.Tensor:
+def all_gather(x: torch.Tensor, group: str = WORLD_GROUP, sizes: Sequence[int] = ()) -> torch.Tensor:
     """The rows of all processes, one after the other."""
-    return _through(
+    return _differentiable_collective(
         x if x.dim() else x.reshape(1),
         lambda data: torch.ops.millrace.all_gather(data.detach(), list(sizes), group),
         lambda gradient: reduce_scatter(gradient, "sum", group, sizes),
@@ -82,7 +84,7 @@ def all_gather(x: torch.Tensor, group: str = WORLD, sizes: Sequence[int] = ()) -
 
 
 def reduce_scatter(
-    x: torch.Tensor, op: str = "sum", group: str = WORLD, sizes: Sequence[int] = ()
+    x: torch.Tensor, op: str = "sum", group: str = WORLD_GROUP, sizes: Sequence[int] = ()
 ) -> torch.Tensor:
     """The sum over the processes, of which each keeps its part of the rows."""
 
@@ -90,16 +92,16 @@ def reduce_scatter(
         if op not in ("sum", "avg"):
             raise OperationError(f"The bprop of ReduceScatter with op '{op}' is not supported yet.")
         whole = all_gather(gradient, group, sizes)
-        return whole / members_only(group, "ReduceScatter").size if op == "avg" else whole
+        return whole / require_membership(group, "ReduceScatter").size if op == "avg" else whole
 
-    return _through(
+    return _differentiable_collective(
         x, lambda data: torch.ops.millrace.reduce_scatter(data.detach(), list(sizes), op, group), back
     )
 
 
-def broadcast(x: torch.Tensor, root: int, group: str = WORLD) -> torch.Tensor:
+def broadcast(x: torch.Tensor, root: int, group: str = WORLD_GROUP) -> torch.Tensor:
     """What the process at place `root` of the group has, in all of them."""
-    return _through(
+    return _differentiable_collective(
         x,
         lambda data: torch.ops.millrace.broadcast(data.detach(), root, group),
         lambda gradient: gradient,
@@ -107,17 +109,17 @@ def broadcast(x: torch.Tensor, root: int, group: str = WORLD) -> torch.Tensor:
 
 
 def all_to_all(
-    x: torch.Tensor, sent: Sequence[int], received: Sequence[int], group: str = WORLD
+    x: torch.Tensor, sent: Sequence[int], received: Sequence[int], group: str = WORLD_GROUP
 ) -> torch.Tensor:
     """Rows from each to each: `sent[k]` of them go to place k of the group, `received[k]` come from there."""
-    return _through(
+    return _differentiable_collective(
         x,
         lambda data: torch.ops.millrace.all_to_all(data.detach(), list(sent), list(received), group),
         lambda gradient: all_to_all(gradient, received, sent, group),
     )
 
 
-def reduce(x: torch.Tensor, root: int, op: str = "sum", group: str = WORLD) -> torch.Tensor:
+def reduce(x: torch.Tensor, root: int, op: str = "sum", group: str = WORLD_GROUP) -> torch.Tensor:
     """The sum over the processes at place `root`; what was given in the others."""
 
     def back(gradient: torch.Tensor) -> torch.Tensor:
@@ -125,21 +127,23 @@ def reduce(x: torch.Tensor, root: int, op: str = "sum", group: str = WORLD) -> t
             raise OperationError(f"The gradient of Reduce is that of 'sum'; there is none for '{op}'.")
         return broadcast(gradient, root, group)
 
-    return _through(x, lambda data: torch.ops.millrace.reduce(data.detach(), root, op, group), back)
+    return _differentiable_collective(
+        x, lambda data: torch.ops.millrace.reduce(data.detach(), root, op, group), back
+    )
 
 
-def gather(x: torch.Tensor, root: int, group: str = WORLD) -> torch.Tensor:
+def gather(x: torch.Tensor, root: int, group: str = WORLD_GROUP) -> torch.Tensor:
     """The rows of all processes at place `root`; zeros in the others."""
-    return _through(
+    return _differentiable_collective(
         x if x.dim() else x.reshape(1),
         lambda data: torch.ops.millrace.gather(data.detach(), root, group),
         lambda gradient: scatter(gradient, root, group),
     )
 
 
-def scatter(x: torch.Tensor, root: int, group: str = WORLD) -> torch.Tensor:
+def scatter(x: torch.Tensor, root: int, group: str = WORLD_GROUP) -> torch.Tensor:
     """Each process's part of the rows that the one at place `root` has."""
-    return _through(
+    return _differentiable_collective(
         x,
         lambda data: torch.ops.millrace.scatter(data.detach(), root, group),
         lambda gradient: gather(gradient, root, group),
@@ -153,26 +157,26 @@ class _Exchange(torch.autograd.Function):
     def forward(ctx: Any, to: Any, from_: Any, like: Any, tag: int, group: str, *sent: torch.Tensor) -> Any:
         ctx.ways = to, from_, tag, group
         ctx.shapes = [(each.shape, each.dtype, each.device) for each in sent]
-        made = _moved(sent, to, like, from_, tag, group)
+        made = _send_receive_tensors(sent, to, like, from_, tag, group)
         return tuple(made)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         to, from_, tag, group = ctx.ways
-        made = exchange(gradients, from_, ctx.shapes, to, tag, group)
+        made = send_receive(gradients, from_, ctx.shapes, to, tag, group)
         return (None, None, None, None, None, *made)
 
 
-Like = tuple[Any, torch.dtype, torch.device]
+TensorSpec = tuple[Any, torch.dtype, torch.device]
 
 
-def exchange(
+def send_receive(
     sent: Sequence[torch.Tensor],
     to: Sequence[int],
-    like: Sequence[Like],
+    like: Sequence[TensorSpec],
     from_: Sequence[int],
     tag: int = 0,
-    group: str = WORLD,
+    group: str = WORLD_GROUP,
 ) -> list[torch.Tensor]:
     """Send `sent[k]` to place `to[k]`, and receive from place `from_[k]` what `like[k]` says: shape, type, device."""
     wanted = torch.is_grad_enabled() and any(each.requires_grad for each in sent)
@@ -183,44 +187,46 @@ def exchange(
         )
     if wanted:
         return list(_Exchange.apply(tuple(to), tuple(from_), tuple(like), tag, group, *sent))
-    return _moved(sent, to, like, from_, tag, group)
+    return _send_receive_tensors(sent, to, like, from_, tag, group)
 
 
-def exchange_beside(
+def send_receive_with_dependency(
     x: torch.Tensor,
     sent: Sequence[torch.Tensor],
     to: Sequence[int],
-    like: Sequence[Like],
+    like: Sequence[TensorSpec],
     from_: Sequence[int],
-    group: str = WORLD,
+    group: str = WORLD_GROUP,
 ) -> list[torch.Tensor]:
     """`exchange`, and `x` before it. What is made of `x` from here on ties all of it into the backward pass, also in a
     process that only sends or only receives: gradients always find their way back."""
     if torch.is_grad_enabled() and x.requires_grad:
-        return list(_Beside.apply(tuple(to), tuple(from_), tuple(like), group, x, *sent))
-    return [x, *_moved(sent, to, like, from_, 0, group)]
+        return list(_DependentExchange.apply(tuple(to), tuple(from_), tuple(like), group, x, *sent))
+    return [x, *_send_receive_tensors(sent, to, like, from_, 0, group)]
 
 
-class _Beside(torch.autograd.Function):
+class _DependentExchange(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, to: Any, from_: Any, like: Any, group: str, x: Any, *sent: torch.Tensor) -> Any:
         ctx.ways = to, from_, group
         ctx.shapes = [(each.shape, each.dtype, each.device) for each in sent]
-        return (x.view_as(x), *_moved(sent, to, like, from_, 0, group))
+        return (x.view_as(x), *_send_receive_tensors(sent, to, like, from_, 0, group))
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         to, from_, group = ctx.ways
-        made = _moved(gradients[1:], from_, ctx.shapes, to, 0, group)
+        made = _send_receive_tensors(gradients[1:], from_, ctx.shapes, to, 0, group)
         return (None, None, None, None, gradients[0], *made)
 
 
-def _moved(sent: Any, to: Any, like: Any, from_: Any, tag: int, group: str) -> list[torch.Tensor]:
+def _send_receive_tensors(
+    sent: Any, to: Any, like: Any, from_: Any, tag: int, group: str
+) -> list[torch.Tensor]:
     received = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype, device in like]
     torch.ops.millrace.exchange([each.detach() for each in sent], list(to), received, list(from_), tag, group)
     return received
 
 
-def barrier(group: str = WORLD) -> None:
+def barrier(group: str = WORLD_GROUP) -> None:
     """Wait until every process of the group is here."""
     torch.ops.millrace.barrier(torch.empty(0), group)

@@ -9,13 +9,13 @@ import torch
 
 from millrace._src.core.errors import ArgumentValueError, OperationError
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.distributed.group_registry import WORLD
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 from millrace._src.runtime.ops.declare.primitive import Primitive
 from millrace._src.runtime.ops.declare.registry import public
 from millrace._src.runtime.tensor.storage import wrap
 
 from . import functional as collective
-from .primitives import Collective
+from .primitives import CollectivePrimitive
 
 __all__ = ["NeighborExchangeV2", "Pull", "Push", "Reshard"]
 
@@ -26,7 +26,7 @@ _SIDES = ("top", "bottom", "left", "right")
 
 
 @public("ops")
-class NeighborExchangeV2(Collective):
+class NeighborExchangeV2(CollectivePrimitive):
     """A picture (N, C, H, W) with the borders of its neighbours: up to eight, clockwise from the top, -1 for none.
 
     `send_lens` and `recv_lens` are rows at the top and bottom, and columns at the left and right. Where no neighbour
@@ -40,7 +40,7 @@ class NeighborExchangeV2(Collective):
         recv_rank_ids: Sequence[int],
         recv_lens: Sequence[int],
         data_format: str,
-        group: str = WORLD,
+        group: str = WORLD_GROUP,
     ) -> None:
         super().__init__(group)
         for name, ranks in (("send_rank_ids", send_rank_ids), ("recv_rank_ids", recv_rank_ids)):
@@ -74,7 +74,7 @@ class NeighborExchangeV2(Collective):
         parts = [_border(x, _ROWS[at], _COLUMNS[at], sent) for at in out]
         shapes = {at: _shape(x, _ROWS[at], _COLUMNS[at], wanted) for at in range(8)}
         like = [(shapes[at], x.dtype, x.device) for at in into]
-        own, *made = collective.exchange_beside(
+        own, *made = collective.send_receive_with_dependency(
             x,
             parts,
             [self.send_rank_ids[at] for at in out],
@@ -109,7 +109,7 @@ def _shape(x: torch.Tensor, row: str, column: str, lengths: dict[str, int]) -> t
     )
 
 
-class _Refused(Primitive):
+class _UnsupportedPrimitive(Primitive):
     """Refused: this way of splitting a training is not here."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -121,7 +121,7 @@ class _Refused(Primitive):
 
 
 @public("ops")
-class Push(_Refused):
+class Push(_UnsupportedPrimitive):
     """Refused: there are no parameter servers here."""
 
     def __init__(self, optim_type: str = "ApplyMomentum", only_shape_indices: Any = None) -> None:
@@ -129,7 +129,7 @@ class Push(_Refused):
 
 
 @public("ops")
-class Pull(_Refused):
+class Pull(_UnsupportedPrimitive):
     """Refused: there are no parameter servers here."""
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class Pull(_Refused):
 
 
 @public("ops")
-class Reshard(_Refused):
+class Reshard(_UnsupportedPrimitive):
     """Refused: operations are not cut over devices here."""
 
     def __init__(self, in_layout: Any, out_layout: Any, in_strategy: Any) -> None:

@@ -10,10 +10,10 @@ import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.distributed.group_registry import WORLD, members_only
+from millrace._src.runtime.distributed.group_registry import WORLD_GROUP, require_membership
 from millrace._src.runtime.ops.declare.primitive import Primitive
 from millrace._src.runtime.ops.declare.registry import public
-from millrace._src.runtime.tensor.device_placement import on_device, place
+from millrace._src.runtime.tensor.device_placement import ensure_on_device, to_context_device
 from millrace._src.runtime.tensor.storage import to_torch_dtype, wrap
 
 from . import functional as collective
@@ -53,7 +53,7 @@ class ReduceOp:
     PROD: ClassVar[str] = "prod"
 
 
-class Collective(Primitive):
+class CollectivePrimitive(Primitive):
     """What they share: a name, a group, and arguments checked as MindSpore checks them."""
 
     def __init__(self, group: str, **options: Any) -> None:
@@ -74,10 +74,10 @@ class Collective(Primitive):
             raise ArgumentTypeError(
                 f"For '{self.name}', the input must be a Tensor, but got {type(x).__name__}."
             )
-        return on_device(x)
+        return ensure_on_device(x)
 
 
-class _Reduction(Collective):
+class _ReductionPrimitive(CollectivePrimitive):
     def __init__(self, op: str, group: str, **options: Any) -> None:
         super().__init__(group, **options)
         self._kind("op", op, str)
@@ -85,7 +85,7 @@ class _Reduction(Collective):
 
 
 @public("ops")
-class AllReduce(_Reduction):
+class AllReduce(_ReductionPrimitive):
     """The sum of a tensor over all processes of a group, in each of them. Its gradient is summed alike.
 
     >>> from millrace.communication import init, release
@@ -95,7 +95,7 @@ class AllReduce(_Reduction):
     >>> release()
     """
 
-    def __init__(self, op: str = ReduceOp.SUM, group: str = WORLD) -> None:
+    def __init__(self, op: str = ReduceOp.SUM, group: str = WORLD_GROUP) -> None:
         super().__init__(op, group)
 
     def __call__(self, input_x: Any) -> Tensor:
@@ -103,10 +103,10 @@ class AllReduce(_Reduction):
 
 
 @public("ops")
-class AllGather(Collective):
+class AllGather(CollectivePrimitive):
     """The tensors of all processes, one after the other along the first axis."""
 
-    def __init__(self, group: str = WORLD) -> None:
+    def __init__(self, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
 
     def __call__(self, input_x: Any) -> Tensor:
@@ -114,22 +114,22 @@ class AllGather(Collective):
 
 
 @public("ops")
-class AllGatherV(Collective):
+class AllGatherV(CollectivePrimitive):
     """The tensors of all processes, one after the other; `output_split_sizes` has the length of each."""
 
-    def __init__(self, group: str = WORLD) -> None:
+    def __init__(self, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
 
     def __call__(self, input_x: Any, output_split_sizes: Any) -> Tensor:
         x = self._tensor(input_x)
-        return wrap(collective.all_gather(x.reshape(-1), self.group, sizes_of(output_split_sizes)))
+        return wrap(collective.all_gather(x.reshape(-1), self.group, to_split_sizes(output_split_sizes)))
 
 
 @public("ops")
-class ReduceScatter(_Reduction):
+class ReduceScatter(_ReductionPrimitive):
     """The sum over all processes, of which each keeps its equal part of the first axis."""
 
-    def __init__(self, op: str = ReduceOp.SUM, group: str = WORLD) -> None:
+    def __init__(self, op: str = ReduceOp.SUM, group: str = WORLD_GROUP) -> None:
         super().__init__(op, group)
 
     def __call__(self, input_x: Any) -> Tensor:
@@ -137,22 +137,22 @@ class ReduceScatter(_Reduction):
 
 
 @public("ops")
-class ReduceScatterV(_Reduction):
+class ReduceScatterV(_ReductionPrimitive):
     """The sum over all processes, of which each keeps its part; `input_split_sizes` has the length of each."""
 
-    def __init__(self, op: str = ReduceOp.SUM, group: str = WORLD) -> None:
+    def __init__(self, op: str = ReduceOp.SUM, group: str = WORLD_GROUP) -> None:
         super().__init__(op, group)
 
     def __call__(self, input_x: Any, input_split_sizes: Any) -> Tensor:
-        x, sizes = self._tensor(input_x).reshape(-1), sizes_of(input_split_sizes)
+        x, sizes = self._tensor(input_x).reshape(-1), to_split_sizes(input_split_sizes)
         return wrap(collective.reduce_scatter(x, self.op, self.group, sizes))
 
 
 @public("ops")
-class Broadcast(Collective):
+class Broadcast(CollectivePrimitive):
     """The tensors of the process at place `root_rank`, in all processes; called with a tuple, it gives one."""
 
-    def __init__(self, root_rank: int, group: str = WORLD) -> None:
+    def __init__(self, root_rank: int, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
         if not isinstance(root_rank, int) or isinstance(root_rank, bool):
             raise ArgumentTypeError(
@@ -171,11 +171,11 @@ class Broadcast(Collective):
 
 
 @public("ops")
-class AlltoAll(Collective):
+class AlltoAll(CollectivePrimitive):
     """Each process cuts its tensor along `split_dim` into as many parts as there are processes and sends one to each;
     what it gets is joined along `concat_dim`."""
 
-    def __init__(self, split_count: int, split_dim: int, concat_dim: int, group: str = WORLD) -> None:
+    def __init__(self, split_count: int, split_dim: int, concat_dim: int, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
         for name, value in (
             ("split_count", split_count),
@@ -186,7 +186,7 @@ class AlltoAll(Collective):
         self.split_count, self.split_dim, self.concat_dim = split_count, split_dim, concat_dim
 
     def __call__(self, input_x: Any) -> Tensor:
-        x, size = self._tensor(input_x), members_only(self.group, self.name).size
+        x, size = self._tensor(input_x), require_membership(self.group, self.name).size
         if self.split_count != size:
             raise ArgumentValueError(
                 f"For 'AlltoAll', the 'split_count' must be the number of processes in the group ({size}), but got "
@@ -204,21 +204,21 @@ class AlltoAll(Collective):
 
 
 @public("ops")
-class AlltoAllV(Collective):
+class AlltoAllV(CollectivePrimitive):
     """Numbers from each to each, as many as the lists say, in units of `block_size`."""
 
-    def __init__(self, group: str = WORLD, block_size: int = 1) -> None:
+    def __init__(self, group: str = WORLD_GROUP, block_size: int = 1) -> None:
         super().__init__(group, block_size=block_size)
 
     def __call__(self, input_x: Any, send_numel_list: Any, recv_numel_list: Any) -> Tensor:
         block = self.block_size  # type: ignore[attr-defined]
-        sent = [count * block for count in sizes_of(send_numel_list)]
-        received = [count * block for count in sizes_of(recv_numel_list)]
+        sent = [count * block for count in to_split_sizes(send_numel_list)]
+        received = [count * block for count in to_split_sizes(recv_numel_list)]
         return wrap(collective.all_to_all(self._tensor(input_x).reshape(-1), sent, received, self.group))
 
 
 @public("ops")
-class NeighborExchange(Collective):
+class NeighborExchange(CollectivePrimitive):
     """Tensors to some processes of the group, and tensors from some."""
 
     def __init__(
@@ -228,7 +228,7 @@ class NeighborExchange(Collective):
         recv_shapes: Sequence[Sequence[int]],
         send_shapes: Sequence[Sequence[int]],
         recv_type: Any,
-        group: str = WORLD,
+        group: str = WORLD_GROUP,
     ) -> None:
         super().__init__(group)
         self.send_rank_ids, self.recv_rank_ids = list(send_rank_ids), list(recv_rank_ids)
@@ -243,15 +243,17 @@ class NeighborExchange(Collective):
                 f"For 'NeighborExchange', the shapes to send are {self.send_shapes}, but got {shapes}."
             )
         like = [_like(shape, self.recv_type) for shape in self.recv_shapes]
-        made = collective.exchange(sent, self.send_rank_ids, like, self.recv_rank_ids, 0, self.group)
+        made = collective.send_receive(sent, self.send_rank_ids, like, self.recv_rank_ids, 0, self.group)
         return tuple(wrap(each) for each in made)
 
 
 @public("ops")
-class Send(Collective):
+class Send(CollectivePrimitive):
     """Sends a tensor to place `dest_rank` of the group, where a `Receive` with the same `sr_tag` waits for it."""
 
-    def __init__(self, sr_tag: int, dest_rank: int, group: str = WORLD, group_back: str = WORLD) -> None:
+    def __init__(
+        self, sr_tag: int, dest_rank: int, group: str = WORLD_GROUP, group_back: str = WORLD_GROUP
+    ) -> None:
         super().__init__(group, group_back=group_back)
         self._kind("dest_rank", dest_rank, int)
         self._kind("sr_tag", sr_tag, int)
@@ -260,12 +262,12 @@ class Send(Collective):
 
     def __call__(self, input_data: Any) -> Tensor:
         x = self._tensor(input_data)
-        collective.exchange([x.detach()], [self.dest_rank], [], [], self.sr_tag, self.group)
+        collective.send_receive([x.detach()], [self.dest_rank], [], [], self.sr_tag, self.group)
         return wrap(x)
 
 
 @public("ops")
-class Receive(Collective):
+class Receive(CollectivePrimitive):
     """Receives a tensor of a shape and type from place `src_rank` of the group. No gradient goes back to its sender:
     stages of a pipeline are not cut that way here."""
 
@@ -275,8 +277,8 @@ class Receive(Collective):
         src_rank: int,
         shape: Sequence[int],
         dtype: Any,
-        group: str = WORLD,
-        group_back: str = WORLD,
+        group: str = WORLD_GROUP,
+        group_back: str = WORLD_GROUP,
     ) -> None:
         super().__init__(group, group_back=group_back)
         self._kind("src_rank", src_rank, int)
@@ -286,14 +288,14 @@ class Receive(Collective):
 
     def __call__(self, x: Any = None) -> Tensor:
         like = [_like(self.shape, self.dtype)]
-        return wrap(collective.exchange([], [], like, [self.src_rank], self.sr_tag, self.group)[0])
+        return wrap(collective.send_receive([], [], like, [self.src_rank], self.sr_tag, self.group)[0])
 
 
 @public("ops")
-class Reduce(_Reduction):
+class Reduce(_ReductionPrimitive):
     """The sum over all processes at place `dest_rank`; the others keep what they gave."""
 
-    def __init__(self, dest_rank: int, op: str = ReduceOp.SUM, group: str = WORLD) -> None:
+    def __init__(self, dest_rank: int, op: str = ReduceOp.SUM, group: str = WORLD_GROUP) -> None:
         super().__init__(op, group)
         self._kind("dest_rank", dest_rank, int)
         self.dest_rank = dest_rank
@@ -303,10 +305,10 @@ class Reduce(_Reduction):
 
 
 @public("ops")
-class Barrier(Collective):
+class Barrier(CollectivePrimitive):
     """Waits until every process of the group is here."""
 
-    def __init__(self, group: str = WORLD) -> None:
+    def __init__(self, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
 
     def __call__(self) -> None:
@@ -314,10 +316,10 @@ class Barrier(Collective):
 
 
 @public("ops")
-class CollectiveGather(Collective):
+class CollectiveGather(CollectivePrimitive):
     """The tensors of all processes along the first axis at place `dest_rank`; zeros in the others."""
 
-    def __init__(self, dest_rank: int, group: str = WORLD) -> None:
+    def __init__(self, dest_rank: int, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
         self._kind("dest_rank", dest_rank, int)
         self.dest_rank = dest_rank
@@ -327,10 +329,10 @@ class CollectiveGather(Collective):
 
 
 @public("ops")
-class CollectiveScatter(Collective):
+class CollectiveScatter(CollectivePrimitive):
     """Each process's equal part, along the first axis, of the tensor at place `src_rank`."""
 
-    def __init__(self, src_rank: int = 0, group: str = WORLD) -> None:
+    def __init__(self, src_rank: int = 0, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
         self._kind("src_rank", src_rank, int)
         self.src_rank = src_rank
@@ -340,7 +342,7 @@ class CollectiveScatter(Collective):
 
 
 @public("ops")
-class BatchISendIRecv(Collective):
+class BatchISendIRecv(CollectivePrimitive):
     """Several sends ("isend") and receives ("irecv") at once, each with its process."""
 
     def __init__(
@@ -349,7 +351,7 @@ class BatchISendIRecv(Collective):
         remote_ranks: Sequence[int],
         receive_shapes: Any = None,
         receive_dtypes: Any = None,
-        group: str = WORLD,
+        group: str = WORLD_GROUP,
     ) -> None:
         super().__init__(group)
         wrong = [each for each in op_types if each not in ("isend", "irecv")]
@@ -377,18 +379,18 @@ class BatchISendIRecv(Collective):
                 f"For 'BatchISendIRecv', {len(to)} sends and {len(from_)} receives are asked for, but got {len(sent)} "
                 f"tensors and {len(like)} shapes."
             )
-        made = iter(collective.exchange(sent, to, like, from_, 0, self.group))
+        made = iter(collective.send_receive(sent, to, like, from_, 0, self.group))
         # MindSpore gives a result for each operation; of a send it means nothing
         answers = [next(made) if kind == "irecv" else sent[0].new_zeros(1) for kind in self.op_types]
         return tuple(wrap(each) for each in answers)
 
 
-def _like(shape: Sequence[int], dtype: Any) -> collective.Like:
+def _like(shape: Sequence[int], dtype: Any) -> collective.TensorSpec:
     kind = to_torch_dtype(dtype)
-    return tuple(shape), kind, place(torch.empty(0)).device
+    return tuple(shape), kind, to_context_device(torch.empty(0)).device
 
 
-def sizes_of(value: Any) -> list[int]:
+def to_split_sizes(value: Any) -> list[int]:
     """Lengths, given as numbers or as a tensor of them."""
     if isinstance(value, Tensor):
         return [int(each) for each in value.asnumpy().reshape(-1)]

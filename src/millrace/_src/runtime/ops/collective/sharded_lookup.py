@@ -9,10 +9,10 @@ import torch.nn.functional as F
 
 from . import functional as collective
 
-__all__ = ["rows_of_all"]
+__all__ = ["sharded_lookup"]
 
 
-class _Scaled(torch.autograd.Function):
+class _ScaleGradient(torch.autograd.Function):
     """The same values; the gradient times a number."""
 
     @staticmethod
@@ -25,7 +25,7 @@ class _Scaled(torch.autograd.Function):
         return gradients[0] * ctx.factor, None
 
 
-def rows_of_all(
+def sharded_lookup(
     table: torch.Tensor,
     ids: torch.Tensor,
     first: int,
@@ -42,7 +42,7 @@ def rows_of_all(
     mine = (asked >= 0) & (asked < table.shape[0])
     found = F.embedding(asked.clamp(0, table.shape[0] - 1), table) * mine.unsqueeze(-1).to(table.dtype)
     if factor != 1.0:
-        found = _Scaled.apply(found, factor)
+        found = _ScaleGradient.apply(found, factor)
     made = collective.reduce_scatter(found, "sum", group).reshape(*ids.shape, table.shape[1])
     if max_norm is None:
         return made

@@ -8,10 +8,10 @@ from millrace._src.core.errors import ArgumentValueError
 
 from .functional import all_reduce
 
-__all__ = ["normalised_over"]
+__all__ = ["sync_batch_norm"]
 
 
-def normalised_over(
+def sync_batch_norm(
     x: torch.Tensor,
     gamma: torch.Tensor,
     beta: torch.Tensor,

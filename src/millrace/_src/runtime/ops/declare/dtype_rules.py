@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 __all__ = [
-    "ANY",
+    "ANY_DTYPE",
     "BOOL",
     "BOOLS",
     "COMPLEX",
@@ -19,12 +19,12 @@ __all__ = [
     "INTEGERS",
     "INTEGERS_BOOL",
     "NUMBERS",
-    "OTHER",
+    "UNCHECKED",
     "PROMOTE",
     "REAL",
     "SAME",
     "SUM",
-    "Rule",
+    "DtypeRule",
 ]
 
 BOOLS = frozenset({torch.bool})
@@ -37,22 +37,22 @@ INTEGERS_BOOL = INTEGERS | BOOLS
 FLOATS_COMPLEX = FLOATS | COMPLEX
 REAL = INTEGERS | FLOATS
 NUMBERS = REAL | COMPLEX
-ANY = None  # no check at all
+ANY_DTYPE = None  # no check at all
 
 
 @dataclass(frozen=True)
-class Rule:
+class DtypeRule:
     """The type of the result. `cast` is what it becomes where PyTorch gives another; the rest is only checked."""
 
     name: str
     cast: torch.dtype | None = None
 
 
-SAME = Rule("SAME")  # as the first tensor
-PROMOTE = Rule("PROMOTE")  # the common type of all operands, as with +
-FLOAT = Rule("FLOAT")  # floating and complex types stay, bool and integers become float32
-SUM = Rule("SUM")  # bool and integers become int64, the others stay
-BOOL = Rule("BOOL")
-INT32 = Rule("INT32", torch.int32)
-INT64 = Rule("INT64")
-OTHER = Rule("OTHER")  # an argument says it, or several results differ: the goldens tell
+SAME = DtypeRule("SAME")  # as the first tensor
+PROMOTE = DtypeRule("PROMOTE")  # the common type of all operands, as with +
+FLOAT = DtypeRule("FLOAT")  # floating and complex types stay, bool and integers become float32
+SUM = DtypeRule("SUM")  # bool and integers become int64, the others stay
+BOOL = DtypeRule("BOOL")
+INT32 = DtypeRule("INT32", torch.int32)
+INT64 = DtypeRule("INT64")
+UNCHECKED = DtypeRule("OTHER")  # an argument says it, or several results differ: the goldens tell

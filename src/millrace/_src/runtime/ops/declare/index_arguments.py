@@ -9,12 +9,12 @@ from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["axis_within", "coordinates", "from_start", "whole"]
+__all__ = ["normalize_axis", "split_coordinates", "normalize_indices", "check_integer_indices"]
 
 _INDEX = frozenset({torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8})
 
 
-def whole(name: str, index: Any) -> Tensor:
+def check_integer_indices(name: str, index: Any) -> Tensor:
     """The indices, or an error where they are no whole numbers."""
     if not isinstance(index, Tensor) or index.dtype not in _INDEX:
         got = index.dtype if isinstance(index, Tensor) else repr(index)
@@ -24,13 +24,13 @@ def whole(name: str, index: Any) -> Tensor:
     return index
 
 
-def from_start(name: str, index: Tensor, size: int) -> Tensor:
+def normalize_indices(name: str, index: Tensor, size: int) -> Tensor:
     """Indices as int64; those below 0 count from the end. What is out of range stays so, and is refused later."""
-    index = whole(name, index).long()
+    index = check_integer_indices(name, index).long()
     return torch.where(index < 0, index + size, index)
 
 
-def axis_within(name: str, axis: Any, ndim: int) -> int:
+def normalize_axis(name: str, axis: Any, ndim: int) -> int:
     """An axis, counted from the start."""
     if isinstance(axis, Tensor):
         axis = int(axis)
@@ -41,9 +41,9 @@ def axis_within(name: str, axis: Any, ndim: int) -> int:
     return axis % ndim
 
 
-def coordinates(name: str, input: Tensor, indices: Tensor) -> tuple[Tensor, ...]:
+def split_coordinates(name: str, input: Tensor, indices: Tensor) -> tuple[Tensor, ...]:
     """The last axis of `indices` as coordinates of `input`, one tensor per axis."""
-    whole(name, indices)
+    check_integer_indices(name, indices)
     if not indices.ndim or indices.shape[-1] > input.ndim:
         raise ArgumentValueError(
             f"For '{name}', the last axis of the indices must hold at most {input.ndim} coordinates of a shape "

@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError
 
-from .registry import expose, public
+from .registry import public, register_alias
 
 __all__ = ["Primitive", "primitive"]
 
@@ -153,5 +153,5 @@ def primitive(
         },
     )
     spec.primitives.append((name, tuple(options), tuple(names)))
-    expose(spec.module, "ops", name)
+    register_alias(spec.module, "ops", name)
     return made

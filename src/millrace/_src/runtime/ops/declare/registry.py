@@ -24,22 +24,28 @@ from millrace._src.core.args import Checker
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.tensor.device_placement import bring_together, lowered
-from millrace._src.runtime.tensor.error_translation import describe, explain
-from millrace._src.runtime.tensor.method_binding import attach
-from millrace._src.runtime.tensor.storage import FROM_TORCH, new, to_torch_dtype, unwrap_all, wrap_all
+from millrace._src.runtime.tensor.device_placement import align_devices, cast_to_compute_dtype
+from millrace._src.runtime.tensor.error_translation import describe_value, translate_error
+from millrace._src.runtime.tensor.method_binding import bind_tensor_methods
+from millrace._src.runtime.tensor.storage import (
+    DTYPES_FROM_TORCH,
+    new_instance,
+    to_torch_dtype,
+    unwrap_all,
+    wrap_all,
+)
 
-from .dtype_rules import ANY, SAME, Rule
+from .dtype_rules import ANY_DTYPE, SAME, DtypeRule
 
-__all__ = ["FACES", "TABLE", "Op", "expose", "op", "public"]
+__all__ = ["PUBLIC_NAMES", "OP_REGISTRY", "OpSpec", "register_alias", "op", "public"]
 
-attach()
+bind_tensor_methods()
 
 
-class Operation(Protocol):
+class OpFunction(Protocol):
     """What users call; `raw` is the body, for other bodies that want it."""
 
-    op: Op
+    op: OpSpec
     raw: Callable[..., Any]
     __name__: str
 
@@ -49,22 +55,22 @@ class Operation(Protocol):
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Values that need no look inside.
-_PLAIN = frozenset({int, float, bool, str, type(None), complex, torch.Tensor})
+_PASS_THROUGH_TYPES = frozenset({int, float, bool, str, type(None), complex, torch.Tensor})
 # Tuples in which there were only such: strides, axes and shapes come again and again.
-_seen_plain: set[Any] = set()
-_MOST_SEEN = 4096
+_scalar_tuples: set[Any] = set()
+_MAX_SCALAR_TUPLES = 4096
 _TorchTensor = torch.Tensor
 
 
 @dataclass
-class Op:
+class OpSpec:
     """One operation."""
 
     name: str
     function: Callable[..., Any]
     faces: tuple[tuple[str, str], ...]  # (face, the name that it has there)
     accepts: frozenset[torch.dtype] | None
-    dtype: Rule
+    dtype: DtypeRule
     module: str
     differentiable: bool = True
     random: bool = False
@@ -103,49 +109,52 @@ class Op:
                 parameter.check(kwargs[name])
 
     def refuse(self, dtype: torch.dtype) -> ArgumentTypeError:
-        taken = [str(ours) for theirs, ours in FROM_TORCH.items() if self.accepts and theirs in self.accepts]
+        taken = [
+            str(ours) for theirs, ours in DTYPES_FROM_TORCH.items() if self.accepts and theirs in self.accepts
+        ]
         return ArgumentTypeError(
-            f"For '{self.name}', tensors of type {FROM_TORCH[dtype]} are not taken; it takes {', '.join(taken)}. "
+            f"For '{self.name}', tensors of type {DTYPES_FROM_TORCH[dtype]} are not taken; it takes "
+            f"{', '.join(taken)}. "
             f"Convert with x.astype(...)."
         )
 
 
-TABLE: list[Op] = []
+OP_REGISTRY: list[OpSpec] = []
 # Face -> public name -> (module, attribute): what tests/names/make_faces.py writes down.
-FACES: dict[str, dict[str, tuple[str, str]]] = {}
+PUBLIC_NAMES: dict[str, dict[str, tuple[str, str]]] = {}
 
 
 def op(
     *faces: str,
-    accepts: frozenset[torch.dtype] | None = ANY,
-    dtype: Rule = SAME,
+    accepts: frozenset[torch.dtype] | None = ANY_DTYPE,
+    dtype: DtypeRule = SAME,
     differentiable: bool = True,
     random: bool = False,
     also: dict[str, str] | None = None,
-) -> Callable[[Callable[..., Any]], Operation]:
+) -> Callable[[Callable[..., Any]], OpFunction]:
     """Declare an operation. A face is "ops", "mint", "mint.nn.functional", "numpy", "Tensor" ..., or "face:name" where
     the name there is not the function's own. `also` gives other spellings of keywords, as overloads have."""
 
-    def declare(function: Callable[..., Any]) -> Operation:
+    def declare(function: Callable[..., Any]) -> OpFunction:
         name = function.__name__
         parts = [face.partition(":") for face in faces]
         named = tuple((where, other or name) for where, _, other in parts)
-        spec = Op(
+        spec = OpSpec(
             name, function, named, accepts, dtype, function.__module__, differentiable, random, also or {}
         )
-        call = cast(Operation, functools.update_wrapper(_caller(spec), function))
+        call = cast(OpFunction, functools.update_wrapper(_make_call_wrapper(spec), function))
         call.op, call.raw = spec, function
         spec.call = call
-        TABLE.append(spec)
+        OP_REGISTRY.append(spec)
         for where, public_name in named:
-            _enter(where, public_name, function.__module__, name)
+            _register_public_name(where, public_name, function.__module__, name)
         return call
 
     return declare
 
 
-def _enter(face: str, name: str, module: str, attribute: str) -> None:
-    names = FACES.setdefault(face, {})
+def _register_public_name(face: str, name: str, module: str, attribute: str) -> None:
+    names = PUBLIC_NAMES.setdefault(face, {})
     if names.get(name, (module, attribute)) != (module, attribute):
         raise ValueError(f"{face}.{name} is declared twice: {names[name]} and {(module, attribute)}")
     names[name] = (module, attribute)
@@ -157,20 +166,20 @@ def public(*faces: str) -> Callable[[F], F]:
     def declare(thing: F) -> F:
         for face in faces:
             where, _, other = face.partition(":")
-            _enter(where, other or thing.__name__, thing.__module__, thing.__name__)
+            _register_public_name(where, other or thing.__name__, thing.__module__, thing.__name__)
         return thing
 
     return declare
 
 
-def expose(module: str, face: str, *names: str, **renamed: str) -> None:
+def register_alias(module: str, face: str, *names: str, **renamed: str) -> None:
     """Give a face to values of a module: ``expose(__name__, "ops", "tensor_add", eq="equal")``; a keyword is the name
     there, its value the attribute here."""
     for name, attribute in {**{name: name for name in names}, **renamed}.items():
-        _enter(face, name, module, attribute)
+        _register_public_name(face, name, module, attribute)
 
 
-def _caller(spec: Op) -> Callable[..., Any]:
+def _make_call_wrapper(spec: OpSpec) -> Callable[..., Any]:
     """The function that users call."""
     function, accepts, becomes, also = spec.function, spec.accepts, spec.dtype.cast, spec.also
     written = [str(text) for text in function.__annotations__.values()]
@@ -189,8 +198,8 @@ def _caller(spec: Op) -> Callable[..., Any]:
                     value = value._torch
                     if accepts is not None and value.dtype not in accepts:
                         raise spec.refuse(value.dtype)
-                elif value.__class__ not in _PLAIN:
-                    value = _unwrapped(value)
+                elif value.__class__ not in _PASS_THROUGH_TYPES:
+                    value = _unwrap_argument(value)
                 elif value.__class__ is _TorchTensor and accepts is not None and value.dtype not in accepts:
                     raise spec.refuse(value.dtype)
                 raw.append(value)
@@ -198,16 +207,18 @@ def _caller(spec: Op) -> Callable[..., Any]:
             if made.__class__ is _TorchTensor:
                 if becomes is not None:
                     made = made.to(becomes)
-                tensor = new(Tensor)
+                tensor = new_instance(Tensor)
                 tensor._torch = made
                 return tensor
             return wrap_all(made)
         except Exception as error:
-            if bring_together(error, (*args, *kwargs.values())):
+            if align_devices(error, (*args, *kwargs.values())):
                 return call(*args, **kwargs)
-            if (lower := lowered((args, kwargs))) is not None:  # a Cell that was told its type met another
+            if (
+                lower := cast_to_compute_dtype((args, kwargs))
+            ) is not None:  # a Cell that was told its type met another
                 return call(*lower[0], **lower[1])
-            raise _failed(spec, error, args, kwargs) from None
+            raise _translate_op_error(spec, error, args, kwargs) from None
 
     def named(kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, as the body takes them."""
@@ -220,29 +231,31 @@ def _caller(spec: Op) -> Callable[..., Any]:
     return call
 
 
-def _unwrapped(value: Any) -> Any:
+def _unwrap_argument(value: Any) -> Any:
     """What a body gets for an argument that is no tensor and no number."""
     if value.__class__ is not tuple:
         return unwrap_all(value)
     try:
-        if value in _seen_plain:
+        if value in _scalar_tuples:
             return value
     except TypeError:  # a list is inside
         return unwrap_all(value)
     made = unwrap_all(value)
-    if _is_plain(value) and len(_seen_plain) < _MOST_SEEN:
-        _seen_plain.add(value)
+    if _has_only_scalars(value) and len(_scalar_tuples) < _MAX_SCALAR_TUPLES:
+        _scalar_tuples.add(value)
     return made
 
 
-def _is_plain(value: Any) -> bool:
+def _has_only_scalars(value: Any) -> bool:
     """Whether there are only numbers and text in it, however deep."""
     if value.__class__ is tuple:
-        return all(_is_plain(part) for part in value)
+        return all(_has_only_scalars(part) for part in value)
     return value.__class__ in (int, float, bool, str, type(None))
 
 
-def _failed(spec: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException:
+def _translate_op_error(
+    spec: OpSpec, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> BaseException:
     """What to raise for an error inside an operation; a value that is no tensor where one must be is named first."""
     try:
         given = spec.signature.bind(*args, **kwargs).arguments
@@ -255,11 +268,11 @@ def _failed(spec: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str,
         if annotation == "Tensor" and not isinstance(value, (Tensor, torch.Tensor)):
             return ArgumentTypeError(
                 f"Failed calling {spec.name} with \"{name}={type(value).__name__}\": the argument '{name}' must be a "
-                f"Tensor, but got {describe(value)}."
+                f"Tensor, but got {describe_value(value)}."
             )
-    return explain(spec.name, error, args, kwargs)
+    return translate_error(spec.name, error, args, kwargs)
 
 
-def dtype_argument(dtype: DType | None) -> torch.dtype | None:
+def to_torch_dtype_or_none(dtype: DType | None) -> torch.dtype | None:
     """An argument that names an element type, or None."""
     return None if dtype is None else to_torch_dtype(dtype)

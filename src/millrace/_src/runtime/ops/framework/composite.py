@@ -10,7 +10,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import expose, public
+from millrace._src.runtime.ops.declare.registry import public, register_alias
 
 __all__ = [
     "Depend",
@@ -32,7 +32,7 @@ def _is_int(value: Any) -> bool:
 
 
 # Which values a type's name stands for, as MultitypeFuncGraph.register takes it.
-_KINDS: dict[str, Callable[[Any], bool]] = {
+_TYPE_PREDICATES: dict[str, Callable[[Any], bool]] = {
     "tensor": lambda value: isinstance(value, Tensor),
     "number": lambda value: isinstance(value, (int, float)),
     "bool": lambda value: isinstance(value, bool),
@@ -67,10 +67,10 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 
 def _kind(name: Any, owner: str) -> str:
     text = str(name).rpartition(".")[2].lower().rstrip("_")
-    if text not in _KINDS:
+    if text not in _TYPE_PREDICATES:
         raise ArgumentTypeError(
             f"For 'MultitypeFuncGraph' {owner!r}, {name!r} is no type to register a function for; "
-            f"use one of {sorted(_KINDS)}."
+            f"use one of {sorted(_TYPE_PREDICATES)}."
         )
     return text
 
@@ -109,11 +109,11 @@ class MultitypeFuncGraph:
     def __call__(self, *args: Any) -> Any:
         if len(self.entries) == 1 and len(self.entries[0][0]) == len(args):
             kinds, fn = self.entries[0]
-            if all(_KINDS[kind](arg) for kind, arg in zip(kinds, args, strict=True)):
+            if all(_TYPE_PREDICATES[kind](arg) for kind, arg in zip(kinds, args, strict=True)):
                 return fn(*args)
         for kinds, fn in self.entries:
             if len(kinds) == len(args) and all(
-                _KINDS[kind](arg) for kind, arg in zip(kinds, args, strict=True)
+                _TYPE_PREDICATES[kind](arg) for kind, arg in zip(kinds, args, strict=True)
             ):
                 return fn(*args)
         known = [(kinds, fn.__name__) for kinds, fn in self.entries]
@@ -127,7 +127,7 @@ class MultitypeFuncGraph:
         return f"MultitypeFuncGraph({self.name!r})"
 
 
-class _Over:
+class _MapBase:
     """What HyperMap and Map share: a function given once, or with each call."""
 
     def __init__(self, ops: Any = None, reverse: bool = False) -> None:
@@ -157,7 +157,7 @@ class _Over:
 
 
 @public("ops")
-class HyperMap(_Over):
+class HyperMap(_MapBase):
     """Calls a function on each leaf of trees of tuples and lists; all trees have one shape.
 
     >>> HyperMap(lambda x, y: x + y)((1, (2, 3)), (4, (5, 6)))
@@ -180,7 +180,7 @@ class HyperMap(_Over):
 
 
 @public("ops")
-class Map(_Over):
+class Map(_MapBase):
     """Calls a function on each element of sequences; what is inside of an element is the function's.
 
     >>> Map(lambda x, y: x + y)((1, 2), (4, 5))
@@ -268,4 +268,4 @@ def mixed_precision_cast(dst_dtype: DType, x: Any) -> Any:
 partial = Partial()
 depend = Depend()
 hyper_add = HyperMap(lambda x, y: x + y)
-expose(__name__, "ops", "partial", "depend", "hyper_add")
+register_alias(__name__, "ops", "partial", "depend", "hyper_add")

@@ -12,12 +12,19 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, Ope
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
 from millrace._src.runtime.ops.declare.registry import public
-from millrace._src.runtime.tensor.storage import leaving, make, to_torch_dtype, wrap
+from millrace._src.runtime.tensor.storage import as_torch_tensor, host_read_listeners, to_torch_dtype, wrap
 
-__all__ = ["Custom", "HookBackward", "InsertGradientOf", "PyFunc", "filled", "with_backward"]
+__all__ = [
+    "Custom",
+    "HookBackward",
+    "InsertGradientOf",
+    "PyFunc",
+    "replace_tensors",
+    "call_with_custom_backward",
+]
 
 
-def with_backward(
+def call_with_custom_backward(
     forward: Callable[..., Any], backward: Callable[[tuple[Any, ...], Any, Any], Any], args: tuple[Any, ...]
 ) -> Any:
     """Call `forward`; gradients are what ``backward(args, result, gradient of the result)`` says, one per argument."""
@@ -25,17 +32,17 @@ def with_backward(
     if not (torch.is_grad_enabled() and any(each.requires_grad for each in inputs)):
         return forward(*args)
     seen: dict[str, Any] = {}
-    made = _Backward.apply(forward, backward, args, seen, *inputs)
+    made = _CustomBackward.apply(forward, backward, args, seen, *inputs)
     results = iter(made if isinstance(made, tuple) else (made,))
-    return filled(seen["result"], results)
+    return replace_tensors(seen["result"], results)
 
 
-def filled(template: Any, tensors: Any) -> Any:
+def replace_tensors(template: Any, tensors: Any) -> Any:
     """A result with its tensors replaced, in order."""
     if isinstance(template, Tensor):
         return wrap(next(tensors))
     if isinstance(template, (tuple, list)):
-        return type(template)(filled(part, tensors) for part in template)
+        return type(template)(replace_tensors(part, tensors) for part in template)
     return template
 
 
@@ -45,7 +52,7 @@ def _tensors(value: Any) -> list[torch.Tensor]:
     return [each for part in value for each in _tensors(part)] if isinstance(value, (tuple, list)) else []
 
 
-class _Backward(torch.autograd.Function):
+class _CustomBackward(torch.autograd.Function):
     """The bridge to autograd: it sees the tensors, the functions see our values."""
 
     @staticmethod
@@ -75,7 +82,9 @@ class _Backward(torch.autograd.Function):
         inputs, results = iter(saved[: ctx.count]), iter(saved[ctx.count :])
         args = tuple(wrap(next(inputs)) if isinstance(arg, Tensor) else arg for arg in ctx.args)
         template = ctx.seen["result"]
-        found = ctx.backward_of(args, filled(template, results), filled(template, iter(gradients)))
+        found = ctx.backward_of(
+            args, replace_tensors(template, results), replace_tensors(template, iter(gradients))
+        )
         several = tuple(found) if isinstance(found, (tuple, list)) else (found,)
         if len(several) < len(args):
             raise OperationError(
@@ -83,7 +92,7 @@ class _Backward(torch.autograd.Function):
                 f"{len(several)} vs {len(args)}: bprop must give one gradient for each input."
             )
         answers = [
-            None if answer is None else make(answer).to(arg._torch.dtype)
+            None if answer is None else as_torch_tensor(answer).to(arg._torch.dtype)
             for arg, answer in zip(args, several, strict=False)
             if isinstance(arg, Tensor)
         ]
@@ -99,7 +108,7 @@ def _arrays(args: tuple[Any, ...]) -> list[Any]:
 
 def _typed(result: Any, dtypes: Any, device: torch.device) -> Any:
     """What a function on arrays gave, as tensors of the types that it promised."""
-    for told in leaving:
+    for told in host_read_listeners:
         told("what a function in Python computes")
     if isinstance(result, (tuple, list)):
         types = dtypes if isinstance(dtypes, (tuple, list)) else [dtypes] * len(result)
@@ -151,7 +160,7 @@ class Custom(Primitive):
         self.func, self.out_shape, self.out_dtype, self.bprop = func, out_shape, out_dtype, bprop
 
     def __call__(self, *args: Any) -> Any:
-        return with_backward(self._forward, self._backward, args)
+        return call_with_custom_backward(self._forward, self._backward, args)
 
     def _forward(self, *args: Any) -> Any:
         types = self.out_dtype
@@ -205,7 +214,9 @@ class HookBackward(Primitive):
         self.hook_fn = hook_fn
 
     def __call__(self, *args: Any) -> Any:
-        return with_backward(lambda *given: given[0] if len(given) == 1 else given, self._backward, args)
+        return call_with_custom_backward(
+            lambda *given: given[0] if len(given) == 1 else given, self._backward, args
+        )
 
     def _backward(self, args: tuple[Any, ...], out: Any, dout: Any) -> Any:
         gradients = dout if isinstance(dout, tuple) else (dout,)
@@ -224,4 +235,4 @@ class InsertGradientOf(Primitive):
         self.f = f
 
     def __call__(self, x: Any) -> Any:
-        return with_backward(lambda given: given, lambda args, out, dout: (self.f(dout),), (x,))
+        return call_with_custom_backward(lambda given: given, lambda args, out, dout: (self.f(dout),), (x,))

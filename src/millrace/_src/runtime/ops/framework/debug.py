@@ -13,7 +13,7 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
 from millrace._src.runtime.ops.declare.registry import public
 from millrace._src.runtime.tensor.backend.context import get_context
-from millrace._src.runtime.tensor.storage import leaving
+from millrace._src.runtime.tensor.storage import host_read_listeners
 
 __all__ = ["Assert", "Print", "print_"]
 
@@ -34,7 +34,7 @@ class Print(Primitive):
         super().__init__("Print")
 
     def __call__(self, *args: Any) -> None:
-        for told in leaving:
+        for told in host_read_listeners:
             told("what is printed")
         path = get_context("print_file_path")
         if path:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from millrace._src.core.device_queues import find
+from millrace._src.core.device_queues import find_queue
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
 from millrace._src.runtime.ops.declare.registry import public
-from millrace._src.runtime.tensor.storage import leaving
+from millrace._src.runtime.tensor.storage import host_read_listeners
 
 __all__ = ["GetNext"]
 
@@ -43,9 +43,9 @@ class GetNext(Primitive):
         self.output_num, self.shared_name = output_num, shared_name
 
     def __call__(self) -> tuple[Tensor, ...]:
-        for told in leaving:
+        for told in host_read_listeners:
             told("GetNext, which takes another batch each time,")
-        feed = find(self.shared_name)
+        feed = find_queue(self.shared_name)
         batch = feed.take()
         while batch is None:  # an epoch ended: the next one follows
             batch = feed.take()

@@ -10,14 +10,14 @@ import torch
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.registry import public
-from millrace._src.runtime.tensor.hook_handle import Handle, add_hook
-from millrace._src.runtime.tensor.storage import leaving, wrap
+from millrace._src.runtime.tensor.hook_handle import HookHandle, add_hook
+from millrace._src.runtime.tensor.storage import host_read_listeners, wrap
 
 __all__ = ["register_hook"]
 
 
 @public("Tensor")
-def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> Handle:
+def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     """Have ``hook(gradient)`` called when this tensor's gradient is known; its answer takes the gradient's place."""
     if not callable(hook):
         raise ArgumentTypeError(
@@ -27,16 +27,16 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> Handle:
     handle = add_hook(table, hook)
     data = self._torch
     if data.requires_grad and data.grad_fn is not None:  # a step of a call that is being differentiated
-        for told in leaving:
+        for told in host_read_listeners:
             told("what a hook is given")
         if len(table) == 1:
-            data.register_hook(lambda gradient: through(table, gradient))
+            data.register_hook(lambda gradient: apply_gradient_hooks(table, gradient))
     return handle
 
 
-def through(table: dict[int, Callable[..., Any]], gradient: torch.Tensor) -> torch.Tensor:
+def apply_gradient_hooks(table: dict[int, Callable[..., Any]], gradient: torch.Tensor) -> torch.Tensor:
     """A gradient after all hooks of a table."""
-    for told in leaving:
+    for told in host_read_listeners:
         told("what a hook is given")
     for hook in list(table.values()):
         answer = hook(wrap(gradient))

@@ -15,7 +15,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import expose, public
+from millrace._src.runtime.ops.declare.registry import public, register_alias
 from millrace._src.runtime.ops.math.pairs import Add
 
 from .composite import HyperMap
@@ -336,7 +336,7 @@ def is_sequence_value_unknown(x: Sequence[Any]) -> bool:
     return False
 
 
-class _Augmented:
+class _AugmentedAssign:
     """``x += y`` and the like as a function: it gives the result and leaves x as it is."""
 
     def __init__(self, name: str, function: Callable[[Any, Any], Any]) -> None:
@@ -349,13 +349,13 @@ class _Augmented:
         return f"MultitypeFuncGraph({self.name!r})"
 
 
-augassign_add = _Augmented("augassign_add", lambda x, y: x + y)
-augassign_sub = _Augmented("augassign_sub", lambda x, y: x - y)
-augassign_mul = _Augmented("augassign_mul", lambda x, y: x * y)
-augassign_div = _Augmented("augassign_div", lambda x, y: x / y)
-augassign_floordiv = _Augmented("augassign_floordiv", lambda x, y: x // y)
+augassign_add = _AugmentedAssign("augassign_add", lambda x, y: x + y)
+augassign_sub = _AugmentedAssign("augassign_sub", lambda x, y: x - y)
+augassign_mul = _AugmentedAssign("augassign_mul", lambda x, y: x * y)
+augassign_div = _AugmentedAssign("augassign_div", lambda x, y: x / y)
+augassign_floordiv = _AugmentedAssign("augassign_floordiv", lambda x, y: x // y)
 ones_like_for_grad = HyperMap(lambda x: x * 0 + 1)
-expose(
+register_alias(
     __name__,
     "ops",
     "augassign_add",
@@ -392,7 +392,7 @@ def ms_kernel(fn: Any = None, reg_info: Any = None, compile_attrs: Any = None) -
 
 
 kernel = ms_kernel
-expose(__name__, "ops", "kernel")
+register_alias(__name__, "ops", "kernel")
 
 
 @public("ops")

@@ -11,13 +11,13 @@ from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
 from millrace._src.runtime.ops.declare.registry import public
-from millrace._src.runtime.tensor.rng_state import seeded
+from millrace._src.runtime.tensor.rng_state import op_generator
 from millrace._src.runtime.tensor.storage import wrap
 
 __all__ = ["BufferAppend", "BufferGetItem", "BufferSample"]
 
 
-class _Ring(Primitive):
+class _ReplayBuffer(Primitive):
     """What the three share: `capacity` rows, the shape and type of a row of each tensor."""
 
     def __init__(self, name: str, capacity: int, buffer_shape: Any, buffer_dtype: Any) -> None:
@@ -48,7 +48,7 @@ class _Ring(Primitive):
 
 
 @public("ops")
-class BufferAppend(_Ring):
+class BufferAppend(_ReplayBuffer):
     """Put a row, or several, behind the newest; over the oldest once the ring is full. `count` and `head` (which row
     is the oldest) are Parameters of one int32, and are written too.
 
@@ -91,7 +91,7 @@ class BufferAppend(_Ring):
 
 
 @public("ops")
-class BufferGetItem(_Ring):
+class BufferGetItem(_ReplayBuffer):
     """A row of the ring by its place, 0 being the oldest and -1 the newest."""
 
     def __init__(self, capacity: int, buffer_shape: Any, buffer_dtype: Any) -> None:
@@ -110,7 +110,7 @@ class BufferGetItem(_Ring):
 
 
 @public("ops")
-class BufferSample(_Ring):
+class BufferSample(_ReplayBuffer):
     """So many rows of the ring at random; with `unique` none twice."""
 
     def __init__(
@@ -143,7 +143,10 @@ class BufferSample(_Ring):
         device = held[0].device
         chances = torch.ones(filled, device=device)
         drawn = torch.multinomial(
-            chances, self.batch_size, replacement=not self.unique, generator=seeded(self.seed, device=device)
+            chances,
+            self.batch_size,
+            replacement=not self.unique,
+            generator=op_generator(self.seed, device=device),
         )
         places = (drawn + int(head._torch)).remainder(self.capacity)
         return tuple(wrap(part[places]) for part in held)

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.ops.array.cast import torch_type
-from millrace._src.runtime.ops.declare.arguments import listed
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -54,19 +54,19 @@ def _number(value: Any, name: str) -> Any:
     return value
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def scalar_to_tensor(input_x: Any, dtype: Any = torch.float32) -> Tensor:
     """A number as a 0-d tensor, float32 unless a type is given."""
     return torch.tensor(_number(input_x, "ScalarToTensor"), dtype=torch_type(dtype, "ScalarToTensor"))
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def scalar_to_array(input_x: Any) -> Tensor:
     """A number as a 0-d tensor of its own type."""
     return torch.tensor(_number(input_x, "ScalarToArray"))
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def tuple_to_array(input_x: Any) -> Tensor:
     """A tuple of numbers as a tensor: int32, or float32 where the first is a float."""
     if not isinstance(input_x, (tuple, list)) or not all(isinstance(each, (int, float)) for each in input_x):
@@ -78,7 +78,7 @@ def tuple_to_array(input_x: Any) -> Tensor:
     return torch.tensor(input_x).to(torch.int32 if isinstance(input_x[0], int) else torch.float32)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def scalar_cast(input_x: Any, input_y: Any) -> Any:
     """A number as Python's number of another type."""
     value, kind = _number(input_x, "ScalarCast"), torch_type(input_y, "ScalarCast")
@@ -87,7 +87,7 @@ def scalar_cast(input_x: Any, input_y: Any) -> Any:
     return float(value) if kind.is_floating_point else int(value)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def make_range(*args: Any) -> Any:
     """The numbers of Python's range, as a tuple."""
     if not 1 <= len(args) <= 3 or not all(isinstance(each, int) for each in args):
@@ -95,31 +95,31 @@ def make_range(*args: Any) -> Any:
     return tuple(range(*args))
 
 
-@op("ops", "ops:list_len", dtype=OTHER, differentiable=False)
+@op("ops", "ops:list_len", dtype=UNCHECKED, differentiable=False)
 def tuple_len(input: Any) -> int:
     """The length of a tuple or list."""
     return len(input)
 
 
-@op("ops", "ops:list_getitem", dtype=OTHER, differentiable=False)
+@op("ops", "ops:list_getitem", dtype=UNCHECKED, differentiable=False)
 def tuple_getitem(input: Any, index: int) -> Any:
     """An element of a tuple or list."""
     return input[index]
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def tuple_reversed(input: Any) -> Any:
     """A tuple in reversed order."""
     return tuple(reversed(input))
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def make_tuple(*args: Any) -> Any:
     """The arguments as a tuple."""
     return args
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def shape_mul(input_data: Any) -> int:
     """The number of elements of a shape."""
     if not isinstance(input_data, tuple):
@@ -129,23 +129,23 @@ def shape_mul(input_data: Any) -> int:
     return math.prod(input_data)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def tensor_to_tuple(input_x: Tensor) -> Any:
     """The elements of a vector as Python's numbers, in a tuple."""
     if input_x.ndim > 1:
         raise ArgumentValueError(
             f"For 'TensorToTuple', the input must be a vector, but got {input_x.ndim} axes."
         )
-    return tuple(listed(input_x.reshape(-1)))
+    return tuple(to_python_list(input_x.reshape(-1)))
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def identities(x: Any) -> Any:
     """The same tensors."""
     return tuple(x)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def invert_permutation(input_x: Any) -> Any:
     """For each place of a permutation, where it is."""
     if not isinstance(input_x, (tuple, list)) or sorted(input_x) != list(range(len(input_x))):

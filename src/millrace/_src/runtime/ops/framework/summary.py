@@ -32,12 +32,12 @@ _library.define("summarise(Tensor value, str text) -> ()")
 def _tell(value: torch.Tensor, text: str) -> None:
     kind, _, name = text.partition(" ")
     # what a listener does with a value is no part of the step: a recording need not follow it there
-    told, storage.leaving[:] = list(storage.leaving), []
+    told, storage.host_read_listeners[:] = list(storage.host_read_listeners), []
     try:
         for listener in list(_listeners):
             listener(kind, name, wrap(value))
     finally:
-        storage.leaving[:] = told
+        storage.host_read_listeners[:] = told
 
 
 _library.impl("summarise", _tell, "CompositeExplicitAutograd")

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import listed
-from millrace._src.runtime.ops.declare.dtype_rules import BOOL, FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import BOOL, FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -31,7 +31,7 @@ __all__ = [
     "iou",
     "nms_with_mask",
     "roi_align",
-    "survivors",
+    "nms_keep_mask",
 ]
 
 
@@ -65,7 +65,7 @@ def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
     return both / ((a[..., 2:] - a[..., :2] + 1).prod(-1) + of_truth - both)
 
 
-def survivors(covers: Tensor, kept: Tensor) -> Tensor:
+def nms_keep_mask(covers: Tensor, kept: Tensor) -> Tensor:
     """Which boxes stay of those that come sorted, where `covers` says for each (row) which later ones it takes out:
     one row after the other, with no look at a value. A box that is out takes no other out."""
     for place, row in enumerate(covers.unbind(-2)):
@@ -73,7 +73,7 @@ def survivors(covers: Tensor, kept: Tensor) -> Tensor:
     return kept
 
 
-@op(accepts=FLOATS, dtype=OTHER, differentiable=False)
+@op(accepts=FLOATS, dtype=UNCHECKED, differentiable=False)
 def nms_with_mask(bboxes: Tensor, iou_threshold: float = 0.5) -> tuple[Tensor, Tensor, Tensor]:
     """Boxes (x1, y1, x2, y2, score) by falling score, their places in that order, and which are kept: those that no
     kept box before them overlaps by more than the threshold."""
@@ -88,7 +88,7 @@ def nms_with_mask(bboxes: Tensor, iou_threshold: float = 0.5) -> tuple[Tensor, T
     inside = torch.minimum(high.unsqueeze(1), high) - torch.maximum(low.unsqueeze(1), low)
     common = inside.clamp_min(0).prod(-1)
     covers = torch.triu(common > iou_threshold * (size.unsqueeze(1) + size - common), 1)
-    kept = survivors(covers, torch.ones_like(scores, dtype=torch.bool))
+    kept = nms_keep_mask(covers, torch.ones_like(scores, dtype=torch.bool))
     # as the boxes come sorted, MindSpore numbers them so
     return found, torch.arange(len(scores), dtype=torch.int32, device=bboxes.device), kept
 
@@ -206,7 +206,7 @@ def roi_align(
         most_x = most_y = sample_num
     else:  # as many samples as a cell has whole elements: how many that is must be known here
         counts = cell.floor().clamp_min(1)
-        most_x, most_y = (int(n) for n in listed(counts.amax(0))) if len(rois) else (1, 1)
+        most_x, most_y = (int(n) for n in to_python_list(counts.amax(0))) if len(rois) else (1, 1)
     places = features.permute(0, 2, 3, 1)
     rows = torch.arange(pooled_height, device=rois.device)
     columns = torch.arange(pooled_width, device=rois.device)
@@ -233,7 +233,7 @@ def _inside(at: Tensor, length: int) -> Tensor:
     return (at >= 0) & (at <= length - 1)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def crop_and_resize(
     image: Tensor,
     boxes: Tensor,
@@ -309,7 +309,7 @@ def _crop(
 @op(dtype=SAME)
 def extract_patches(input_x: Tensor, ksizes: Any, strides: Any, rates: Any, padding: str = "VALID") -> Tensor:
     """Windows of (N, C, H, W) as channels: (N, rows * columns * C, H', W')."""
-    from millrace._src.runtime.ops.nn.sliding_window import sides
+    from millrace._src.runtime.ops.nn.sliding_window import compute_padding
 
     name = "ExtractImagePatches"
     numbers = []
@@ -322,7 +322,9 @@ def extract_patches(input_x: Tensor, ksizes: Any, strides: Any, rates: Any, padd
     if padding.lower() not in ("valid", "same"):
         raise ArgumentValueError(f"For '{name}', 'padding' must be VALID or SAME, but got {padding!r}.")
     kernel, steps, dilated = numbers
-    around = sides(name, padding.lower(), ((0, 0), (0, 0)), tuple(input_x.shape[2:]), kernel, steps, dilated)
+    around = compute_padding(
+        name, padding.lower(), ((0, 0), (0, 0)), tuple(input_x.shape[2:]), kernel, steps, dilated
+    )
     (top, bottom), (left, right) = around
     x = torch.nn.functional.pad(input_x, (left, right, top, bottom))
     for axis, (k, s, d) in enumerate(zip(kernel, steps, dilated, strict=True), 2):

@@ -11,11 +11,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import sizes
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, REAL
+from millrace._src.runtime.ops.declare.arguments import to_shape
+from millrace._src.runtime.ops.declare.dtype_rules import REAL, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.tensor.rng_state import seeded
+from millrace._src.runtime.tensor.rng_state import op_generator
 
 __all__ = [
     "Dilation2D",
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-@op(dtype=OTHER, differentiable=False, random=True)
+@op(dtype=UNCHECKED, differentiable=False, random=True)
 def glimpse(
     x: Tensor,
     size: Any,
@@ -56,7 +56,7 @@ def glimpse(
             f"{list(x.shape)} "
             f"and {list(offsets.shape)}."
         )
-    tall, broad = sizes(size)
+    tall, broad = to_shape(size)
     extent = torch.tensor(x.shape[1:3], dtype=torch.float32, device=x.device)
     window = torch.tensor([tall, broad], dtype=torch.float32, device=x.device)
     start = offsets * extent if normalized else offsets
@@ -128,7 +128,7 @@ def _weights(kernel: str, antialias: bool, given: int, wanted: int, scale: Tenso
     return torch.where(((at >= 0) & (at <= given)).unsqueeze(1), made, 0.0)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def scale_and_translate(
     images: Tensor,
     size: Any,
@@ -152,7 +152,7 @@ def scale_and_translate(
             f"each, but the "
             f"shapes are {list(images.shape)}, {list(scale.shape)} and {list(translation.shape)}."
         )
-    wanted = sizes(size)
+    wanted = to_shape(size)
     wide = images.float() if images.dtype is not torch.float64 else images
     rows, columns = (
         _weights(
@@ -183,7 +183,7 @@ def _four(label: str, value: Any) -> tuple[int, int]:
     return value[2], value[3]
 
 
-@op(accepts=REAL, dtype=OTHER)
+@op(accepts=REAL, dtype=UNCHECKED)
 def dilation(
     x: Tensor, filter: Tensor, stride: Any, dilation: Any, pad_mode: str = "SAME", data_format: str = "NCHW"
 ) -> Tensor:
@@ -216,7 +216,7 @@ def dilation(
 Dilation2D = primitive("Dilation2D", dilation, ("stride", "dilation", "pad_mode", "data_format"))
 
 
-def _cuts(length: int, ratio: float, pseudo: bool, generator: torch.Generator | None) -> Tensor:
+def _pooling_boundaries(length: int, ratio: float, pseudo: bool, generator: torch.Generator | None) -> Tensor:
     """Where the windows of an axis begin, and the last ends: lengths are the ratio rounded either way, at random."""
     count = int(length / ratio)
     draws = torch.rand(count, generator=generator, device="cpu")
@@ -233,7 +233,7 @@ def _cuts(length: int, ratio: float, pseudo: bool, generator: torch.Generator | 
     return torch.cat([torch.zeros(1, dtype=torch.int64), torch.cumsum(extra + short, 0)])
 
 
-def _pooled(
+def _fractional_pool(
     name: str, x: Tensor, o: dict[str, Any], reduce: Callable[[Tensor, Tensor], Tensor]
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Images (batch, height, width, channels) pooled over windows of about the ratio's size, with the cuts."""
@@ -252,8 +252,11 @@ def _pooled(
         raise ArgumentValueError(
             f"For '{name}', 'x' must have the shape (N, H, W, C) and be as large as the ratio, but got {list(x.shape)}."
         )
-    generator = seeded(o["seed"], o["seed2"], torch.device("cpu"))
-    cuts = [_cuts(x.shape[1 + axis], ratio[1 + axis], o["pseudo_random"], generator) for axis in (0, 1)]
+    generator = op_generator(o["seed"], o["seed2"], torch.device("cpu"))
+    cuts = [
+        _pooling_boundaries(x.shape[1 + axis], ratio[1 + axis], o["pseudo_random"], generator)
+        for axis in (0, 1)
+    ]
     places, inside = [], []
     for axis, cut in enumerate(cuts):
         begin, end = cut[:-1], cut[1:] + bool(o["overlapping"])
@@ -269,7 +272,7 @@ def _pooled(
     return made, cuts[0].to(x.device), cuts[1].to(x.device)
 
 
-@op(accepts=REAL, dtype=OTHER, random=True)
+@op(accepts=REAL, dtype=UNCHECKED, random=True)
 def fractional_max_pool(
     x: Tensor,
     pooling_ratio: Any,
@@ -280,10 +283,10 @@ def fractional_max_pool(
     seed2: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The largest of windows whose size is the ratio on average, and where they were cut: rows, columns."""
-    return _pooled("FractionalMaxPool", x, locals(), lambda seen, kept: seen.amax(3))
+    return _fractional_pool("FractionalMaxPool", x, locals(), lambda seen, kept: seen.amax(3))
 
 
-@op(accepts=REAL, dtype=OTHER, random=True)
+@op(accepts=REAL, dtype=UNCHECKED, random=True)
 def fractional_avg_pool(
     x: Tensor,
     pooling_ratio: Any,
@@ -304,7 +307,7 @@ def fractional_avg_pool(
             else torch.div(total, count, rounding_mode="trunc").to(seen.dtype)
         )
 
-    return _pooled("FractionalAvgPool", x, locals(), mean)
+    return _fractional_pool("FractionalAvgPool", x, locals(), mean)
 
 
 FractionalMaxPool = primitive("FractionalMaxPool", fractional_max_pool)

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import listed
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER
+from millrace._src.runtime.ops.declare.arguments import to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.tensor.rng_state import seeded
+from millrace._src.runtime.tensor.rng_state import op_generator
 
-from .boxes import survivors
+from .boxes import nms_keep_mask
 
 __all__ = [
     "CombinedNonMaxSuppression",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-def _covers(boxes: Tensor, threshold: Any) -> Tensor:
+def _iou_above(boxes: Tensor, threshold: Any) -> Tensor:
     """Whether each box (row) overlaps a later one (column) by more than the threshold; corners in any order."""
     one, other = boxes[..., :2], boxes[..., 2:]
     low, high = torch.minimum(one, other), torch.maximum(one, other)
@@ -47,7 +47,7 @@ def _one(name: str, label: str, value: Any) -> Any:
     return value
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def suppression(
     boxes: Tensor, scores: Tensor, max_output_size: Any, iou_threshold: Any, score_threshold: Any
 ) -> Tensor:
@@ -67,14 +67,14 @@ def suppression(
     if not 0 <= overlap <= 1:
         raise ArgumentValueError(f"For '{name}', 'iou_threshold' must be in [0, 1], but got {overlap}.")
     ordered, order = torch.sort(scores, descending=True, stable=True)
-    kept = survivors(_covers(boxes[order].float(), overlap), ordered > least)
+    kept = nms_keep_mask(_iou_above(boxes[order].float(), overlap), ordered > least)
     return order[kept][: max(most, 0)].to(torch.int32)
 
 
 NonMaxSuppressionV3 = primitive("NonMaxSuppressionV3", suppression, ())
 
 
-@op(accepts=None, dtype=OTHER, differentiable=False)
+@op(accepts=None, dtype=UNCHECKED, differentiable=False)
 def combined_suppression(
     boxes: Tensor,
     scores: Tensor,
@@ -119,7 +119,7 @@ def combined_suppression(
     ordered, order = torch.sort(scores.transpose(1, 2), dim=-1, descending=True, stable=True)
     placed = boxes.transpose(1, 2).expand(batch, classes, -1, 4)
     placed = torch.gather(placed, 2, order.unsqueeze(-1).expand(-1, -1, -1, 4))
-    kept = survivors(_covers(placed, overlap), ordered > least)
+    kept = nms_keep_mask(_iou_above(placed, overlap), ordered > least)
     kept = kept & (torch.cumsum(kept, -1) <= each)
     count = min(total, each * classes) if pad_per_class else total
     flat = torch.where(kept, ordered, float("-inf")).flatten(1)
@@ -154,7 +154,7 @@ def _pair(name: str, label: str, value: Any, most: float) -> tuple[float, float]
     return float(low), float(high)
 
 
-@op(dtype=OTHER, differentiable=False, random=True)
+@op(dtype=UNCHECKED, differentiable=False, random=True)
 def drawn_box(
     image_size: Tensor,
     bounding_boxes: Tensor,
@@ -189,9 +189,13 @@ def drawn_box(
                 f"whole image."
             )
         objects, covered = torch.tensor([[0.0, 0.0, 1.0, 1.0]], dtype=torch.float64), 0.0
-    height, width = (int(side) for side in listed(image_size)[:2])
+    height, width = (int(side) for side in to_python_list(image_size)[:2])
     draws = torch.rand(
-        max_attempts, 4, dtype=torch.float64, device="cpu", generator=seeded(seed, seed2, torch.device("cpu"))
+        max_attempts,
+        4,
+        dtype=torch.float64,
+        device="cpu",
+        generator=op_generator(seed, seed2, torch.device("cpu")),
     )
     # all attempts at once: the ratio, then a height within the area and the image, then the corner
     ratio = narrow + (wide - narrow) * draws[:, 0]

@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import axes
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import normalize_axes
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
@@ -41,13 +41,13 @@ def size_of_weights(weights: Tensor, scale: float) -> Tensor:
 @op(accepts=FLOATS, dtype=SAME)
 def length_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
     """The square root of the sum of squares along axes; along all of them where none is named."""
-    return torch.linalg.vector_norm(x, 2, axes(axis, x.ndim), keep_dims)
+    return torch.linalg.vector_norm(x, 2, normalize_axes(axis, x.ndim), keep_dims)
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def clipped_to_norm(x: Tensor, clip_norm: Tensor, axis: Any = None) -> Tensor:
     """A tensor whose norm along axes is above `clip_norm`, scaled down to it."""
-    over = axes(() if axis is None else tuple(axis) if isinstance(axis, list) else axis, x.ndim)
+    over = normalize_axes(() if axis is None else tuple(axis) if isinstance(axis, list) else axis, x.ndim)
     norm = torch.linalg.vector_norm(x, 2, over, True)
     return x * clip_norm / torch.maximum(norm, clip_norm.to(x.dtype))
 
@@ -60,7 +60,7 @@ def _row_numbers(name: str, ids: Tensor) -> None:
         raise ArgumentTypeError(f"For '{name}', the indices must be int32 or int64, but got {ids.dtype}.")
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def looked_up(table: Tensor, ids: Tensor, max_norm: float | None = None) -> Tensor:
     """The rows that `ids` number; zeros for numbers that no row has. Rows longer than `max_norm` are shortened."""
     _row_numbers("EmbeddingLookup", ids)
@@ -72,7 +72,7 @@ def looked_up(table: Tensor, ids: Tensor, max_norm: float | None = None) -> Tens
     return found * (max_norm / norm.clamp_min(max_norm))
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def fields_embedded(
     table: Tensor,
     ids: Tensor,
@@ -104,7 +104,7 @@ def fields_embedded(
 # --- images -----------------------------------------------------------------------------------------------------
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def image_differences(images: Tensor) -> tuple[Tensor, Tensor]:
     """How much each pixel differs from the one below and from the one to the right; 0 at the edges."""
     if images.ndim != 4:
@@ -134,7 +134,7 @@ def _wide(image: Tensor, max_val: float) -> tuple[Tensor, float]:
     return image.float() / torch.iinfo(image.dtype).max, max_val / torch.iinfo(image.dtype).max
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def signal_to_noise(img1: Tensor, img2: Tensor, max_val: float = 1.0) -> Tensor:
     """The peak signal to noise ratio of each pair of images, in decibels."""
     _alike("PSNR", img1, img2)
@@ -142,7 +142,7 @@ def signal_to_noise(img1: Tensor, img2: Tensor, max_val: float = 1.0) -> Tensor:
     return 10 * torch.log10(top**2 / (a - b).square().mean((-3, -2, -1)))
 
 
-def _compared(
+def _ssim_per_channel(
     a: Tensor, b: Tensor, weight: Tensor, top: float, k1: float, k2: float
 ) -> tuple[Tensor, Tensor]:
     """The similarity of each channel, and the part of it that is of contrast and structure."""
@@ -162,7 +162,7 @@ def _compared(
     return (luminance * contrast).mean((2, 3)), contrast.mean((2, 3))
 
 
-def _room(name: str, image: Tensor, weight: Tensor) -> None:
+def _check_window_fits(name: str, image: Tensor, weight: Tensor) -> None:
     if min(image.shape[2:]) < weight.shape[-1]:
         raise ArgumentValueError(
             f"For '{name}', height and width of the images should be >= filter_size: {weight.shape[-1]}, "
@@ -170,18 +170,18 @@ def _room(name: str, image: Tensor, weight: Tensor) -> None:
         )
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def similarity(
     img1: Tensor, img2: Tensor, weight: Tensor, max_val: float = 1.0, k1: float = 0.01, k2: float = 0.03
 ) -> Tensor:
     """The structural similarity of each pair of images, with `weight` as the window."""
     _alike("SSIM", img1, img2)
-    _room("SSIM", img1, weight)
+    _check_window_fits("SSIM", img1, weight)
     (a, top), (b, _) = _wide(img1, max_val), _wide(img2, max_val)
-    return _compared(a, b, weight, top, k1, k2)[0].mean(1)
+    return _ssim_per_channel(a, b, weight, top, k1, k2)[0].mean(1)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def similarity_by_scales(
     img1: Tensor,
     img2: Tensor,
@@ -198,8 +198,8 @@ def similarity_by_scales(
     for place, power in enumerate(powers):
         if place:
             a, b = F.avg_pool2d(a, 2), F.avg_pool2d(b, 2)
-        _room("MSSSIM", a, weight)
-        both, contrast = _compared(a, b, weight, top, k1, k2)
+        _check_window_fits("MSSSIM", a, weight)
+        both, contrast = _ssim_per_channel(a, b, weight, top, k1, k2)
         part = F.relu(both if place == len(powers) - 1 else contrast).pow(power)
         whole = part if whole is None else whole * part
     return whole.mean(1)  # type: ignore[union-attr]
@@ -242,10 +242,10 @@ def log_beta(x: Tensor, y: Tensor) -> Tensor:
     return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+@op(accepts=FLOATS, dtype=UNCHECKED)
 def moments_of(x: Tensor, axis: Any = None, keep_dims: bool = False) -> tuple[Tensor, Tensor]:
     """Mean and variance along axes."""
     variance, mean = torch.var_mean(
-        x, axes(() if axis is None else axis, x.ndim), correction=0, keepdim=keep_dims
+        x, normalize_axes(() if axis is None else axis, x.ndim), correction=0, keepdim=keep_dims
     )
     return mean, variance

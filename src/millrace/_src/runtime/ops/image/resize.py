@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import listed
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, REAL, SAME
+from millrace._src.runtime.ops.declare.arguments import to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, REAL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -50,14 +50,14 @@ _RANKS = {
 }
 
 
-def _wanted(name: str, x: Tensor, size: Any, count: int) -> tuple[int, ...]:
+def _output_size(name: str, x: Tensor, size: Any, count: int) -> tuple[int, ...]:
     """The wanted sizes of the last axes."""
     if x.ndim != count + 2:
         raise ArgumentValueError(
             f"For '{name}', the input must have {count + 2} axes, but got {list(x.shape)}."
         )
     if isinstance(size, Tensor):
-        size = listed(size)
+        size = to_python_list(size)
     if not isinstance(size, (tuple, list)) or any(
         isinstance(n, bool) or not isinstance(n, int) for n in size
     ):
@@ -69,7 +69,9 @@ def _wanted(name: str, x: Tensor, size: Any, count: int) -> tuple[int, ...]:
     return tuple(size)
 
 
-def _places(length: int, wanted: int, align_corners: bool, half: bool, device: torch.device) -> Tensor:
+def _source_coordinates(
+    length: int, wanted: int, align_corners: bool, half: bool, device: torch.device
+) -> Tensor:
     """Where each new element lies among the old ones."""
     at = torch.arange(wanted, dtype=torch.float32, device=device)
     if align_corners:
@@ -81,7 +83,7 @@ def _nearest(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) 
     made = x
     for axis, wanted in enumerate(size, 2):
         length = x.shape[axis]
-        at = _places(length, wanted, align_corners, False, x.device)
+        at = _source_coordinates(length, wanted, align_corners, False, x.device)
         if half:
             at = (torch.arange(wanted, dtype=torch.float32, device=x.device) + 0.5) * (length / wanted)
         index = (torch.floor(at + 0.5) if align_corners else torch.floor(at)).long().clamp_(0, length - 1)
@@ -94,7 +96,7 @@ def _linear(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) -
     made = x
     for axis, wanted in enumerate(size, 2):
         length = x.shape[axis]
-        at = _places(length, wanted, align_corners, half, x.device).clamp_(0, length - 1)
+        at = _source_coordinates(length, wanted, align_corners, half, x.device).clamp_(0, length - 1)
         first = at.floor()
         share = (at - first).to(x.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))
         low = first.long()
@@ -108,7 +110,7 @@ def resize_nearest(
     input_x: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
 ) -> Tensor:
     """The nearest element; as in MindSpore, `half_pixel_centers` changes nothing in this class."""
-    wanted = _wanted("ResizeNearestNeighbor", input_x, size, 2)
+    wanted = _output_size("ResizeNearestNeighbor", input_x, size, 2)
     if not align_corners and input_x.is_floating_point():
         return F.interpolate(input_x, wanted, mode="nearest")
     return _nearest(input_x, wanted, align_corners, False)
@@ -120,7 +122,7 @@ def resize_nearest_to(
 ) -> Tensor:
     """The nearest element."""
     _one_way("ResizeNearestNeighborV2", align_corners, half_pixel_centers)
-    wanted = _wanted("ResizeNearestNeighborV2", input, size, 2)
+    wanted = _output_size("ResizeNearestNeighborV2", input, size, 2)
     return _nearest(input, wanted, align_corners, half_pixel_centers)
 
 
@@ -131,13 +133,13 @@ def _one_way(name: str, align_corners: bool, half_pixel_centers: bool) -> None:
         )
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def resize_bilinear(
     image: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
 ) -> Tensor:
     """Linear along both axes."""
     _one_way("ResizeBilinearV2", align_corners, half_pixel_centers)
-    wanted = _wanted("ResizeBilinearV2", image, size, 2)
+    wanted = _output_size("ResizeBilinearV2", image, size, 2)
     if not image.is_floating_point():
         image = image.float()
     if align_corners or half_pixel_centers:
@@ -145,13 +147,13 @@ def resize_bilinear(
     return _linear(image, wanted, False, False)
 
 
-def _cubic(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) -> Tensor:
+def _resize_cubic(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) -> Tensor:
     """Cubic along each axis. As in MindSpore, with half pixels the curve is flatter and elements beyond the edge are
     left out, else the edge goes on; places are rounded to 1/1024 of an element."""
     made, sharp = x, -0.5 if half else -0.75
     for axis, wanted in enumerate(size, 2):
         length = x.shape[axis]
-        at = _places(length, wanted, align_corners, half, x.device)
+        at = _source_coordinates(length, wanted, align_corners, half, x.device)
         first = at.floor()
         t = (torch.round((at - first) * 1024) / 1024).to(x.dtype)
         near = [
@@ -174,22 +176,22 @@ def _cubic(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) ->
     return made
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def resize_bicubic(
     images: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
 ) -> Tensor:
     """Cubic along both axes."""
     _one_way("ResizeBicubic", align_corners, half_pixel_centers)
-    wanted = _wanted("ResizeBicubic", images, size, 2)
+    wanted = _output_size("ResizeBicubic", images, size, 2)
     if not images.is_floating_point():
         images = images.float()
-    return _cubic(images, wanted, align_corners, half_pixel_centers)
+    return _resize_cubic(images, wanted, align_corners, half_pixel_centers)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def resize_area(images: Tensor, size: Any, align_corners: bool = False) -> Tensor:
     """The mean over the area of (N, H, W, C) that each new element covers."""
-    wanted = _wanted("ResizeArea", images, size, 2)
+    wanted = _output_size("ResizeArea", images, size, 2)
     made = images.float().movedim(-1, 1)
     for axis, count in enumerate(wanted, 2):
         length = made.shape[axis]
@@ -212,14 +214,14 @@ def resize_linear(x: Tensor, size: Any, coordinate_transformation_mode: str = "a
             f"For 'ResizeLinear1D', 'coordinate_transformation_mode' must be one of {known}, but got "
             f"{coordinate_transformation_mode!r}."
         )
-    wanted = _wanted("ResizeLinear1D", x, size, 1)
+    wanted = _output_size("ResizeLinear1D", x, size, 1)
     return F.interpolate(x, wanted, mode="linear", align_corners=coordinate_transformation_mode == known[0])
 
 
 # --- interpolate ------------------------------------------------------------------------------------------------
 
 
-@op("ops", "ops:upsample", dtype=OTHER)
+@op("ops", "ops:upsample", dtype=UNCHECKED)
 def interpolate(
     input: Tensor,
     size: Any = None,
@@ -241,12 +243,12 @@ def interpolate(
             f"{input.ndim}D"
         )
     if mode == "bicubic" and size is not None and scale_factor is None:
-        wanted = _wanted("interpolate", input, (size, size) if isinstance(size, int) else size, 2)
-        return _cubic(input, wanted, bool(align_corners), not align_corners)
+        wanted = _output_size("interpolate", input, (size, size) if isinstance(size, int) else size, 2)
+        return _resize_cubic(input, wanted, bool(align_corners), not align_corners)
     return _interpolated(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
 
 
-@op("mint.nn.functional:interpolate", dtype=OTHER)
+@op("mint.nn.functional:interpolate", dtype=UNCHECKED)
 def interpolate_mint(
     input: Tensor,
     size: Any = None,
@@ -286,7 +288,7 @@ def _interpolated(
     return F.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
 
 
-@op("mint.nn.functional:upsample", dtype=OTHER)
+@op("mint.nn.functional:upsample", dtype=UNCHECKED)
 def upsample_mint(
     input: Tensor,
     size: Any = None,
@@ -301,7 +303,9 @@ def upsample_mint(
 # --- grids ------------------------------------------------------------------------------------------------------
 
 
-def _sampled(name: str, x: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: Any) -> Tensor:
+def _grid_sample(
+    name: str, x: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: Any
+) -> Tensor:
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ArgumentValueError(
             f"For '{name}', the mode must be bilinear, nearest or bicubic, but got {mode!r}."
@@ -327,7 +331,7 @@ def grid_sample(
     align_corners: bool | None = None,
 ) -> Tensor:
     """The input at the places of a grid, whose coordinates go from -1 to 1."""
-    return _sampled("grid_sample", input, grid, mode, padding_mode, align_corners)
+    return _grid_sample("grid_sample", input, grid, mode, padding_mode, align_corners)
 
 
 @op(accepts=FLOATS, dtype=SAME)
@@ -339,7 +343,7 @@ def grid_sample_2d(
     align_corners: bool = False,
 ) -> Tensor:
     """The input at the places of a grid over two axes."""
-    return _sampled("GridSampler2D", input_x, grid, interpolation_mode, padding_mode, align_corners)
+    return _grid_sample("GridSampler2D", input_x, grid, interpolation_mode, padding_mode, align_corners)
 
 
 @op(accepts=FLOATS, dtype=SAME)
@@ -351,7 +355,7 @@ def grid_sample_3d(
     align_corners: bool = False,
 ) -> Tensor:
     """The input at the places of a grid over three axes."""
-    return _sampled("GridSampler3D", input_x, grid, interpolation_mode, padding_mode, align_corners)
+    return _grid_sample("GridSampler3D", input_x, grid, interpolation_mode, padding_mode, align_corners)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, OperationError
-from millrace._src.runtime.ops.declare.arguments import within
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS_COMPLEX, OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import check_axes
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS_COMPLEX, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -115,7 +115,8 @@ def logdet(input: Tensor) -> Tensor:
 
 
 @op(
-    "ops", "Tensor", "ops:log_matrix_determinant", "Tensor:log_matrix_determinant", accepts=FLOATS_COMPLEX, dtype=OTHER
+    "ops", "Tensor", "ops:log_matrix_determinant", "Tensor:log_matrix_determinant",
+    accepts=FLOATS_COMPLEX, dtype=UNCHECKED,
 )  # fmt: skip
 def slogdet(input: Tensor) -> Any:
     """The signs of determinants, and the logarithms of their absolute values."""
@@ -153,7 +154,7 @@ def _qr(matrix: Tensor, complete: bool) -> Any:
     return torch.linalg.qr(matrix, "complete" if complete else "reduced")
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def qr(input: Tensor, mode: str = "reduced") -> Any:
     """The orthogonal and the upper triangular factor of matrices."""
     if mode not in ("reduced", "complete"):
@@ -161,19 +162,19 @@ def qr(input: Tensor, mode: str = "reduced") -> Any:
     return _qr(input, mode == "complete")
 
 
-@op("mint.linalg:qr", dtype=OTHER)
+@op("mint.linalg:qr", dtype=UNCHECKED)
 def qr_mint(A: Tensor, mode: str = "reduced") -> Any:
     """The orthogonal and the upper triangular factor of matrices; with mode "r", only the second."""
     return torch.linalg.qr(A, mode)
 
 
-@op("Tensor:qr", dtype=OTHER)
+@op("Tensor:qr", dtype=UNCHECKED)
 def qr_method(input: Tensor, some: bool = True) -> Any:
     """The orthogonal and the upper triangular factor of matrices; whole ones where `some` is False."""
     return _qr(input, not some)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def qr_full(x: Tensor, full_matrices: bool = False) -> Any:
     """The orthogonal and the upper triangular factor of matrices."""
     return _qr(x, full_matrices)
@@ -182,7 +183,7 @@ def qr_full(x: Tensor, full_matrices: bool = False) -> Any:
 Qr = primitive("Qr", qr_full)
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """The singular values of matrices, largest first, with the vectors on the left and on the right."""
     if not compute_uv:
@@ -191,7 +192,7 @@ def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> 
     return s, u, vh.mH
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def svd_all(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """The singular values and vectors of matrices; the vectors are zeros where they are not asked for."""
     if compute_uv:
@@ -203,19 +204,19 @@ def svd_all(input: Tensor, full_matrices: bool = False, compute_uv: bool = True)
 Svd = primitive("Svd", svd_all)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def eig(A: Tensor) -> Any:
     """The eigenvalues and eigenvectors of matrices, as complex numbers."""
     return torch.linalg.eig(A)
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues of matrices, as complex numbers."""
     return torch.linalg.eigvals(A)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def eig_all(x: Tensor, compute_v: bool = False) -> Any:
     """The eigenvalues of matrices, and their eigenvectors where asked for."""
     if compute_v:
@@ -255,7 +256,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return torch.linalg.lu_solve(LU_data, LU_pivots, b)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
@@ -267,7 +268,7 @@ LuSolve = primitive("LuSolve", lu_solve)
 LuUnpack = primitive("LuUnpack", lu_unpack)
 
 
-@op("ops", "Tensor", dtype=OTHER, differentiable=False)
+@op("ops", "Tensor", dtype=UNCHECKED, differentiable=False)
 def geqrf(input: Tensor) -> Any:
     """The packed form of a QR decomposition: reflectors below the diagonal, and their factors."""
     return torch.geqrf(input)
@@ -355,7 +356,7 @@ def matrix_triangular_solve(matrix: Tensor, rhs: Tensor, lower: bool = True, adj
 MatrixTriangularSolve = primitive("MatrixTriangularSolve", matrix_triangular_solve)
 
 
-@op("mint", "Tensor", dtype=OTHER)
+@op("mint", "Tensor", dtype=UNCHECKED)
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
@@ -379,7 +380,7 @@ Trace = primitive("Trace", trace)
 @op("Tensor:trace", dtype=SAME)
 def trace_method(input: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
     """The sums of the diagonals of two axes."""
-    within((axis1, axis2), input.ndim)
+    check_axes((axis1, axis2), input.ndim)
     return torch.diagonal(input, offset, axis1, axis2).sum(-1).to(dtype or input.dtype)
 
 

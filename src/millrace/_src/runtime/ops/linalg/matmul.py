@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import within
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import check_axes
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -268,7 +268,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     return torch.einsum(equation, *given)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def einsum_of(equation: str, inputs: Any) -> Tensor:
     """Sums of products that an equation in letters names."""
     return torch.einsum(equation, *inputs)
@@ -294,5 +294,5 @@ Cross = primitive("Cross", cross, dim=-65530)
 @op("ops", dtype=SAME)
 def vecdot(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:
     """The sums of products along an axis, the first side conjugated."""
-    within((axis,), x.ndim)
+    check_axes((axis,), x.ndim)
     return torch.linalg.vecdot(x, y, dim=axis)

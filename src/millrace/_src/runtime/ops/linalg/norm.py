@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError
-from millrace._src.runtime.ops.declare.arguments import axes, listed, within
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import check_axes, normalize_axes, to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-def norm_of_matrices(
+def matrix_norm_impl(
     x: Tensor, order: Any, over: Any = (-2, -1), keepdim: bool = False, dtype: Any = None
 ) -> Tensor:
     """The norm of matrices; those by singular values have the same bits while a step is recorded."""
@@ -55,23 +55,23 @@ def norm_of_matrices(
     return made.unsqueeze(first).unsqueeze(last)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def matrix_norm(
     A: Tensor, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """A norm of the matrices along two axes."""
-    return norm_of_matrices(A, ord, axis, keepdims, dtype)
+    return matrix_norm_impl(A, ord, axis, keepdims, dtype)
 
 
-@op("mint.linalg:matrix_norm", dtype=OTHER)
+@op("mint.linalg:matrix_norm", dtype=UNCHECKED)
 def matrix_norm_mint(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """A norm of the matrices along two axes."""
-    return norm_of_matrices(A, ord, dim, keepdim, dtype)
+    return matrix_norm_impl(A, ord, dim, keepdim, dtype)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def vector_norm(
     x: Tensor, ord: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None
 ) -> Tensor:
@@ -79,7 +79,7 @@ def vector_norm(
     return torch.linalg.vector_norm(x, ord, axis, keepdims, dtype=dtype)
 
 
-@op("mint.linalg:vector_norm", dtype=OTHER)
+@op("mint.linalg:vector_norm", dtype=UNCHECKED)
 def vector_norm_mint(
     x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
@@ -87,18 +87,18 @@ def vector_norm_mint(
     return torch.linalg.vector_norm(x, ord, dim, keepdim, dtype=dtype)
 
 
-@op("mint:norm", dtype=OTHER)
+@op("mint:norm", dtype=UNCHECKED)
 def norm_mint(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """A norm along axes; of all elements as one vector where none is named."""
     order = 2 if p in (None, "fro") else p
     if order == "nuc":
-        return norm_of_matrices(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype)
+        return matrix_norm_impl(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype)
     return torch.linalg.vector_norm(input, order, dim, keepdim, dtype=dtype)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """How much a matrix amplifies errors: its norm times that of its inverse."""
     if p in (None, 2, -2):
@@ -126,7 +126,7 @@ Renorm = primitive("Renorm", renorm_first, init=("p", "dim", "maxnorm"))
 @op(dtype=SAME)
 def lp_norm(input: Tensor, axis: Any, p: int = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> Tensor:
     """The p-norm along axes."""
-    return torch.linalg.vector_norm(input, p, axes(axis, input.ndim), keep_dims)
+    return torch.linalg.vector_norm(input, p, normalize_axes(axis, input.ndim), keep_dims)
 
 
 LpNorm = primitive("LpNorm", lp_norm, init=("axis", "p", "keep_dims", "epsilon"))
@@ -135,8 +135,8 @@ LpNorm = primitive("LpNorm", lp_norm, init=("axis", "p", "keep_dims", "epsilon")
 @op(dtype=SAME)
 def euclidean_norm(x: Tensor, axes: Tensor, keep_dims: bool = False) -> Tensor:
     """The square root of the sum of squares along axes."""
-    over = tuple(listed(axes)) if axes.ndim else (int(axes),)
-    return torch.linalg.vector_norm(x, 2, within(over, x.ndim), keep_dims).to(x.dtype)
+    over = tuple(to_python_list(axes)) if axes.ndim else (int(axes),)
+    return torch.linalg.vector_norm(x, 2, check_axes(over, x.ndim), keep_dims).to(x.dtype)
 
 
 EuclideanNorm = primitive("EuclideanNorm", euclidean_norm)
@@ -145,7 +145,7 @@ EuclideanNorm = primitive("EuclideanNorm", euclidean_norm)
 @op(dtype=SAME)
 def nuclear_norm(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values of matrices."""
-    return norm_of_matrices(x, "nuc", tuple(dim) if dim else (-2, -1), keepdim)
+    return matrix_norm_impl(x, "nuc", tuple(dim) if dim else (-2, -1), keepdim)
 
 
 NuclearNorm = primitive("NuclearNorm", nuclear_norm)

@@ -7,19 +7,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from millrace._src.runtime.ops.declare.arguments import both
+from millrace._src.runtime.ops.declare.arguments import promote_operands
 from millrace._src.runtime.ops.declare.dtype_rules import (
     BOOL,
     FLOAT,
     FLOATS,
     INTEGERS,
     INTEGERS_BOOL,
-    OTHER,
     PROMOTE,
     SAME,
+    UNCHECKED,
 )
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import expose, op
+from millrace._src.runtime.ops.declare.registry import op, register_alias
 from millrace._src.runtime.tensor.backend.torch_private import release
 
 __all__ = [
@@ -204,7 +204,7 @@ def nan_to_num_of(
 NanToNum = primitive("NanToNum", nan_to_num_of)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def population_count(input_x: Tensor) -> Tensor:
     """How many bits of each element are set."""
     places = torch.arange(8 * input_x.element_size(), device=input_x.device, dtype=input_x.dtype)
@@ -217,7 +217,7 @@ PopulationCount = primitive("PopulationCount", population_count)
 # --- pairs ------------------------------------------------------------------------------------------------------
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def copysign(x: Tensor, other: Tensor | float) -> Tensor:
     """The size of the first with the sign of the second."""
     return torch.copysign(x, other)
@@ -304,33 +304,33 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _double(input: Any, exponent: Any) -> Tensor:
-    left, right = both(input, exponent)
+    left, right = promote_operands(input, exponent)
     kind = torch.complex128 if left.is_complex() or right.is_complex() else torch.float64
     return torch.pow(left.to(kind), right.to(kind))
 
 
-@op("ops", "mint", "ops:float_power_ext", dtype=OTHER)
+@op("ops", "mint", "ops:float_power_ext", dtype=UNCHECKED)
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """The power in float64."""
     return _double(input, exponent)
 
 
-@op("Tensor:float_power", dtype=OTHER, also={"exponent": "other"})
+@op("Tensor:float_power", dtype=UNCHECKED, also={"exponent": "other"})
 def float_power_method(input: Tensor, other: Tensor | float) -> Tensor:
     """The power in float64."""
     return _double(input, other)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def truncate_div(x: Any, y: Any) -> Tensor:
     """The quotient, cut towards 0."""
-    return torch.div(*both(x, y), rounding_mode="trunc")
+    return torch.div(*promote_operands(x, y), rounding_mode="trunc")
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def truncate_mod(x: Any, y: Any) -> Tensor:
     """What is left after a division that is cut towards 0: it has the sign of the first."""
-    return torch.fmod(*both(x, y))
+    return torch.fmod(*promote_operands(x, y))
 
 
 TruncateDiv = primitive("TruncateDiv", truncate_div, init=())
@@ -338,10 +338,10 @@ TruncateMod = primitive("TruncateMod", truncate_mod, init=())
 Mod = primitive("Mod", truncate_mod, init=())
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def divided(x: Any, y: Any) -> Tensor:
     """The quotient; of whole numbers too."""
-    return torch.true_divide(*both(x, y))
+    return torch.true_divide(*promote_operands(x, y))
 
 
 Div = primitive("Div", divided, init=())
@@ -356,15 +356,15 @@ def _safe(y: Tensor, zeros: Tensor) -> Tensor:
     return torch.where(zeros, torch.ones_like(y), y)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def xdivy(x: Any, y: Any) -> Tensor:
     """The quotient, and 0 where the first is 0."""
-    left, right = both(x, y)
+    left, right = promote_operands(x, y)
     zeros = left == 0
     return _without_zeros(torch.true_divide(left, _safe(right, zeros & (right == 0))), zeros)
 
 
-@op("Tensor:xdivy", dtype=OTHER)
+@op("Tensor:xdivy", dtype=UNCHECKED)
 def xdivy_method(input: Tensor, y: Any) -> Tensor:
     """The quotient, and 0 where the tensor is 0."""
     return xdivy.raw(input, y)
@@ -373,27 +373,27 @@ def xdivy_method(input: Tensor, y: Any) -> Tensor:
 Xdivy = primitive("Xdivy", xdivy, init=())
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def div_no_nan(x: Any, y: Any) -> Tensor:
     """The quotient, and 0 where the second is 0."""
-    left, right = both(x, y)
+    left, right = promote_operands(x, y)
     zeros = right == 0
     return _without_zeros(torch.true_divide(left, _safe(right, zeros)), zeros)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def mul_no_nan(x: Any, y: Any) -> Tensor:
     """The product, and 0 where the second is 0 whatever the first is."""
-    left, right = both(x, y)
+    left, right = promote_operands(x, y)
     return _without_zeros(
         torch.mul(left, right), (right == 0).expand(torch.broadcast_shapes(left.shape, right.shape))
     )
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def squared_difference(x: Any, y: Any) -> Tensor:
     """The square of the difference."""
-    return torch.square(torch.sub(*both(x, y)))
+    return torch.square(torch.sub(*promote_operands(x, y)))
 
 
 DivNoNan = primitive("DivNoNan", div_no_nan, init=())
@@ -401,7 +401,7 @@ MulNoNan = primitive("MulNoNan", mul_no_nan, init=())
 SquaredDifference = primitive("SquaredDifference", squared_difference, init=())
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def square_sum_all(x: Tensor, y: Tensor) -> Any:
     """The sums of the squares of two tensors."""
     return torch.square(x).sum(), torch.square(y).sum()
@@ -410,8 +410,10 @@ def square_sum_all(x: Tensor, y: Tensor) -> Any:
 SquareSumAll = primitive("SquareSumAll", square_sum_all)
 
 # MindSpore's other names for operations that are there.
-expose("millrace._src.runtime.ops.math.elementwise_unary", "ops", tensor_exp="exp", tensor_expm1="expm1")
-expose(
+register_alias(
+    "millrace._src.runtime.ops.math.elementwise_unary", "ops", tensor_exp="exp", tensor_expm1="expm1"
+)
+register_alias(
     "millrace._src.runtime.ops.math.pairs", "ops",
     tensor_lt="less", tensor_le="less_equal", tensor_gt="greater", tensor_ge="greater_equal", tensor_muls="mul",
     tensor_div="real_div", tensor_floordiv="floor_divide", floordiv="floor_divide", tensor_mod="floor_mod",

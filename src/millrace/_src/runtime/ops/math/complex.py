@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError
-from millrace._src.runtime.ops.declare.arguments import both
-from millrace._src.runtime.ops.declare.dtype_rules import BOOL, INTEGERS, OTHER, PROMOTE, SAME
+from millrace._src.runtime.ops.declare.arguments import promote_operands
+from millrace._src.runtime.ops.declare.dtype_rules import BOOL, INTEGERS, PROMOTE, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -42,13 +42,13 @@ __all__ = [
 ]
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def real(input: Tensor) -> Tensor:
     """The real part; real numbers as they are."""
     return torch.real(input)
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def imag(input: Tensor) -> Tensor:
     """The imaginary part; 0 for real numbers."""
     return torch.imag(input) if input.is_complex() else torch.zeros_like(input)
@@ -60,19 +60,19 @@ def conj(input: Tensor) -> Tensor:
     return torch.conj_physical(input)
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def angle(input: Tensor) -> Tensor:
     """The angle in the complex plane: 0 or pi for real numbers."""
     return torch.angle(input)
 
 
-@op("ops", "mint", dtype=OTHER, accepts=frozenset({torch.float32, torch.float64}))
+@op("ops", "mint", dtype=UNCHECKED, accepts=frozenset({torch.float32, torch.float64}))
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers of lengths and angles."""
     return torch.polar(abs, angle)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def view_as_real(input: Tensor) -> Tensor:
     """Real and imaginary parts along a new last axis."""
     if not input.is_complex():
@@ -100,7 +100,7 @@ def conjugate_transpose(x: Tensor, perm: Any) -> Tensor:
     return torch.conj_physical(torch.permute(x, tuple(perm)))
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def complex_of(real: Tensor, imag: Tensor) -> Tensor:
     """Complex numbers of real and imaginary parts; the two broadcast."""
     if real.dtype is not imag.dtype or real.dtype not in (torch.float32, torch.float64):
@@ -110,7 +110,7 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
     return torch.complex(real, imag)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def complex_abs(x: Tensor) -> Tensor:
     """The length of complex numbers."""
     if not x.is_complex():
@@ -123,13 +123,13 @@ def complex_abs(x: Tensor) -> Tensor:
 @op("ops", "Tensor", dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
 def bitwise_left_shift(input: Tensor | int, other: Tensor | int) -> Tensor:
     """The bits moved left."""
-    return torch.bitwise_left_shift(*both(input, other))
+    return torch.bitwise_left_shift(*promote_operands(input, other))
 
 
 @op("ops", "Tensor", dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
 def bitwise_right_shift(input: Tensor | int, other: Tensor | int) -> Tensor:
     """The bits moved right; the sign stays."""
-    return torch.bitwise_right_shift(*both(input, other))
+    return torch.bitwise_right_shift(*promote_operands(input, other))
 
 
 @op(dtype=PROMOTE, accepts=INTEGERS, differentiable=False)

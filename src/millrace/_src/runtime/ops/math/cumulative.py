@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, OperationError
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
-from millrace._src.runtime.ops.declare.index_arguments import axis_within
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.index_arguments import normalize_axis
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 from millrace._src.runtime.tensor.backend.torch_private import release
@@ -49,7 +49,7 @@ def _shifted(made: Tensor, axis: int, empty: Any) -> Tensor:
 def _run(
     function: Any, name: str, x: Tensor, axis: Any, exclusive: bool, reverse: bool, empty: Any
 ) -> Tensor:
-    at = axis_within(name, axis, x.ndim)
+    at = normalize_axis(name, axis, x.ndim)
     source = x.flip(at) if reverse else x
     made = function(source, at)
     if exclusive:
@@ -123,22 +123,22 @@ def running_product(x: Tensor, axis: int) -> Tensor:
 @op("ops", dtype=SAME)
 def cumsum(x: Tensor, axis: int, dtype: Any = None) -> Tensor:
     """The sum of each element along an axis with all before it."""
-    return _sum(x if dtype is None else x.to(dtype), axis_within("CumSum", axis, x.ndim))
+    return _sum(x if dtype is None else x.to(dtype), normalize_axis("CumSum", axis, x.ndim))
 
 
-@op("mint:cumsum", dtype=OTHER)
+@op("mint:cumsum", dtype=UNCHECKED)
 def cumsum_mint(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The sum of each element along an axis with all before it."""
     return torch.cumsum(input, dim, dtype=dtype)
 
 
-@op("Tensor:cumsum", dtype=OTHER, also={"dim": "axis"})
+@op("Tensor:cumsum", dtype=UNCHECKED, also={"dim": "axis"})
 def cumsum_method(input: Tensor, axis: int | None = None, dtype: Any = None) -> Tensor:
     """The sum of each element along an axis, or of the flattened tensor, with all before it."""
     source = input if dtype is None else input.to(dtype)
     if axis is None:
         return _sum(source.reshape(-1), 0)
-    return _sum(source, axis_within("CumSum", axis, input.ndim))
+    return _sum(source, normalize_axis("CumSum", axis, input.ndim))
 
 
 @op(dtype=SAME)
@@ -154,7 +154,7 @@ CumSum = primitive("CumSum", cum_sum, init=("exclusive", "reverse"))
 def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The product of each element along an axis with all before it."""
     return running_product(
-        input if dtype is None else input.to(dtype), axis_within("CumProd", dim, input.ndim)
+        input if dtype is None else input.to(dtype), normalize_axis("CumProd", dim, input.ndim)
     )
 
 
@@ -167,29 +167,29 @@ def cum_prod(x: Tensor, axis: Any, exclusive: bool = False, reverse: bool = Fals
 CumProd = primitive("CumProd", cum_prod, init=("exclusive", "reverse"))
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def cummax(input: Tensor, axis: int) -> Any:
     """The largest element so far along an axis, and where it was."""
-    return torch.cummax(input, axis_within("Cummax", axis, input.ndim))
+    return torch.cummax(input, normalize_axis("Cummax", axis, input.ndim))
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def cummin(input: Tensor, axis: int) -> Any:
     """The smallest element so far along an axis, and where it was."""
-    made, places = torch.cummin(input, axis_within("Cummin", axis, input.ndim))
+    made, places = torch.cummin(input, normalize_axis("Cummin", axis, input.ndim))
     return made, places.int()
 
 
-@op("mint:cummax", dtype=OTHER)
+@op("mint:cummax", dtype=UNCHECKED)
 def cummax_mint(input: Tensor, dim: int) -> Any:
     """The largest element so far along an axis, and where it was."""
-    return torch.cummax(input, axis_within("Cummax", dim, input.ndim))
+    return torch.cummax(input, normalize_axis("Cummax", dim, input.ndim))
 
 
-@op("mint:cummin", dtype=OTHER)
+@op("mint:cummin", dtype=UNCHECKED)
 def cummin_mint(input: Tensor, dim: int) -> Any:
     """The smallest element so far along an axis, and where it was."""
-    return torch.cummin(input, axis_within("Cummin", dim, input.ndim))
+    return torch.cummin(input, normalize_axis("Cummin", dim, input.ndim))
 
 
 Cummax = primitive("Cummax", cummax)
@@ -199,7 +199,7 @@ Cummin = primitive("Cummin", cummin)
 @op("ops", "Tensor", dtype=SAME)
 def logcumsumexp(input: Tensor, axis: int) -> Tensor:
     """The logarithm of running sums of exponentials, without overflow."""
-    return torch.logcumsumexp(input, axis_within("logcumsumexp", axis, input.ndim))
+    return torch.logcumsumexp(input, normalize_axis("logcumsumexp", axis, input.ndim))
 
 
 @op(dtype=SAME)
@@ -240,7 +240,7 @@ def diff_mint(
     return torch.diff(input, n, dim, prepend, append)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
     """The area under points along an axis, by trapezoids."""
     if isinstance(dx, bool) or not isinstance(dx, (int, float)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from millrace._src.runtime.ops.declare.dtype_rules import BOOL, FLOAT, NUMBERS, OTHER
+from millrace._src.runtime.ops.declare.dtype_rules import BOOL, FLOAT, NUMBERS, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -90,7 +90,7 @@ __all__ = [
 ]
 
 
-@op("ops", "mint", "Tensor", "ops:absolute", "Tensor:absolute", dtype=OTHER)
+@op("ops", "mint", "Tensor", "ops:absolute", "Tensor:absolute", dtype=UNCHECKED)
 def abs(input: Tensor) -> Tensor:
     """Absolute value of each element; of a complex one its length."""
     return input.clone() if input.dtype is torch.bool else torch.abs(input)

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.runtime.ops.array.where import clamp
-from millrace._src.runtime.ops.declare.arguments import both
-from millrace._src.runtime.ops.declare.dtype_rules import BOOL, OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import promote_operands
+from millrace._src.runtime.ops.declare.dtype_rules import BOOL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -61,14 +61,14 @@ __all__ = [
 ]
 
 
-def _mixed(input: Tensor, product: Tensor, value: Any) -> Tensor:
+def _add_scaled(input: Tensor, product: Tensor, value: Any) -> Tensor:
     return torch.add(input, product if isinstance(value, (int, float)) and value == 1 else product * value)
 
 
 @op("ops", dtype=SAME)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
-    return _mixed(input, torch.true_divide(tensor1, tensor2), value)
+    return _add_scaled(input, torch.true_divide(tensor1, tensor2), value)
 
 
 @op("mint:addcdiv", "Tensor:addcdiv", dtype=SAME)
@@ -80,7 +80,7 @@ def addcdiv_mint(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any 
 @op("ops", "Tensor", dtype=SAME)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
-    return _mixed(input, torch.mul(tensor1, tensor2), value)
+    return _add_scaled(input, torch.mul(tensor1, tensor2), value)
 
 
 @op(dtype=SAME)
@@ -109,7 +109,7 @@ Lerp = primitive("Lerp", lerp)
 LerpScalar = primitive("LerpScalar", lerp)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def addn(x: Any) -> Tensor:
     """The sum of several tensors."""
     if isinstance(x, Tensor):
@@ -126,7 +126,7 @@ def addn(x: Any) -> Tensor:
     return made if len(x) > 1 else made.clone()
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def accumulate_n(x: Any) -> Tensor:
     """The sum of several tensors."""
     return addn.raw(x)
@@ -150,7 +150,7 @@ def isclose(
 IsClose = primitive("IsClose", isclose)
 
 
-@op("mint", "Tensor", dtype=OTHER, differentiable=False)
+@op("mint", "Tensor", dtype=UNCHECKED, differentiable=False)
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -176,10 +176,10 @@ ApproximateEqual = primitive("ApproximateEqual", approximate_equal)
 @op("Tensor", dtype=BOOL, differentiable=False)
 def equal(input: Tensor, other: Any) -> Tensor:
     """Whether two elements are equal."""
-    return torch.eq(*both(input, other))
+    return torch.eq(*promote_operands(input, other))
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def equal_count(x: Tensor, y: Tensor) -> Tensor:
     """How many elements of two tensors are equal, as a vector of one."""
     return torch.eq(x, y).sum().reshape(1).to(x.dtype)
@@ -199,7 +199,7 @@ def check_numerics(x: Tensor) -> Tensor:
 CheckNumerics = primitive("CheckNumerics", check_numerics)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def compare_and_bitpack(x: Tensor, threshold: Tensor) -> Tensor:
     """Whether elements are above a threshold, eight of the last axis in one byte."""
     bits = (x > threshold).reshape(*x.shape[:-1], -1, 8).to(torch.uint8)
@@ -213,7 +213,7 @@ CompareAndBitpack = primitive("CompareAndBitpack", compare_and_bitpack)
 # --- in place -----------------------------------------------------------------------------------------------------
 
 
-def _write(input: Tensor, made: Tensor) -> Tensor:
+def _copy_into(input: Tensor, made: Tensor) -> Tensor:
     """A result into the tensor itself; on a leaf that wants gradients without a record, as in MindSpore."""
     if input.is_leaf and input.requires_grad:
         with torch.no_grad():
@@ -224,73 +224,73 @@ def _write(input: Tensor, made: Tensor) -> Tensor:
 @op("Tensor", dtype=SAME, differentiable=False)
 def add_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """The tensor itself grows by the other."""
-    return _write(input, torch.add(*both(input, other), alpha=alpha))
+    return _copy_into(input, torch.add(*promote_operands(input, other), alpha=alpha))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def sub_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """The tensor itself shrinks by the other."""
-    return _write(input, torch.sub(*both(input, other), alpha=alpha))
+    return _copy_into(input, torch.sub(*promote_operands(input, other), alpha=alpha))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def mul_(input: Tensor, other: Any) -> Tensor:
     """The tensor itself is multiplied."""
-    return _write(input, torch.mul(*both(input, other)))
+    return _copy_into(input, torch.mul(*promote_operands(input, other)))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def div_(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """The tensor itself is divided."""
-    return _write(input, torch.div(*both(input, other), rounding_mode=rounding_mode))
+    return _copy_into(input, torch.div(*promote_operands(input, other), rounding_mode=rounding_mode))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def floor_divide_(input: Tensor, other: Any) -> Tensor:
     """The tensor itself is divided, and cut down to whole numbers."""
-    return _write(input, torch.floor_divide(*both(input, other)))
+    return _copy_into(input, torch.floor_divide(*promote_operands(input, other)))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def remainder_(input: Tensor, other: Any) -> Tensor:
     """The tensor itself becomes what a division leaves."""
-    return _write(input, torch.remainder(*both(input, other)))
+    return _copy_into(input, torch.remainder(*promote_operands(input, other)))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def exp_(input: Tensor) -> Tensor:
     """The tensor itself becomes its exponential."""
-    return _write(input, torch.exp(input))
+    return _copy_into(input, torch.exp(input))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def log_(input: Tensor) -> Tensor:
     """The tensor itself becomes its logarithm."""
-    return _write(input, torch.log(input))
+    return _copy_into(input, torch.log(input))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def floor_(input: Tensor) -> Tensor:
     """The tensor itself is cut down to whole numbers."""
-    return _write(input, torch.floor(input))
+    return _copy_into(input, torch.floor(input))
 
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def tanh_(input: Tensor) -> Tensor:
     """The tensor itself becomes its hyperbolic tangent."""
-    return _write(input, torch.tanh(input))
+    return _copy_into(input, torch.tanh(input))
 
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def erfinv_(input: Tensor) -> Tensor:
     """The tensor itself becomes its inverse error function."""
-    return _write(input, torch.erfinv(input))
+    return _copy_into(input, torch.erfinv(input))
 
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """The tensor itself is held between two limits."""
-    return _write(input, clamp.raw(input, min, max))
+    return _copy_into(input, clamp.raw(input, min, max))
 
 
 @op("Tensor", dtype=SAME)
@@ -300,7 +300,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     return input.sum_to_size(*shape)
 
 
-@op("Tensor", dtype=OTHER)
+@op("Tensor", dtype=UNCHECKED)
 def choose(input: Tensor, choices: Any, mode: str = "clip") -> Tensor:
     """Per element, the choice whose number it is; numbers that are too large are clipped or wrapped."""
     parts = torch.stack(
@@ -312,13 +312,13 @@ def choose(input: Tensor, choices: Any, mode: str = "clip") -> Tensor:
     return torch.gather(parts.expand(count, *shape), 0, index.expand(shape).unsqueeze(0)).squeeze(0)
 
 
-@op("Tensor:multiply", dtype=OTHER)
+@op("Tensor:multiply", dtype=UNCHECKED)
 def multiply_method(input: Tensor, value: Any) -> Tensor:
     """The product."""
-    return torch.mul(*both(input, value))
+    return torch.mul(*promote_operands(input, value))
 
 
-@op("Tensor:true_divide", dtype=OTHER)
+@op("Tensor:true_divide", dtype=UNCHECKED)
 def true_divide_method(input: Tensor, divisor: Any) -> Tensor:
     """The quotient; of whole numbers too."""
-    return torch.true_divide(*both(input, divisor))
+    return torch.true_divide(*promote_operands(input, divisor))

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import axes, both
-from millrace._src.runtime.ops.declare.dtype_rules import INT32, INT64, OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import normalize_axes, promote_operands
+from millrace._src.runtime.ops.declare.dtype_rules import INT32, INT64, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import expose, op
+from millrace._src.runtime.ops.declare.registry import op, register_alias
 
 __all__ = [
     "ArgMaxWithValue",
@@ -52,10 +52,12 @@ def _masked(input: Tensor, initial: Any, where: Any, name: str) -> Tensor:
         return input
     if initial is None:
         raise ArgumentValueError(f"For {name}, 'where' goes together with 'initial'.")
-    return torch.where(torch.as_tensor(where, device=input.device).bool(), *both(input, initial))
+    return torch.where(torch.as_tensor(where, device=input.device).bool(), *promote_operands(input, initial))
 
 
-def _valued(input: Tensor, axis: Any, keepdims: bool, initial: Any, where: Any, largest: bool) -> Any:
+def _max_min_with_index(
+    input: Tensor, axis: Any, keepdims: bool, initial: Any, where: Any, largest: bool
+) -> Any:
     """The extreme with its place along one axis; over all elements MindSpore gives 0 as the place."""
     name = "max" if largest else "min"
     input = _masked(input, initial, where, name)
@@ -70,23 +72,23 @@ def _valued(input: Tensor, axis: Any, keepdims: bool, initial: Any, where: Any, 
     return made, place
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def max(
     input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
 ) -> Any:
     """The largest elements along an axis, and their places."""
-    return _valued(input, axis, keepdims, initial, where, largest=True)
+    return _max_min_with_index(input, axis, keepdims, initial, where, largest=True)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def min(
     input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
 ) -> Any:
     """The smallest elements along an axis, and their places."""
-    return _valued(input, axis, keepdims, initial, where, largest=False)
+    return _max_min_with_index(input, axis, keepdims, initial, where, largest=False)
 
 
-def _overloaded(
+def _max_min_overloads(
     input: Tensor, given: Any, keepdim: bool, axis: Any, rest: dict[str, Any], largest: bool
 ) -> Any:
     """mint.max and Tensor.max: over all, along `dim` with places, with another tensor, or NumPy's way by `axis`."""
@@ -95,28 +97,28 @@ def _overloaded(
     if given is not None:
         return torch.max(input, given, keepdim) if largest else torch.min(input, given, keepdim)
     with_places = rest.get("return_indices", False)
-    made = _valued(
+    made = _max_min_with_index(
         input, axis, rest.get("keepdims", keepdim), rest.get("initial"), rest.get("where"), largest
     )
     return made if with_places and axis is not None else made[0]
 
 
-@op("mint:max", "Tensor:max", dtype=OTHER)
+@op("mint:max", "Tensor:max", dtype=UNCHECKED)
 def max_mint(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: int | None = None, **rest: Any
 ) -> Any:
     """The largest element; along `dim` with its place; with another tensor, the larger of each pair. `axis` is the
     older spelling, which gives no places unless `return_indices` asks for them."""
-    return _overloaded(input, dim, keepdim, axis, rest, largest=True)
+    return _max_min_overloads(input, dim, keepdim, axis, rest, largest=True)
 
 
-@op("mint:min", "Tensor:min", dtype=OTHER)
+@op("mint:min", "Tensor:min", dtype=UNCHECKED)
 def min_mint(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: int | None = None, **rest: Any
 ) -> Any:
     """The smallest element; along `dim` with its place; with another tensor, the smaller of each pair. `axis` is the
     older spelling, which gives no places unless `return_indices` asks for them."""
-    return _overloaded(input, dim, keepdim, axis, rest, largest=False)
+    return _max_min_overloads(input, dim, keepdim, axis, rest, largest=False)
 
 
 @op("ops", "mint", "Tensor", dtype=INT64, differentiable=False, also=_DIM)
@@ -142,8 +144,8 @@ def amax(
     input: Tensor, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
 ) -> Tensor:
     """The largest element along axes."""
-    made = torch.amax(_masked(input, initial, where, "amax"), axes(axis, input.ndim), keepdims)
-    return made if initial is None else torch.maximum(*both(made, initial))
+    made = torch.amax(_masked(input, initial, where, "amax"), normalize_axes(axis, input.ndim), keepdims)
+    return made if initial is None else torch.maximum(*promote_operands(made, initial))
 
 
 @op("ops", "Tensor", dtype=SAME)
@@ -151,29 +153,29 @@ def amin(
     input: Tensor, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
 ) -> Tensor:
     """The smallest element along axes."""
-    made = torch.amin(_masked(input, initial, where, "amin"), axes(axis, input.ndim), keepdims)
-    return made if initial is None else torch.minimum(*both(made, initial))
+    made = torch.amin(_masked(input, initial, where, "amin"), normalize_axes(axis, input.ndim), keepdims)
+    return made if initial is None else torch.minimum(*promote_operands(made, initial))
 
 
 @op("mint:amax", dtype=SAME)
 def amax_mint(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest element along axes."""
-    return torch.amax(input, axes(dim, input.ndim), keepdim)
+    return torch.amax(input, normalize_axes(dim, input.ndim), keepdim)
 
 
 @op("mint:amin", dtype=SAME)
 def amin_mint(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest element along axes."""
-    return torch.amin(input, axes(dim, input.ndim), keepdim)
+    return torch.amin(input, normalize_axes(dim, input.ndim), keepdim)
 
 
-@op("Tensor", dtype=OTHER)
+@op("Tensor", dtype=UNCHECKED)
 def argmax_with_value(x: Tensor, axis: int = 0, keep_dims: bool = False) -> Any:
     """The largest elements along an axis, and their places."""
     return torch.max(x, axis, keep_dims)
 
 
-@op("Tensor", dtype=OTHER)
+@op("Tensor", dtype=UNCHECKED)
 def argmin_with_value(x: Tensor, axis: int = 0, keep_dims: bool = False) -> Any:
     """The smallest elements along an axis, and their places."""
     return torch.min(x, axis, keep_dims)
@@ -185,35 +187,35 @@ def argmin_with_value(x: Tensor, axis: int = 0, keep_dims: bool = False) -> Any:
 @op(dtype=SAME)
 def max_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
     """The largest element along axes."""
-    return torch.amax(x, axes(axis, x.ndim), keep_dims)
+    return torch.amax(x, normalize_axes(axis, x.ndim), keep_dims)
 
 
 @op(dtype=SAME)
 def min_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
     """The smallest element along axes."""
-    return torch.amin(x, axes(axis, x.ndim), keep_dims)
+    return torch.amin(x, normalize_axes(axis, x.ndim), keep_dims)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def argmax_of(x: Tensor, axis: int = -1, output_type: Any = torch.int32) -> Tensor:
     """The place of the largest element along an axis."""
     return torch.argmax(x, axis).to(output_type)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def argmin_of(x: Tensor, axis: int = -1, output_type: Any = torch.int32) -> Tensor:
     """The place of the smallest element along an axis."""
     return torch.argmin(x, axis).to(output_type)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def argmax_value(x: Tensor, axis: int = 0, keep_dims: bool = False) -> Any:
     """The places of the largest elements along an axis, and these."""
     made, place = torch.max(x, axis, keep_dims)
     return place, made
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def argmin_value(x: Tensor, axis: int = 0, keep_dims: bool = False) -> Any:
     """The places of the smallest elements along an axis, and these."""
     made, place = torch.min(x, axis, keep_dims)
@@ -230,4 +232,4 @@ ArgMinWithValue = primitive("ArgMinWithValue", argmin_value)
 # MindSpore's names for ready-made objects of these classes.
 reduce_max = ReduceMax()
 reduce_min = ReduceMin()
-expose(__name__, "ops", "reduce_max", "reduce_min")
+register_alias(__name__, "ops", "reduce_max", "reduce_min")

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import both, difference
-from millrace._src.runtime.ops.declare.dtype_rules import BOOL, FLOAT, INTEGERS_BOOL, OTHER, PROMOTE
+from millrace._src.runtime.ops.declare.arguments import promote_operands, subtract_with_bool
+from millrace._src.runtime.ops.declare.dtype_rules import BOOL, FLOAT, INTEGERS_BOOL, PROMOTE, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import expose, op
+from millrace._src.runtime.ops.declare.registry import op, register_alias
 
 __all__ = [
     "Add",
@@ -78,201 +78,201 @@ __all__ = [
 @op("ops", dtype=PROMOTE)
 def add(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Sum of two tensors, element by element."""
-    return torch.add(*both(input, other))
+    return torch.add(*promote_operands(input, other))
 
 
 @op("ops", dtype=PROMOTE)
 def sub(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Difference of two tensors, element by element."""
-    return difference(*both(input, other))
+    return subtract_with_bool(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:multiply", dtype=PROMOTE)
 def mul(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Product of two tensors, element by element."""
-    return torch.mul(*both(input, other))
+    return torch.mul(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE)
 def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """Each element of the first to the power of that of the second."""
-    return torch.pow(*both(input, exponent))
+    return torch.pow(*promote_operands(input, exponent))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE)
 def maximum(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The larger of two elements; NaN where either is."""
-    return torch.maximum(*both(input, other))
+    return torch.maximum(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE)
 def minimum(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The smaller of two elements; NaN where either is."""
-    return torch.minimum(*both(input, other))
+    return torch.minimum(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:arctan2", "mint:arctan2", "Tensor:arctan2", dtype=FLOAT)
 def atan2(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The angle of the point (other, input)."""
-    return torch.atan2(*both(input, other))
+    return torch.atan2(*promote_operands(input, other))
 
 
 @op("ops", dtype=PROMOTE, differentiable=False)
 def floor_div(x: Tensor | float, y: Tensor | float) -> Tensor:
     """Quotient, rounded down."""
-    return torch.floor_divide(*both(x, y))
+    return torch.floor_divide(*promote_operands(x, y))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE, differentiable=False)
 def floor_divide(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Quotient, rounded down."""
-    return torch.floor_divide(*both(input, other))
+    return torch.floor_divide(*promote_operands(input, other))
 
 
 @op("ops", dtype=PROMOTE)
 def floor_mod(x: Tensor | float, y: Tensor | float) -> Tensor:
     """Remainder with the sign of the divisor."""
-    return torch.remainder(*both(x, y))
+    return torch.remainder(*promote_operands(x, y))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE)
 def fmod(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Remainder with the sign of the dividend."""
-    return torch.fmod(*both(input, other))
+    return torch.fmod(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE)
 def remainder(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Remainder with the sign of the divisor."""
-    return torch.remainder(*both(input, other))
+    return torch.remainder(*promote_operands(input, other))
 
 
 @op("ops", "Tensor", dtype=PROMOTE)
 def hypot(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Length of the hypotenuse over two sides."""
-    return torch.hypot(*both(input, other))
+    return torch.hypot(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=FLOAT)
 def xlogy(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The first times the logarithm of the second; 0 where the first is 0."""
-    return torch.xlogy(*both(input, other))
+    return torch.xlogy(*promote_operands(input, other))
 
 
 @op("ops", "Tensor:eq", "ops:eq", "mint:eq", dtype=BOOL, differentiable=False)
 def equal(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Whether two elements are equal."""
-    return torch.eq(*both(input, other))
+    return torch.eq(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:ne", "mint:ne", "Tensor:ne", dtype=BOOL, differentiable=False)
 def not_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Whether two elements differ."""
-    return torch.ne(*both(input, other))
+    return torch.ne(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:lt", "mint:lt", "Tensor:lt", dtype=BOOL, differentiable=False)
 def less(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Whether the first is below the second."""
-    return torch.lt(*both(input, other))
+    return torch.lt(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:le", "mint:le", "Tensor:le", dtype=BOOL, differentiable=False)
 def less_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Whether the first is not above the second."""
-    return torch.le(*both(input, other))
+    return torch.le(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:gt", "mint:gt", "Tensor:gt", dtype=BOOL, differentiable=False)
 def greater(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Whether the first is above the second."""
-    return torch.gt(*both(input, other))
+    return torch.gt(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:ge", "Tensor:ge", dtype=BOOL, differentiable=False)
 def greater_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Whether the first is not below the second."""
-    return torch.ge(*both(input, other))
+    return torch.ge(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
 def logical_and(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Whether both are not zero."""
-    return torch.logical_and(*both(input, other))
+    return torch.logical_and(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
 def logical_or(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Whether one at least is not zero."""
-    return torch.logical_or(*both(input, other))
+    return torch.logical_or(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
 def logical_xor(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Whether exactly one is not zero."""
-    return torch.logical_xor(*both(input, other))
+    return torch.logical_xor(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE, accepts=INTEGERS_BOOL)
 def bitwise_and(input: Tensor | int, other: Tensor | int) -> Tensor:
     """Bits that both have."""
-    return torch.bitwise_and(*both(input, other))
+    return torch.bitwise_and(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE, accepts=INTEGERS_BOOL)
 def bitwise_or(input: Tensor | int, other: Tensor | int) -> Tensor:
     """Bits that one at least has."""
-    return torch.bitwise_or(*both(input, other))
+    return torch.bitwise_or(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE, accepts=INTEGERS_BOOL)
 def bitwise_xor(input: Tensor | int, other: Tensor | int) -> Tensor:
     """Bits that exactly one has."""
-    return torch.bitwise_xor(*both(input, other))
+    return torch.bitwise_xor(*promote_operands(input, other))
 
 
 @op("mint:add", "Tensor:add", dtype=PROMOTE)
 def add_scaled(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """The first plus `alpha` times the second."""
-    left, right = both(input, other)
+    left, right = promote_operands(input, other)
     return torch.add(left, right, alpha=alpha)
 
 
 @op("mint:sub", "Tensor:sub", "Tensor:subtract", dtype=PROMOTE)
 def sub_scaled(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """The first less `alpha` times the second."""
-    left, right = both(input, other)
-    return difference(left, right) if alpha == 1 else torch.sub(left, right, alpha=alpha)
+    left, right = promote_operands(input, other)
+    return subtract_with_bool(left, right) if alpha == 1 else torch.sub(left, right, alpha=alpha)
 
 
 @op("ops", dtype=PROMOTE)
 def subtract(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """The first less `alpha` times the second; truth values count as 0 and 1."""
-    left, right = both(input, other)
+    left, right = promote_operands(input, other)
     scaled = torch.mul(right, alpha)
     return torch.sub(left.to(scaled.dtype) if left.dtype is torch.bool else left, scaled)
 
 
-@op("ops", "mint", "Tensor", "ops:divide", "mint:divide", "Tensor:divide", dtype=OTHER)
+@op("ops", "mint", "Tensor", "ops:divide", "mint:divide", "Tensor:divide", dtype=UNCHECKED)
 def div(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
     """Quotient; `rounding_mode` "floor" or "trunc" makes it whole, and keeps integers."""
     if rounding_mode not in (None, "floor", "trunc"):
         raise ArgumentValueError(
             f"For ops.div, rounding_mode value should be None, 'floor' or 'trunc', but got {rounding_mode}."
         )
-    return torch.div(*both(input, other), rounding_mode=rounding_mode)
+    return torch.div(*promote_operands(input, other), rounding_mode=rounding_mode)
 
 
 @op("ops", dtype=FLOAT)
 def true_divide(dividend: Tensor | float, divisor: Tensor | float) -> Tensor:
     """Quotient."""
-    return torch.true_divide(*both(dividend, divisor))
+    return torch.true_divide(*promote_operands(dividend, divisor))
 
 
 @op(dtype=PROMOTE)
 def real_div(x: Tensor | float, y: Tensor | float) -> Tensor:
     """Quotient in the common type: that of integers is whole."""
-    left, right = both(x, y)
+    left, right = promote_operands(x, y)
     whole = not torch.promote_types(left.dtype, right.dtype).is_floating_point
     if whole and not (left.is_complex() or right.is_complex()):
         return torch.div(left, right, rounding_mode="trunc")
@@ -309,4 +309,4 @@ tensor_add = Add()
 tensor_pow = Pow()
 tensor_mul = Mul()
 tensor_sub = Sub()
-expose(__name__, "ops", "tensor_add", "tensor_pow", "tensor_mul", "tensor_sub")
+register_alias(__name__, "ops", "tensor_add", "tensor_pow", "tensor_mul", "tensor_sub")

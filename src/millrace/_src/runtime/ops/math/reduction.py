@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from millrace._src.runtime.ops.declare.arguments import axes, within
+from millrace._src.runtime.ops.declare.arguments import check_axes, normalize_axes
 from millrace._src.runtime.ops.declare.dtype_rules import BOOL, SAME, SUM
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import expose, op
+from millrace._src.runtime.ops.declare.registry import op, register_alias
 
 __all__ = [
     "ReduceAll",
@@ -48,11 +48,11 @@ _AXIS = {"dim": "axis", "keepdim": "keepdims", "keep_dims": "keepdims"}
 _KEEP = {"dim": "axis", "keepdim": "keep_dims", "keepdims": "keep_dims"}
 
 
-def mean_of(input: Tensor, dim: Any, keepdim: bool, dtype: torch.dtype | None = None) -> Tensor:
+def mean_keep_dtype(input: Tensor, dim: Any, keepdim: bool, dtype: torch.dtype | None = None) -> Tensor:
     """The mean in the input's type, which MindSpore keeps for integers too."""
     if dtype is not None:
         input = input.to(dtype)
-    over = axes(dim, input.ndim)
+    over = normalize_axes(dim, input.ndim)
     if input.is_floating_point() or input.is_complex():
         return torch.mean(input, over, keepdim) if over else input.clone()
     whole = torch.sum(input, over, keepdim) if over else input.clone()
@@ -62,11 +62,12 @@ def mean_of(input: Tensor, dim: Any, keepdim: bool, dtype: torch.dtype | None = 
     return torch.div(whole, count, rounding_mode="trunc").to(input.dtype)
 
 
-def product(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+def prod_over_axes(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """The product over several axes."""
     made = input
     for axis in sorted(
-        (axis % (input.ndim or 1) for axis in within(axes(dim, input.ndim), input.ndim)), reverse=True
+        (axis % (input.ndim or 1) for axis in check_axes(normalize_axes(dim, input.ndim), input.ndim)),
+        reverse=True,
     ):
         made = torch.prod(made, axis, keepdim)
     return made
@@ -78,7 +79,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: Any = False, *, dtype: Any = No
     if isinstance(keepdim, torch.dtype):  # MindSpore's older order: axis, dtype, keepdims
         keepdim, dtype = False, keepdim
     return (
-        torch.sum(input, axes(dim, input.ndim), keepdim, dtype=dtype)
+        torch.sum(input, normalize_axes(dim, input.ndim), keepdim, dtype=dtype)
         if input.ndim
         else torch.sum(input, dtype=dtype)
     )
@@ -87,20 +88,20 @@ def sum(input: Tensor, dim: Any = None, keepdim: Any = False, *, dtype: Any = No
 @op("ops", "Tensor", dtype=SAME, also=_KEEP)
 def mean(x: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     """The mean along axes, in the type of the input."""
-    return mean_of(x, axis, keep_dims)
+    return mean_keep_dtype(x, axis, keep_dims)
 
 
 @op("mint:mean", dtype=SAME)
 def mean_mint(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean along axes, in the type of the input or in `dtype`."""
-    return mean_of(input, dim, keepdim, dtype)
+    return mean_keep_dtype(input, dim, keepdim, dtype)
 
 
 @op("ops", "Tensor", dtype=SUM, also=_KEEP)
 def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Tensor:
     """The product along axes; bool and integers are multiplied in int64."""
     return (
-        product(input if dtype is None else input.to(dtype), axis, keep_dims)
+        prod_over_axes(input if dtype is None else input.to(dtype), axis, keep_dims)
         if input.ndim
         else torch.prod(input, dtype=dtype)
     )
@@ -115,13 +116,17 @@ def prod_mint(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: A
 @op("ops", "Tensor", dtype=BOOL, differentiable=False, also=_KEEP)
 def any(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     """Whether an element along axes is not zero."""
-    return torch.any(input.bool(), axes(axis, input.ndim), keep_dims) if input.ndim else input.bool()
+    return (
+        torch.any(input.bool(), normalize_axes(axis, input.ndim), keep_dims) if input.ndim else input.bool()
+    )
 
 
 @op("ops", "Tensor", dtype=BOOL, differentiable=False, also=_KEEP)
 def all(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     """Whether all elements along axes are not zero."""
-    return torch.all(input.bool(), axes(axis, input.ndim), keep_dims) if input.ndim else input.bool()
+    return (
+        torch.all(input.bool(), normalize_axes(axis, input.ndim), keep_dims) if input.ndim else input.bool()
+    )
 
 
 @op("mint:any", dtype=BOOL, differentiable=False)
@@ -139,31 +144,31 @@ def all_mint(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 @op("ops", "Tensor", dtype=SAME, also=_AXIS)
 def std(input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The standard deviation along axes; `ddof` is taken from the count that the squares are divided by."""
-    return torch.std(input, axes(axis, input.ndim), correction=int(ddof), keepdim=keepdims)
+    return torch.std(input, normalize_axes(axis, input.ndim), correction=int(ddof), keepdim=keepdims)
 
 
 @op("ops", "Tensor", dtype=SAME, also=_AXIS)
 def var(input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The variance along axes; `ddof` is taken from the count that the squares are divided by."""
-    return torch.var(input, axes(axis, input.ndim), correction=int(ddof), keepdim=keepdims)
+    return torch.var(input, normalize_axes(axis, input.ndim), correction=int(ddof), keepdim=keepdims)
 
 
 @op("mint:std", dtype=SAME)
 def std_mint(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Tensor:
     """The standard deviation along axes."""
-    return torch.std(input, axes(dim, input.ndim), correction=correction, keepdim=keepdim)
+    return torch.std(input, normalize_axes(dim, input.ndim), correction=correction, keepdim=keepdim)
 
 
 @op("mint:var", dtype=SAME)
 def var_mint(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Tensor:
     """The variance along axes."""
-    return torch.var(input, axes(dim, input.ndim), correction=correction, keepdim=keepdim)
+    return torch.var(input, normalize_axes(dim, input.ndim), correction=correction, keepdim=keepdim)
 
 
 @op("ops", "mint", "Tensor", dtype=SAME, also=_DIM)
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The logarithm of the sum of e to the power of the elements along axes, without overflow."""
-    return torch.logsumexp(input, axes(dim, input.ndim), keepdim)
+    return torch.logsumexp(input, normalize_axes(dim, input.ndim), keepdim)
 
 
 @op("ops", "mint.linalg", "Tensor", dtype=SAME)
@@ -179,7 +184,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
 @op(dtype=SAME)
 def sum_along(x: Tensor, axis: Any = (), keep_dims: bool = False, skip_mode: bool = False) -> Tensor:
     """The sum along axes in the type of the input; with `skip_mode` and no axes, the input itself."""
-    over = axes(axis, x.ndim)
+    over = normalize_axes(axis, x.ndim)
     if not over or (skip_mode and isinstance(axis, (tuple, list)) and not axis):
         return x.clone()
     return torch.sum(x, over, keep_dims, dtype=x.dtype)
@@ -188,13 +193,13 @@ def sum_along(x: Tensor, axis: Any = (), keep_dims: bool = False, skip_mode: boo
 @op(dtype=SAME)
 def mean_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
     """The mean along axes in the type of the input."""
-    return mean_of(x, axis, keep_dims)
+    return mean_keep_dtype(x, axis, keep_dims)
 
 
 @op(dtype=SAME)
 def prod_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
     """The product along axes in the type of the input."""
-    return product(x, axis, keep_dims).to(x.dtype)
+    return prod_over_axes(x, axis, keep_dims).to(x.dtype)
 
 
 @op(dtype=BOOL, differentiable=False)
@@ -218,4 +223,4 @@ ReduceAll = primitive("ReduceAll", all_along, init=("keep_dims",))
 # MindSpore's names for ready-made objects of these classes.
 reduce_sum = ReduceSum()
 reduce_mean = ReduceMean()
-expose(__name__, "ops", "reduce_sum", "reduce_mean")
+register_alias(__name__, "ops", "reduce_sum", "reduce_mean")

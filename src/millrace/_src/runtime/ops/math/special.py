@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import FLOAT, FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import FLOAT, FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -233,7 +233,7 @@ Lgamma = primitive("Lgamma", lgamma)
 Mvlgamma = primitive("Mvlgamma", mvlgamma)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def polygamma(n: Tensor, input: Tensor) -> Tensor:
     """The n-th slope of the digamma function; n is a tensor and may differ from element to element."""
     order = n.to(input.dtype)

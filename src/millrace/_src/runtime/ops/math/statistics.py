@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import axes
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
-from millrace._src.runtime.ops.declare.index_arguments import axis_within, whole
+from millrace._src.runtime.ops.declare.arguments import normalize_axes
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.index_arguments import check_integer_indices, normalize_axis
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -50,31 +50,31 @@ __all__ = [
 ]
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def median(input: Tensor, axis: int = -1, keepdims: bool = False) -> Any:
     """The middle element along an axis (the lower of two), and where it was."""
-    return torch.median(input, axis_within("Median", axis, input.ndim or 1), keepdims)
+    return torch.median(input, normalize_axis("Median", axis, input.ndim or 1), keepdims)
 
 
-@op("Tensor:median", dtype=OTHER, also={"dim": "axis", "keepdim": "keepdims"})
+@op("Tensor:median", dtype=UNCHECKED, also={"dim": "axis", "keepdim": "keepdims"})
 def median_method(input: Tensor, axis: int = -1, keepdims: bool = False) -> Any:
     """The middle element along an axis (the lower of two), and where it was."""
     return median.raw(input, axis, keepdims)
 
 
-@op("mint:median", dtype=OTHER)
+@op("mint:median", dtype=UNCHECKED)
 def median_mint(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle element of all, or along an axis with where it was."""
     return torch.median(input) if dim is None else torch.median(input, dim, keepdim)
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> Any:
     """The middle element along an axis, nan left out, and where it was."""
-    return torch.nanmedian(input, axis_within("nanmedian", axis, input.ndim or 1), keepdims)
+    return torch.nanmedian(input, normalize_axis("nanmedian", axis, input.ndim or 1), keepdims)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def median_of(
     x: Tensor, global_median: bool = False, axis: int = 0, keep_dims: bool = False, ignore_nan: bool = False
 ) -> Any:
@@ -82,7 +82,7 @@ def median_of(
     if global_median:
         made = torch.nanmedian(x) if ignore_nan else torch.median(x)
         return made, torch.zeros((), dtype=torch.int64, device=x.device)
-    at = axis_within("Median", axis, x.ndim or 1)
+    at = normalize_axis("Median", axis, x.ndim or 1)
     return torch.nanmedian(x, at, keep_dims) if ignore_nan else torch.median(x, at, keep_dims)
 
 
@@ -128,7 +128,7 @@ def _counts(input: Tensor, bins: int, low: Any, high: Any) -> Tensor:
     return made.to(torch.int32) if not input.is_floating_point() else made
 
 
-@op("ops", "Tensor", dtype=OTHER, differentiable=False)
+@op("ops", "Tensor", dtype=UNCHECKED, differentiable=False)
 def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
     """How many elements lie in each of so many equal intervals; of the whole range where min and max are 0."""
     if bins <= 0:
@@ -138,13 +138,13 @@ def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) ->
     return _counts(input, bins, min, max)
 
 
-@op("mint:histc", dtype=OTHER, differentiable=False)
+@op("mint:histc", dtype=UNCHECKED, differentiable=False)
 def histc_mint(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     """How many elements lie in each of so many equal intervals; of the whole range where min and max are 0."""
     return torch.histc(input, bins, min, max)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def histogram_of(x: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
     """How many elements lie in each of so many equal intervals."""
     return histc.raw(x, bins, min, max)
@@ -153,7 +153,7 @@ def histogram_of(x: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0)
 Histogram = primitive("Histogram", histogram_of)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def histogram_fixed_width(x: Tensor, range: Tensor, nbins: int, dtype: Any = "int32") -> Tensor:
     """How many elements lie in each of so many equal intervals of a range; those outside count at its ends."""
     low, high = range.to(torch.float64)
@@ -168,20 +168,22 @@ def histogram_fixed_width(x: Tensor, range: Tensor, nbins: int, dtype: Any = "in
 HistogramFixedWidth = primitive("HistogramFixedWidth", histogram_fixed_width, init=("nbins", "dtype"))
 
 
-@op("ops", "Tensor", dtype=OTHER, differentiable=False)
+@op("ops", "Tensor", dtype=UNCHECKED, differentiable=False)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 on occurs, or the sum of its weights."""
-    made = torch.bincount(whole("bincount", input), None if weights is None else weights.float(), minlength)
+    made = torch.bincount(
+        check_integer_indices("bincount", input), None if weights is None else weights.float(), minlength
+    )
     return made.float()
 
 
-@op("mint:bincount", dtype=OTHER, differentiable=False)
+@op("mint:bincount", dtype=UNCHECKED, differentiable=False)
 def bincount_mint(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 on occurs, or the sum of its weights."""
-    return torch.bincount(whole("bincount", input), weights, minlength)
+    return torch.bincount(check_integer_indices("bincount", input), weights, minlength)
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def bincount_of(array: Tensor, size: Tensor, weights: Tensor) -> Tensor:
     """The sum of the weights of each number from 0 up to `size`; larger ones are left out."""
     count = int(size)
@@ -204,7 +206,7 @@ def cov(
     return torch.cov(input, correction=correction, fweights=fweights, aweights=aweights)
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def aminmax(input: Tensor, *, axis: int | None = 0, keepdims: bool = False) -> Any:
     """The smallest and the largest elements along an axis, or of all."""
     if axis is None or not input.ndim:
@@ -215,63 +217,65 @@ def aminmax(input: Tensor, *, axis: int | None = 0, keepdims: bool = False) -> A
     return torch.min(input, axis, keepdims).values, torch.max(input, axis, keepdims).values
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def std_mean(input: Tensor, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """The standard deviation and the mean along axes."""
-    return torch.std_mean(input, axes(axis, input.ndim), correction=int(ddof), keepdim=keepdims)
+    return torch.std_mean(input, normalize_axes(axis, input.ndim), correction=int(ddof), keepdim=keepdims)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def var_mean(input: Tensor, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """The variance and the mean along axes."""
-    return torch.var_mean(input, axes(axis, input.ndim), correction=int(ddof), keepdim=keepdims)
+    return torch.var_mean(input, normalize_axes(axis, input.ndim), correction=int(ddof), keepdim=keepdims)
 
 
-@op("mint:std_mean", dtype=OTHER)
+@op("mint:std_mean", dtype=UNCHECKED)
 def std_mean_mint(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
     """The standard deviation and the mean along axes."""
-    return torch.std_mean(input, axes(dim, input.ndim), correction=correction, keepdim=keepdim)
+    return torch.std_mean(input, normalize_axes(dim, input.ndim), correction=correction, keepdim=keepdim)
 
 
-@op("mint:var_mean", dtype=OTHER)
+@op("mint:var_mean", dtype=UNCHECKED)
 def var_mean_mint(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
     """The variance and the mean along axes."""
-    return torch.var_mean(input, axes(dim, input.ndim), correction=correction, keepdim=keepdim)
+    return torch.var_mean(input, normalize_axes(dim, input.ndim), correction=correction, keepdim=keepdim)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def reduce_std(input_x: Tensor, axis: Any = (), unbiased: bool = True, keep_dims: bool = False) -> Any:
     """The standard deviation and the mean along axes."""
-    return torch.std_mean(input_x, axes(axis, input_x.ndim), correction=int(unbiased), keepdim=keep_dims)
+    return torch.std_mean(
+        input_x, normalize_axes(axis, input_x.ndim), correction=int(unbiased), keepdim=keep_dims
+    )
 
 
 ReduceStd = primitive("ReduceStd", reduce_std, axis=[])
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def nanmean(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean along axes, nan left out."""
-    return torch.nanmean(input, axes(axis, input.ndim), keepdims, dtype=dtype)
+    return torch.nanmean(input, normalize_axes(axis, input.ndim), keepdims, dtype=dtype)
 
 
 def _nansum(input: Tensor, over: Any, keep: bool, dtype: Any) -> Tensor:
-    return torch.nansum(input, axes(over, input.ndim), keep, dtype=dtype or input.dtype)
+    return torch.nansum(input, normalize_axes(over, input.ndim), keep, dtype=dtype or input.dtype)
 
 
-@op("ops", "Tensor", dtype=OTHER, also={"dim": "axis", "keepdim": "keepdims"})
+@op("ops", "Tensor", dtype=UNCHECKED, also={"dim": "axis", "keepdim": "keepdims"})
 def nansum(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum along axes, nan left out."""
     return _nansum(input, axis, keepdims, dtype)
 
 
-@op("mint:nansum", dtype=OTHER)
+@op("mint:nansum", dtype=UNCHECKED)
 def nansum_mint(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum along axes, nan left out."""
-    return torch.nansum(input, axes(dim, input.ndim), keepdim, dtype=dtype)
+    return torch.nansum(input, normalize_axes(dim, input.ndim), keepdim, dtype=dtype)
 
 
 @op("Tensor", dtype=SAME)
 def ptp(input: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     """The largest less the smallest element along axes."""
-    over = axes(axis, input.ndim)
+    over = normalize_axes(axis, input.ndim)
     return torch.amax(input, over, keepdims) - torch.amin(input, over, keepdims)

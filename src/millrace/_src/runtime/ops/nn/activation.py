@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import ANY, FLOAT, FLOATS, FLOATS_COMPLEX, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import ANY_DTYPE, FLOAT, FLOATS, FLOATS_COMPLEX, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-@op("ops", "mint.nn.functional", accepts=ANY, dtype=SAME)
+@op("ops", "mint.nn.functional", accepts=ANY_DTYPE, dtype=SAME)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Each element, or 0 where it is below; `inplace` writes the result into `input`."""
     if input.dtype is torch.bool:

@@ -9,12 +9,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.arguments import listed
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, REAL, SAME
+from millrace._src.runtime.ops.declare.arguments import to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, REAL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
-from .sliding_window import each
+from .sliding_window import expand_per_axis
 
 __all__ = [
     "AdaptiveAvgPool2D",
@@ -51,7 +51,7 @@ __all__ = [
 def _sizes(name: str, input: Tensor, output_size: Any, count: int) -> Any:
     """The wanted size of each axis; None, for maxima -1 too, leaves an axis as it is."""
     if isinstance(output_size, Tensor):
-        output_size = tuple(listed(output_size))
+        output_size = tuple(to_python_list(output_size))
     if isinstance(output_size, int) and not isinstance(output_size, bool):
         output_size = (output_size,) * count
     if not isinstance(output_size, (tuple, list)):
@@ -118,26 +118,26 @@ def adaptive_max_pool1d(input: Tensor, output_size: int) -> Tensor:
     return F.adaptive_max_pool1d(input, _divisible("adaptive_max_pool1d", input, output_size))
 
 
-@op("mint.nn.functional:adaptive_max_pool1d", accepts=FLOATS, dtype=OTHER)
+@op("mint.nn.functional:adaptive_max_pool1d", accepts=FLOATS, dtype=UNCHECKED)
 def adaptive_max_pool1d_mint(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
     """Maxima of as many parts of the last axis as wanted, and their places if wanted."""
     return F.adaptive_max_pool1d(input, output_size, return_indices)
 
 
-@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=OTHER)
+@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=UNCHECKED)
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
     """Maxima of as many parts of the last two axes as wanted, and their places if wanted."""
     return F.adaptive_max_pool2d(input, _sizes("adaptive_max_pool2d", input, output_size, 2), return_indices)
 
 
-@op("ops", accepts=FLOATS, dtype=OTHER)
+@op("ops", accepts=FLOATS, dtype=UNCHECKED)
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
     """Maxima of as many parts of the last three axes as wanted, and their places if wanted."""
     values, where = adaptive_max_pool3d_places.raw(input, output_size)
     return (values, where) if return_indices else values
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+@op(accepts=FLOATS, dtype=UNCHECKED)
 def adaptive_max_pool2d_places(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
     """Maxima of as many parts of the last two axes as wanted, and their places."""
     size = _sizes("AdaptiveMaxPool2D", input, output_size, 2)
@@ -145,7 +145,7 @@ def adaptive_max_pool2d_places(input: Tensor, output_size: Any) -> tuple[Tensor,
     return values, where
 
 
-@op(accepts=REAL, dtype=OTHER)
+@op(accepts=REAL, dtype=UNCHECKED)
 def adaptive_max_pool3d_places(x: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
     """Maxima of as many parts of the last three axes as wanted, and their places."""
     size = _sizes("AdaptiveMaxPool3D", x, output_size, 3)
@@ -167,9 +167,9 @@ def _unpooled(
     count: int,
 ) -> Tensor:
     """Each maximum at its place, 0 elsewhere."""
-    kernel = each(name, "kernel_size", kernel_size, count)
-    steps = kernel if stride is None or stride == 0 else each(name, "stride", stride, count)
-    around = each(name, "padding", padding, count, 0)
+    kernel = expand_per_axis(name, "kernel_size", kernel_size, count)
+    steps = kernel if stride is None or stride == 0 else expand_per_axis(name, "stride", stride, count)
+    around = expand_per_axis(name, "padding", padding, count, 0)
     if indices.shape != x.shape or x.ndim not in (count + 1, count + 2):
         raise ArgumentValueError(
             f"For '{name}', 'indices' must have the shape of the input, of {count + 1} or {count + 2} axes, but got "
@@ -274,7 +274,7 @@ def max_unpool3d_of(
 # --- windows at random places -----------------------------------------------------------------------------------
 
 
-@op("ops", accepts=FLOATS, dtype=OTHER, random=True)
+@op("ops", accepts=FLOATS, dtype=UNCHECKED, random=True)
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -290,7 +290,7 @@ def fractional_max_pool2d(
     return found if return_indices else found[0]
 
 
-@op("ops", accepts=FLOATS, dtype=OTHER, random=True)
+@op("ops", accepts=FLOATS, dtype=UNCHECKED, random=True)
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: Any,
@@ -310,7 +310,7 @@ def _samples(input: Tensor, samples: Tensor | None) -> Tensor | None:
     return None if samples is None else samples.detach().to(input.dtype)
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+@op(accepts=FLOATS, dtype=UNCHECKED)
 def fractional_max_pool2d_places(
     input_x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any, data_format: str = "NCHW"
 ) -> tuple[Tensor, Tensor]:
@@ -321,7 +321,7 @@ def fractional_max_pool2d_places(
     return found
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+@op(accepts=FLOATS, dtype=UNCHECKED)
 def fractional_max_pool3d_places(
     x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any, data_format: str = "NCDHW"
 ) -> tuple[Tensor, Tensor]:

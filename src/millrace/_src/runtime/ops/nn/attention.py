@@ -15,16 +15,16 @@ from millrace._src.runtime.ops.declare.registry import op
 __all__ = [
     "ALL_TOKENS",
     "flash_attention_score",
-    "headed",
-    "laid",
+    "to_bnsd",
+    "from_bnsd",
     "rotary_position_embedding",
-    "seen_between",
+    "sliding_window_mask",
 ]
 
 ALL_TOKENS = 2147483647
 
 
-def headed(x: Tensor, layout: str, heads: int) -> Tensor:
+def to_bnsd(x: Tensor, layout: str, heads: int) -> Tensor:
     """(batch, heads, length, width) of a tensor in another layout."""
     if layout == "BNSD":
         return x
@@ -35,7 +35,7 @@ def headed(x: Tensor, layout: str, heads: int) -> Tensor:
     return x.unflatten(2, (heads, -1)).transpose(1, 2)
 
 
-def laid(x: Tensor, layout: str) -> Tensor:
+def from_bnsd(x: Tensor, layout: str) -> Tensor:
     """The way back."""
     if layout == "BNSD":
         return x
@@ -45,7 +45,7 @@ def laid(x: Tensor, layout: str) -> Tensor:
     return flat.transpose(0, 1) if layout == "SBH" else flat
 
 
-def seen_between(
+def sliding_window_mask(
     length: int, others: int, before: int, after: int, shift: int, device: torch.device
 ) -> Tensor:
     """Which places each place sees: so many before it and after it."""
@@ -96,23 +96,23 @@ def flash_attention_score(
         raise ArgumentTypeError(f"For '{name}', 'keep_prob' must be a number, but got {keep_prob!r}.")
     if not 0 < keep_prob <= 1:
         raise ArgumentValueError(f"For '{name}', 'keep_prob' must be in (0, 1], but got {keep_prob}.")
-    q = headed(query, input_layout, head_num)
+    q = to_bnsd(query, input_layout, head_num)
     width = q.shape[3]
     k, v = (
-        headed(x, input_layout, x.shape[2] // width if input_layout in ("BSH", "SBH") else head_num)
+        to_bnsd(x, input_layout, x.shape[2] // width if input_layout in ("BSH", "SBH") else head_num)
         for x in (key, value)
     )
     length, others = q.shape[2], k.shape[2]
     allowed: Tensor | None = None
     if sparse_mode in (2, 3):
-        allowed = seen_between(
+        allowed = sliding_window_mask(
             length, others, ALL_TOKENS, 0, others - length if sparse_mode == 3 else 0, q.device
         )
     else:
         if attn_mask is not None:
             allowed = ~attn_mask.bool()
         if sparse_mode == 0 and (pre_tokens < others or next_tokens < others):
-            band = seen_between(length, others, pre_tokens, next_tokens, 0, q.device)
+            band = sliding_window_mask(length, others, pre_tokens, next_tokens, 0, q.device)
             allowed = band if allowed is None else allowed & band
     bias: Tensor | None = allowed
     if real_shift is not None:
@@ -122,7 +122,7 @@ def flash_attention_score(
     made = F.scaled_dot_product_attention(
         q, k, v, bias, 1 - keep_prob, scale=scalar_value, enable_gqa=k.shape[1] != q.shape[1]
     )
-    return laid(made, input_layout)
+    return from_bnsd(made, input_layout)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)

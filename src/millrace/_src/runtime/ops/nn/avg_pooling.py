@@ -11,8 +11,8 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
 from millrace._src.runtime.ops.declare.registry import op
 
-from .max_pooling import MEAN, divided, means, within_half
-from .sliding_window import each, pad_sides
+from .max_pooling import AVG_POOL, avg_pool, check_padding_half_kernel, rescale_divisor
+from .sliding_window import expand_per_axis, parse_padding
 
 __all__ = [
     "avg_pool1d",
@@ -39,10 +39,10 @@ def _mean_by_sides(
 ) -> Tensor:
     if isinstance(padding, (tuple, list)) and len(padding) != 2 * count:
         raise ArgumentValueError(f"For {name}, padding should be int or tuple of length {2 * count}.")
-    k, s = each(name, "kernel_size", kernel, count), each(name, "stride", stride, count)
-    pads = pad_sides(name, padding, count)
-    within_half(name, k, tuple(p for pair in pads for p in pair)[:count])
-    return divided(means(name, x, k, s, pads, ceil, counted or bool(divisor)), k, divisor)
+    k, s = expand_per_axis(name, "kernel_size", kernel, count), expand_per_axis(name, "stride", stride, count)
+    pads = parse_padding(name, padding, count)
+    check_padding_half_kernel(name, k, tuple(p for pair in pads for p in pair)[:count])
+    return rescale_divisor(avg_pool(name, x, k, s, pads, ceil, counted or bool(divisor)), k, divisor)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
@@ -162,10 +162,10 @@ def _root(
         raise ArgumentTypeError(f"For '{name}', 'norm_type' must be a number, but got {norm_type!r}.")
     if norm_type == 0:
         raise ArgumentValueError(f"For '{name}', 'norm_type' must not be 0.")
-    kernel = each(name, "kernel_size", kernel_size, count)
-    steps = kernel if stride is None else each(name, "stride", stride, count)
+    kernel = expand_per_axis(name, "kernel_size", kernel_size, count)
+    steps = kernel if stride is None else expand_per_axis(name, "stride", stride, count)
     whole = 1
     for k in kernel:
         whole *= k
-    made = MEAN[count](x.pow(norm_type), kernel, steps, 0, ceil_mode, True) * whole
+    made = AVG_POOL[count](x.pow(norm_type), kernel, steps, 0, ceil_mode, True) * whole
     return made.pow(1.0 / norm_type)

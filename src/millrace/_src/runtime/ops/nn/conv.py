@@ -9,22 +9,22 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.arguments import listed
+from millrace._src.runtime.ops.declare.arguments import to_python_list
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
 from .sliding_window import (
-    Sides,
+    Padding,
     channels_first,
-    channels_first_advice,
     channels_last,
-    each,
-    modes,
-    pad_sides,
-    same_type,
-    sides,
-    split,
+    channels_last_hint,
+    check_pad_mode,
+    check_same_dtype,
+    compute_padding,
+    expand_per_axis,
+    parse_padding,
+    split_asymmetric_padding,
 )
 
 __all__ = [
@@ -53,14 +53,14 @@ _PLAIN = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 _TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 
 
-def convolved(
+def conv_forward(
     name: str,
     x: Tensor,
     weight: Tensor,
     bias: Tensor | None,
     stride: Any,
     pad_mode: Any,
-    given: Sides,
+    given: Padding,
     dilation: Any,
     groups: int,
 ) -> Tensor:
@@ -69,22 +69,22 @@ def convolved(
         stride = tuple(stride)
     if dilation.__class__ is list:
         dilation = tuple(dilation)
-    same_type(name, x, weight)
-    mode = modes(name, pad_mode)
-    function, steps, left, uneven, dilated = _planned(
+    check_same_dtype(name, x, weight)
+    mode = check_pad_mode(name, pad_mode)
+    function, steps, left, uneven, dilated = _conv_plan(
         name, x.shape, weight.shape, stride, mode, given, dilation, groups
     )
     return function(x if uneven is None else F.pad(x, uneven), weight, bias, steps, left, dilated, groups)
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
-def _planned(
+def _conv_plan(
     name: str,
     shape: tuple[int, ...],
     weight: tuple[int, ...],
     stride: Any,
     pad_mode: str,
-    given: Sides,
+    given: Padding,
     dilation: Any,
     groups: int,
 ) -> tuple[Any, ...]:
@@ -104,20 +104,23 @@ def _planned(
         raise OperationError(
             f"For '{name}', the channels of the input divided by 'group' must be those of the weight: "
             f"{weight[1]}, but got {shape[1]} channels and group {groups}. The input's shape is {list(shape)}."
-            + (channels_first_advice(count) if shape[-1] == weight[1] * groups else "")
+            + (channels_last_hint(count) if shape[-1] == weight[1] * groups else "")
         )
-    steps, dilated = each(name, "stride", stride, count), each(name, "dilation", dilation, count)
-    pads = sides(name, pad_mode, given, shape[2:], weight[2:], steps, dilated)
-    return (_PLAIN[count], steps, *split(pads), dilated)
+    steps, dilated = (
+        expand_per_axis(name, "stride", stride, count),
+        expand_per_axis(name, "dilation", dilation, count),
+    )
+    pads = compute_padding(name, pad_mode, given, shape[2:], weight[2:], steps, dilated)
+    return (_PLAIN[count], steps, *split_asymmetric_padding(pads), dilated)
 
 
-def _around(name: str, padding: Any, count: int) -> Sides:
+def _padding_per_axis(name: str, padding: Any, count: int) -> Padding:
     """The padding of the functions: one number for all axes, or one per axis."""
     if isinstance(padding, (tuple, list)) and len(padding) != count:
         raise ArgumentValueError(
             f"For '{name}', 'padding' must be a tuple or list of {count} integers, but got {padding}."
         )
-    return tuple((p, p) for p in each(name, "padding", padding, count, 0))
+    return tuple((p, p) for p in expand_per_axis(name, "padding", padding, count, 0))
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
@@ -132,8 +135,8 @@ def conv1d(
     groups: int = 1,
 ) -> Tensor:
     """Convolution over one axis of (N, C, L)."""
-    given = _around("conv1d", padding, 1)
-    return convolved("conv1d", input, weight, bias, stride, pad_mode, given, dilation, groups)
+    given = _padding_per_axis("conv1d", padding, 1)
+    return conv_forward("conv1d", input, weight, bias, stride, pad_mode, given, dilation, groups)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
@@ -148,8 +151,8 @@ def conv2d(
     groups: int = 1,
 ) -> Tensor:
     """Convolution over two axes of (N, C, H, W); `pad_mode` is "valid", "same", or "pad" with `padding`."""
-    given = _around("conv2d", padding, 2)
-    return convolved("conv2d", input, weight, bias, stride, pad_mode, given, dilation, groups)
+    given = _padding_per_axis("conv2d", padding, 2)
+    return conv_forward("conv2d", input, weight, bias, stride, pad_mode, given, dilation, groups)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
@@ -164,8 +167,8 @@ def conv3d(
     groups: int = 1,
 ) -> Tensor:
     """Convolution over three axes of (N, C, D, H, W)."""
-    given = _around("conv3d", padding, 3)
-    return convolved("conv3d", input, weight, bias, stride, pad_mode, given, dilation, groups)
+    given = _padding_per_axis("conv3d", padding, 3)
+    return conv_forward("conv3d", input, weight, bias, stride, pad_mode, given, dilation, groups)
 
 
 @op("mint.nn.functional:conv1d", accepts=FLOATS, dtype=SAME)
@@ -242,7 +245,7 @@ def _fits(name: str, weight: Tensor, out_channel: int, kernel: tuple[int, ...]) 
         )
 
 
-def _classed(
+def _conv_from_primitive(
     name: str,
     x: Tensor,
     weight: Tensor,
@@ -258,10 +261,10 @@ def _classed(
     """What Conv2D and Conv3D share."""
     count = weight.ndim - 2
     x, weight = channels_first(x, data_format), channels_first(weight, data_format)
-    kernel = each(name, "kernel_size", kernel_size, count)
-    given = pad_sides(name, pad, count)
+    kernel = expand_per_axis(name, "kernel_size", kernel_size, count)
+    given = parse_padding(name, pad, count)
     _fits(name, weight, out_channel, kernel)
-    made = convolved(name, x, weight, None, stride, pad_mode, given, dilation, group)
+    made = conv_forward(name, x, weight, None, stride, pad_mode, given, dilation, group)
     return channels_last(made, data_format)
 
 
@@ -280,7 +283,7 @@ def conv2d_of(
     data_format: str = "NCHW",
 ) -> Tensor:
     """Convolution over two axes; NHWC works on the CPU too."""
-    return _classed(
+    return _conv_from_primitive(
         "Conv2D", x, weight, out_channel, kernel_size, pad_mode, pad, stride, dilation, group, data_format
     )
 
@@ -300,14 +303,14 @@ def conv3d_of(
     data_format: str = "NCDHW",
 ) -> Tensor:
     """Convolution over three axes."""
-    return _classed(
+    return _conv_from_primitive(
         "Conv3D", x, weight, out_channel, kernel_size, pad_mode, pad, stride, dilation, group, data_format
     )
 
 
 @functools.lru_cache(maxsize=1024)
-def _back(
-    wanted: tuple[int, ...], full: tuple[int, ...], pads: Sides, stride: tuple[int, ...]
+def _transpose_padding(
+    wanted: tuple[int, ...], full: tuple[int, ...], pads: Padding, stride: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """PyTorch's padding and output padding that give the wanted sizes, where there are such."""
     even = tuple(before for before, _ in pads)
@@ -316,12 +319,12 @@ def _back(
     return (even, extra) if fits else None
 
 
-def transposed(
+def conv_transpose_forward(
     name: str,
     dout: Tensor,
     weight: Tensor,
     wanted: tuple[int, ...],
-    pads: Sides,
+    pads: Padding,
     stride: tuple[int, ...],
     dilation: tuple[int, ...],
     groups: int,
@@ -333,12 +336,12 @@ def transposed(
             f"For '{name}', the input must have {count + 2} axes and as many channels as the weight has outputs, but "
             f"their shapes are {list(dout.shape)} and {list(weight.shape)}."
         )
-    same_type(name, dout, weight)
+    check_same_dtype(name, dout, weight)
     full = tuple(
         (o - 1) * s + d * (k - 1) + 1
         for o, s, d, k in zip(dout.shape[2:], stride, dilation, weight.shape[2:], strict=True)
     )
-    known = _back(wanted, full, pads, stride)
+    known = _transpose_padding(wanted, full, pads, stride)
     if known is not None:
         even, extra = known
         return _TRANSPOSED[count](dout, weight, None, stride, even, extra, groups, dilation)
@@ -368,19 +371,22 @@ def conv2d_input(
     """The transpose of Conv2D: a tensor of the shape `input_sizes`."""
     name = "Conv2DBackpropInput"
     if isinstance(input_sizes, Tensor):
-        input_sizes = tuple(listed(input_sizes))
+        input_sizes = tuple(to_python_list(input_sizes))
     if not isinstance(input_sizes, (tuple, list)) or len(input_sizes) != 4:
         raise ArgumentTypeError(
             f"For '{name}', 'input_sizes' must be a tuple of 4 ints, but got {input_sizes!r}."
         )
-    kernel = each(name, "kernel_size", kernel_size, 2)
-    steps, dilated = each(name, "stride", stride, 2), each(name, "dilation", dilation, 2)
+    kernel = expand_per_axis(name, "kernel_size", kernel_size, 2)
+    steps, dilated = (
+        expand_per_axis(name, "stride", stride, 2),
+        expand_per_axis(name, "dilation", dilation, 2),
+    )
     _fits(name, filter, filter.shape[0], kernel)
     nhwc = data_format == "NHWC"
     wanted = tuple(input_sizes[1:3] if nhwc else input_sizes[2:])
-    way = modes(name, pad_mode)
-    given = pad_sides(name, pad_list if pad_list is not None and way == "pad" else pad, 2)
-    pads = sides(name, way, given, wanted, kernel, steps, dilated)
+    way = check_pad_mode(name, pad_mode)
+    given = parse_padding(name, pad_list if pad_list is not None and way == "pad" else pad, 2)
+    pads = compute_padding(name, way, given, wanted, kernel, steps, dilated)
     dout = channels_first(out_backprop, data_format)
     for size, o, s, d, k, (before, after) in zip(
         wanted, dout.shape[2:], steps, dilated, kernel, pads, strict=True
@@ -390,7 +396,9 @@ def conv2d_input(
                 f"For '{name}', a convolution of sizes {list(wanted)} does not give {list(dout.shape[2:])} with kernel "
                 f"{kernel}, stride {steps}, dilation {dilated} and pad_mode '{pad_mode}': correct 'input_sizes'."
             )
-    return channels_last(transposed(name, dout, filter, wanted, pads, steps, dilated, group), data_format)
+    return channels_last(
+        conv_transpose_forward(name, dout, filter, wanted, pads, steps, dilated, group), data_format
+    )
 
 
 @op(accepts=FLOATS, dtype=SAME)
@@ -411,15 +419,18 @@ def conv3d_transpose_of(
 ) -> Tensor:
     """The transpose of Conv3D."""
     name = "Conv3DTranspose"
-    each(name, "kernel_size", kernel_size, 3)
+    expand_per_axis(name, "kernel_size", kernel_size, 3)
     if dout.ndim != 5 or weight.ndim != 5:
         raise ArgumentValueError(
             f"For '{name}', input and weight must have 5 axes, but got {list(dout.shape)}."
         )
-    steps, dilated = each(name, "stride", stride, 3), each(name, "dilation", dilation, 3)
-    extra = each(name, "output_padding", output_padding, 3, 0)
-    way = modes(name, pad_mode)
-    given = pad_sides(name, pad, 3)
+    steps, dilated = (
+        expand_per_axis(name, "stride", stride, 3),
+        expand_per_axis(name, "dilation", dilation, 3),
+    )
+    extra = expand_per_axis(name, "output_padding", output_padding, 3, 0)
+    way = check_pad_mode(name, pad_mode)
+    given = parse_padding(name, pad, 3)
     kernel = tuple(weight.shape[2:])
     if way == "same":
         wanted = tuple(o * s for o, s in zip(dout.shape[2:], steps, strict=True))
@@ -430,8 +441,8 @@ def conv3d_transpose_of(
                 dout.shape[2:], steps, dilated, kernel, given, extra, strict=True
             )
         )
-    pads = sides(name, way, given, wanted, kernel, steps, dilated)
-    return transposed(name, dout, weight, wanted, pads, steps, dilated, group)
+    pads = compute_padding(name, way, given, wanted, kernel, steps, dilated)
+    return conv_transpose_forward(name, dout, weight, wanted, pads, steps, dilated, group)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
@@ -481,10 +492,10 @@ def depthwise_conv2d(
         raise ArgumentValueError(
             f"For '{name}', the batch of 'weight' must be 1, but got {list(weight.shape)}."
         )
-    given = pad_sides(name, pad, 2)
-    each(name, "kernel_size", kernel_size, 2)
+    given = parse_padding(name, pad, 2)
+    expand_per_axis(name, "kernel_size", kernel_size, 2)
     one = weight.transpose(0, 1)
-    return convolved(name, x, one, None, stride, pad_mode, given, dilation, weight.shape[1])
+    return conv_forward(name, x, one, None, stride, pad_mode, given, dilation, weight.shape[1])
 
 
 Conv2D = primitive("Conv2D", conv2d_of)

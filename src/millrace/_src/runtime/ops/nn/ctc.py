@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 from millrace._src.runtime.tensor.backend.torch_private import ctc_forward
 
-from .loss import reduction_of
+from .loss import check_reduction
 
 __all__ = [
     "CTCGreedyDecoder",
@@ -35,7 +35,7 @@ def _checked(name: str, log_probs: Tensor, blank: int) -> None:
         )
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -47,7 +47,7 @@ def ctc_loss(
 ) -> tuple[Tensor, Tensor]:
     """The loss of sequences of classes under log-probabilities (time, batch, classes), and the logarithms of the
     forward variables."""
-    way = reduction_of("ctc_loss", reduction)
+    way = check_reduction("ctc_loss", reduction)
     losses, alpha = ctc_loss_each.raw(
         log_probs, targets, input_lengths, target_lengths, blank, "none", zero_infinity
     )
@@ -56,7 +56,7 @@ def ctc_loss(
     return losses.sum() if way == "sum" else losses, alpha
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def ctc_loss_each(
     log_probs: Tensor,
     targets: Tensor,
@@ -81,7 +81,7 @@ def ctc_loss_each(
     return losses, torch.where(inside, alpha.detach(), float("-inf"))
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def ctc_loss_sparse(
     x: Tensor,
     labels_indices: Tensor,
@@ -122,7 +122,7 @@ def ctc_loss_sparse(
     return losses, gradient
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def ctc_greedy_decoder(
     inputs: Tensor, sequence_length: Tensor, merge_repeated: bool = True
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:

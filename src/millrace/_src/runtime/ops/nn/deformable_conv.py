@@ -13,7 +13,7 @@ from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
-from .sliding_window import each, modes, pad_sides, sides
+from .sliding_window import check_pad_mode, compute_padding, expand_per_axis, parse_padding
 
 __all__ = [
     "DeformableOffsets",
@@ -61,12 +61,15 @@ def upsample_nearest_3d(x: Tensor, output_size: Any = None, scales: Any = None) 
 def extract_volume_patches(input_x: Tensor, kernel_size: Any, strides: Any, padding: str) -> Tensor:
     """Windows of (N, C, D, H, W) as channels: (N, elements * C, D', H', W')."""
     name = "ExtractVolumePatches"
-    kernel, steps = each(name, "kernel_size", kernel_size, 3), each(name, "strides", strides, 3)
-    way = modes(name, padding, ("valid", "same"), fold=True)
+    kernel, steps = (
+        expand_per_axis(name, "kernel_size", kernel_size, 3),
+        expand_per_axis(name, "strides", strides, 3),
+    )
+    way = check_pad_mode(name, padding, ("valid", "same"), fold=True)
     if input_x.ndim != 5:
         raise ArgumentValueError(f"For '{name}', the input must have 5 axes, but got {list(input_x.shape)}.")
-    none = pad_sides(name, 0, 3)
-    around = sides(name, way, none, tuple(input_x.shape[2:]), kernel, steps, (1, 1, 1))
+    none = parse_padding(name, 0, 3)
+    around = compute_padding(name, way, none, tuple(input_x.shape[2:]), kernel, steps, (1, 1, 1))
     x = F.pad(input_x, [side for pair in reversed(around) for side in pair])
     for axis, (k, s) in enumerate(zip(kernel, steps, strict=True), 2):
         x = x.unfold(axis, k, s)

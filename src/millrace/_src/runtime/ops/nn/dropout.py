@@ -10,11 +10,11 @@ from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.runtime.ops.array.pad import pad as pad_of
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, INT64, OTHER, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, INT64, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import expose, op
+from millrace._src.runtime.ops.declare.registry import op, register_alias
 
-from .sliding_window import same_type
+from .sliding_window import check_same_dtype
 
 __all__ = [
     "BiasAdd",
@@ -62,7 +62,7 @@ def _biased(name: str, x: Tensor, bias: Tensor, axis: int) -> Tensor:
             f"For '{name}', the bias must have one value per channel: {x.shape[axis]}, but its shape is "
             f"{list(bias.shape)}."
         )
-    same_type(name, x, bias)
+    check_same_dtype(name, x, bias)
     return x + (bias if axis in (-1, x.ndim - 1) else bias.reshape(-1, *(1,) * (x.ndim - 2)))
 
 
@@ -82,7 +82,7 @@ def bias_added(input_x: Tensor, bias: Tensor, data_format: str = "NCHW") -> Tens
     return _biased("BiasAdd", input_x, bias, -1 if data_format == "NHWC" else 1)
 
 
-@op("ops", "mint.nn.functional", dtype=OTHER)
+@op("ops", "mint.nn.functional", dtype=UNCHECKED)
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -120,14 +120,16 @@ def pad_mint(input: Tensor, pad: Any, mode: str = "constant", value: float | Non
 
 
 # The same arguments as in `ops`.
-expose("millrace._src.runtime.ops.nn.pixel_shuffle", "mint.nn.functional", "fold", "pixel_shuffle", "unfold")
-expose("millrace._src.runtime.ops.array.reshape", "mint.nn.functional", flatten="flatten_mint")
+register_alias(
+    "millrace._src.runtime.ops.nn.pixel_shuffle", "mint.nn.functional", "fold", "pixel_shuffle", "unfold"
+)
+register_alias("millrace._src.runtime.ops.array.reshape", "mint.nn.functional", flatten="flatten_mint")
 
 
 # --- dropout ----------------------------------------------------------------------------------------------------
 
 
-def _share(name: str, p: Any) -> float:
+def _check_probability(name: str, p: Any) -> float:
     if isinstance(p, bool) or not isinstance(p, (int, float)):
         raise ArgumentTypeError(f"For '{name}', 'p' must be a number, but got {p!r}.")
     if not 0 <= p < 1:
@@ -142,8 +144,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | No
         return input
     if seed is not None:
         draws = torch.rand(input.shape, generator=torch.Generator().manual_seed(seed)).to(input.device)
-        return input * (draws >= _share("dropout", p)) / (1 - p)
-    return F.dropout(input, _share("dropout", p))
+        return input * (draws >= _check_probability("dropout", p)) / (1 - p)
+    return F.dropout(input, _check_probability("dropout", p))
 
 
 @op("mint.nn.functional:dropout", accepts=FLOATS, dtype=SAME, random=True)
@@ -194,11 +196,11 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     return _by_channel("dropout3d", input, p, training, (5,))
 
 
-@op(accepts=FLOATS, dtype=OTHER, random=True)
+@op(accepts=FLOATS, dtype=UNCHECKED, random=True)
 def dropout_mask(x: Tensor, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> tuple[Tensor, Tensor]:
     """Elements kept with probability `keep_prob` and divided by it, and what was kept."""
     p = 1 - keep_prob
-    _share("Dropout", p)
+    _check_probability("Dropout", p)
     mask = (torch.rand(x.shape, device=x.device) >= p).to(x.dtype)
     return x * mask / keep_prob, mask
 
@@ -215,19 +217,19 @@ def _channel_mask(name: str, x: Tensor, keep_prob: float, ndim: int) -> tuple[Te
     return x * kept / (keep_prob or 1), kept.expand(x.shape).clone()
 
 
-@op(accepts=FLOATS, dtype=OTHER, random=True)
+@op(accepts=FLOATS, dtype=UNCHECKED, random=True)
 def dropout2d_mask(x: Tensor, keep_prob: float = 0.5) -> tuple[Tensor, Tensor]:
     """Whole channels of (N, C, H, W) kept with probability `keep_prob`, and what was kept."""
     return _channel_mask("Dropout2D", x, keep_prob, 4)
 
 
-@op(accepts=FLOATS, dtype=OTHER, random=True)
+@op(accepts=FLOATS, dtype=UNCHECKED, random=True)
 def dropout3d_mask(x: Tensor, keep_prob: float = 0.5) -> tuple[Tensor, Tensor]:
     """Whole channels of (N, C, D, H, W) kept with probability `keep_prob`, and what was kept."""
     return _channel_mask("Dropout3D", x, keep_prob, 5)
 
 
-@op(dtype=OTHER, differentiable=False, random=True)
+@op(dtype=UNCHECKED, differentiable=False, random=True)
 def dropout_bits(shape: Any, keep_prob: Any, Seed0: int = 0, Seed1: int = 0) -> Tensor:
     """A mask for DropoutDoMask: eight elements per byte, padded to whole blocks of 128 elements."""
     count = 1

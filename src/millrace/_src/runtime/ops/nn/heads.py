@@ -8,13 +8,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = ["multi_head_attention"]
 
 
-@op(accepts=None, dtype=OTHER)
+@op(accepts=None, dtype=UNCHECKED)
 def multi_head_attention(
     query: Tensor,
     key: Tensor,

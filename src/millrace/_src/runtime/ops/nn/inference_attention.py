@@ -15,12 +15,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import widened
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import upcast_half
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
-from .attention import ALL_TOKENS, headed, laid, seen_between
+from .attention import ALL_TOKENS, from_bnsd, sliding_window_mask, to_bnsd
 
 __all__ = [
     "PagedAttention",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-def _refused(name: str, **given: Any) -> None:
+def _check_unsupported(name: str, **given: Any) -> None:
     """Options that must be left out."""
     for label, value in given.items():
         if value is not None:
@@ -66,30 +66,30 @@ def _scores(q: Tensor, k: Tensor, scale: float, shift: Tensor | None, allowed: T
     """What each place (rows) makes of each other (columns), before the softmax; heads of keys serve several of
     queries."""
     k = k.repeat_interleave(q.shape[1] // k.shape[1], 1)
-    made = torch.matmul(widened(q), widened(k).transpose(-1, -2)) * scale
+    made = torch.matmul(upcast_half(q), upcast_half(k).transpose(-1, -2)) * scale
     made = made if shift is None else made + shift
     return made if allowed is None else made.masked_fill(~allowed, float("-inf"))
 
 
-def _mixed(scores: Tensor, v: Tensor, like: Tensor, keep: float = 1.0) -> Tensor:
+def _apply_attention(scores: Tensor, v: Tensor, like: Tensor, keep: float = 1.0) -> Tensor:
     """The values by the softmax of the scores; nothing where nothing is seen."""
     v = v.repeat_interleave(scores.shape[1] // v.shape[1], 1)
     shares = torch.nan_to_num(torch.softmax(scores, -1))
-    return torch.matmul(F.dropout(shares, 1 - keep), widened(v)).to(like.dtype)
+    return torch.matmul(F.dropout(shares, 1 - keep), upcast_half(v)).to(like.dtype)
 
 
-def _allowed(
+def _attention_mask(
     q: Tensor, k: Tensor, mask: Tensor | None, mode: int, before: int, after: int, lengths: Any, others: Any
 ) -> Tensor | None:
     """Which places (columns) each place (rows) sees, or none where it sees all of them."""
     length, count = q.shape[2], k.shape[2]
     made: Tensor | None = None
     if mode in (2, 3):
-        made = seen_between(length, count, ALL_TOKENS, 0, count - length if mode == 3 else 0, q.device)
+        made = sliding_window_mask(length, count, ALL_TOKENS, 0, count - length if mode == 3 else 0, q.device)
     elif mask is not None:
         made = ~mask.bool()
         if mode == 0 and (before < count or after < count):
-            made = made & seen_between(length, count, before, after, 0, q.device)
+            made = made & sliding_window_mask(length, count, before, after, 0, q.device)
     for axis, given, total in ((2, lengths, length), (3, others, count)):
         if given is not None:
             place = torch.arange(total, device=q.device)
@@ -113,9 +113,9 @@ def _parts(
     _layout(name, layout, query)
     key, value = (part[0] if isinstance(part, (list, tuple)) else part for part in (key, value))
     return (
-        headed(query, layout, heads),
-        headed(key, layout, kept or heads),
-        headed(value, layout, kept or heads),
+        to_bnsd(query, layout, heads),
+        to_bnsd(key, layout, kept or heads),
+        to_bnsd(value, layout, kept or heads),
     )
 
 
@@ -144,16 +144,16 @@ def prompt_flash_attention(
 ) -> Tensor:
     """Attention over whole prompts. A mask is true where nothing is seen; without one all is, in the modes 0 and 1."""
     name = "prompt_flash_attention"
-    _refused(
+    _check_unsupported(
         name, deq_scale1=deq_scale1, quant_scale1=quant_scale1, deq_scale2=deq_scale2,
         quant_scale2=quant_scale2, quant_offset2=quant_offset2,
     )  # fmt: skip
     _mode(name, sparse_mode)
     q, k, v = _parts(name, input_layout, query, key, value, num_heads, num_key_value_heads)
-    allowed = _allowed(
+    allowed = _attention_mask(
         q, k, attn_mask, sparse_mode, pre_tokens, next_tokens, actual_seq_lengths, actual_seq_lengths_kv
     )
-    return laid(_mixed(_scores(q, k, scale_value, pse_shift, allowed), v, q), input_layout)
+    return from_bnsd(_apply_attention(_scores(q, k, scale_value, pse_shift, allowed), v, q), input_layout)
 
 
 @op("ops", dtype=SAME)
@@ -182,17 +182,17 @@ def incre_flash_attention(
 ) -> Tensor:
     """Attention of one new place over keys and values so far."""
     name = "incre_flash_attention"
-    _refused(
+    _check_unsupported(
         name, dequant_scale1=dequant_scale1, quant_scale1=quant_scale1, dequant_scale2=dequant_scale2,
         quant_scale2=quant_scale2, quant_offset2=quant_offset2, antiquant_scale=antiquant_scale,
         antiquant_offset=antiquant_offset, block_table=block_table, kv_padding_size=kv_padding_size,
     )  # fmt: skip
     q, k, v = _parts(name, input_layout, query, key, value, num_heads, num_key_value_heads)
-    allowed = _allowed(q, k, attn_mask, 1, 0, 0, None, actual_seq_lengths)
-    return laid(_mixed(_scores(q, k, scale_value, pse_shift, allowed), v, q), input_layout)
+    allowed = _attention_mask(q, k, attn_mask, 1, 0, 0, None, actual_seq_lengths)
+    return from_bnsd(_apply_attention(_scores(q, k, scale_value, pse_shift, allowed), v, q), input_layout)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def fused_infer_attention_score(
     query: Tensor,
     key: Any,
@@ -236,7 +236,7 @@ def fused_infer_attention_score(
     """Attention of prompts or of one new place, and with `softmax_lse_flag` the log of each place's sum (batch,
     heads, length, 1), else 0."""
     name = "fused_infer_attention_score"
-    _refused(
+    _check_unsupported(
         name, dequant_scale1=dequant_scale1, quant_scale1=quant_scale1, dequant_scale2=dequant_scale2,
         quant_scale2=quant_scale2, quant_offset2=quant_offset2, antiquant_scale=antiquant_scale,
         antiquant_offset=antiquant_offset, key_antiquant_scale=key_antiquant_scale,
@@ -247,15 +247,15 @@ def fused_infer_attention_score(
     )  # fmt: skip
     _mode(name, sparse_mode)
     q, k, v = _parts(name, input_layout, query, key, value, num_heads, num_key_value_heads)
-    allowed = _allowed(
+    allowed = _attention_mask(
         q, k, atten_mask, sparse_mode, pre_tokens, next_tokens, actual_seq_lengths, actual_seq_lengths_kv
     )
     scores = _scores(q, k, scale, pse_shift, allowed)
     total = torch.logsumexp(scores, -1, keepdim=True) if softmax_lse_flag else scores.new_zeros(1)
-    return laid(_mixed(scores, v, q), input_layout), total
+    return from_bnsd(_apply_attention(scores, v, q), input_layout), total
 
 
-@op("ops", dtype=OTHER, random=True)
+@op("ops", dtype=UNCHECKED, random=True)
 def speed_fusion_attention(
     query: Tensor,
     key: Tensor,
@@ -285,22 +285,22 @@ def speed_fusion_attention(
     each, as Ascend lays them out), an empty tensor, and numbers that a dropout would be repeated from, which are 0
     here."""
     name = "speed_fusion_attention"
-    _refused(
+    _check_unsupported(
         name, padding_mask=padding_mask, prefix=prefix, actual_seq_qlen=actual_seq_qlen,
         actual_seq_kvlen=actual_seq_kvlen, q_start_idx=q_start_idx, kv_start_idx=kv_start_idx,
     )  # fmt: skip
     _mode(name, sparse_mode)
     if not 0 < keep_prob <= 1:
         raise ArgumentValueError(f"For '{name}', 'keep_prob' must be in (0, 1], but got {keep_prob}.")
-    width = headed(query, input_layout, head_num).shape[3]
+    width = to_bnsd(query, input_layout, head_num).shape[3]
     kept = key.shape[2] // width if input_layout in ("BSH", "SBH") else 0
     q, k, v = _parts(name, input_layout, query, key, value, head_num, kept)
     shift = None if pse is None else pse * (scale if pse_type == 0 else 1.0)
-    allowed = _allowed(q, k, atten_mask, sparse_mode, pre_tokens, next_tokens, None, None)
+    allowed = _attention_mask(q, k, atten_mask, sparse_mode, pre_tokens, next_tokens, None, None)
     scores = _scores(q, k, scale, shift, allowed)
     top = scores.amax(-1, keepdim=True)
     total = torch.exp(scores - top).sum(-1, keepdim=True)
-    made = laid(_mixed(scores, v, q, keep_prob), input_layout)
+    made = from_bnsd(_apply_attention(scores, v, q, keep_prob), input_layout)
     return made, top.expand(-1, -1, -1, 8), total.expand(-1, -1, -1, 8), made.new_zeros(0), 0, 0, 0
 
 
@@ -326,7 +326,9 @@ def paged_attention(
     """Attention of one new place (batch, 1, hidden) over a cache in pages (pages, page length, heads, width): the
     table says which pages are a row's, the lengths how much of them is filled."""
     name = "PagedAttention"
-    _refused(name, antiquant_scale=antiquant_scale, antiquant_offset=antiquant_offset, q_seq_lens=q_seq_lens)
+    _check_unsupported(
+        name, antiquant_scale=antiquant_scale, antiquant_offset=antiquant_offset, q_seq_lens=q_seq_lens
+    )
     if kv_cache_quant_mode != "DEFAULT" or mla_v_dim:
         raise ArgumentValueError(f"For '{name}', the cache is neither quantised nor compressed here.")
     if key_cache.ndim != 4 or query.ndim != 3 or key_cache.shape[2] != kv_head_num:
@@ -335,11 +337,11 @@ def paged_attention(
             f"{kv_head_num}, width), but "
             f"got {list(query.shape)} and {list(key_cache.shape)}."
         )
-    q = headed(query, "BSH", head_num)
+    q = to_bnsd(query, "BSH", head_num)
     pages = block_tables.long().clamp_min(0)
     k, v = (cache[pages].flatten(1, 2).transpose(1, 2) for cache in (key_cache, value_cache))
-    allowed = _allowed(q, k, attn_mask, 1, 0, 0, None, context_lens)
-    return laid(_mixed(_scores(q, k, scale_value, alibi_mask, allowed), v, q), "BSH")
+    allowed = _attention_mask(q, k, attn_mask, 1, 0, 0, None, context_lens)
+    return from_bnsd(_apply_attention(_scores(q, k, scale_value, alibi_mask, allowed), v, q), "BSH")
 
 
 _PAGES = ("head_num", "scale_value", "kv_head_num", "kv_cache_quant_mode")
@@ -375,7 +377,7 @@ def write_to_cache(
 ReshapeAndCache = primitive("ReshapeAndCache", write_to_cache)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def ring_attention_update(
     prev_attn_out: Tensor,
     prev_softmax_max: Tensor,
@@ -389,7 +391,7 @@ def ring_attention_update(
     """Two results of attention over different keys joined into that over both, with their largest scores and sums of
     exponentials (batch, heads, length, 8)."""
     name = "ring_attention_update"
-    _refused(name, actual_seq_qlen=actual_seq_qlen)
+    _check_unsupported(name, actual_seq_qlen=actual_seq_qlen)
     if layout != "SBH" or prev_attn_out.ndim != 3 or prev_softmax_max.ndim != 4:
         raise ArgumentValueError(
             f"For '{name}', the layout must be SBH, with three axes and (B, N, S, 8) for the softmax, but got "
@@ -404,7 +406,7 @@ def ring_attention_update(
 
     def shared(part: Tensor, out: Tensor) -> Tensor:
         share = (part / total)[..., :1]  # (batch, heads, length, 1)
-        return laid(headed(widened(out), "SBH", heads) * share, "SBH")
+        return from_bnsd(to_bnsd(upcast_half(out), "SBH", heads) * share, "SBH")
 
     made = shared(before, prev_attn_out) + shared(now, cur_attn_out)
     return made.to(prev_attn_out.dtype), top, total

@@ -10,12 +10,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, REAL, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, REAL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
-from .conv import convolved, transposed
-from .max_pooling import divided, largest, means
-from .sliding_window import Sides, channels_first, channels_last, sides
+from .conv import conv_forward, conv_transpose_forward
+from .max_pooling import avg_pool, max_pool, rescale_divisor
+from .sliding_window import Padding, channels_first, channels_last, compute_padding
 
 __all__ = [
     "batch_normalised",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-def _along_two(name: str, x: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
+def _run_as_2d(name: str, x: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
     """What a function of two axes makes of one: MindSpore's layers over one axis hold the weights of such."""
     if x.ndim != 3:
         raise ArgumentValueError(
@@ -45,7 +45,7 @@ def convolution(
     bias: Tensor | None,
     stride: tuple[int, ...],
     pad_mode: str,
-    pads: Sides,
+    pads: Padding,
     dilation: tuple[int, ...],
     group: int,
     data_format: str = "NCHW",
@@ -53,10 +53,10 @@ def convolution(
 ) -> Tensor:
     """A convolution; `one` says that the weight has two axes for one of the input."""
     if one:
-        return _along_two(
+        return _run_as_2d(
             "Conv1d",
             x,
-            lambda wide: convolved("Conv1d", wide, weight, bias, stride, pad_mode, pads, dilation, group),
+            lambda wide: conv_forward("Conv1d", wide, weight, bias, stride, pad_mode, pads, dilation, group),
         )
     name = f"Conv{weight.ndim - 2}d"
     if weight.ndim == 5 and x.ndim == 5 and x.shape[1] != weight.shape[1] * group:
@@ -64,10 +64,10 @@ def convolution(
             f"For 'Conv3d', the input must have {weight.shape[1] * group} channels, but its shape is {list(x.shape)}."
         )
     if data_format == "NCHW":
-        return convolved(name, x, weight, bias, stride, pad_mode, pads, dilation, group)
+        return conv_forward(name, x, weight, bias, stride, pad_mode, pads, dilation, group)
     x, weight = channels_first(x, data_format), channels_first(weight, data_format)
     return channels_last(
-        convolved(name, x, weight, bias, stride, pad_mode, pads, dilation, group), data_format
+        conv_forward(name, x, weight, bias, stride, pad_mode, pads, dilation, group), data_format
     )
 
 
@@ -78,7 +78,7 @@ def convolution_back(
     bias: Tensor | None,
     stride: tuple[int, ...],
     pad_mode: str,
-    pads: Sides,
+    pads: Padding,
     dilation: tuple[int, ...],
     group: int,
     extra: tuple[int, ...],
@@ -86,7 +86,7 @@ def convolution_back(
 ) -> Tensor:
     """The transpose of a convolution; `extra` makes the result longer."""
     if one:
-        return _along_two(
+        return _run_as_2d(
             "Conv1dTranspose",
             x,
             lambda wide: convolution_back.raw(
@@ -108,8 +108,8 @@ def convolution_back(
         _length(pad_mode, n, s, d * (k - 1) + 1) - begin - end + e
         for n, s, d, k, (begin, end), e in zip(sizes, stride, dilation, kernel, pads, inside, strict=True)
     )
-    around = sides(name, pad_mode, pads, wanted, kernel, stride, dilation)
-    made = transposed(name, x, weight, wanted, around, stride, dilation, group)
+    around = compute_padding(name, pad_mode, pads, wanted, kernel, stride, dilation)
+    made = conv_transpose_forward(name, x, weight, wanted, around, stride, dilation, group)
     if bias is not None:
         made = made + bias.reshape(-1, *(1,) * (x.ndim - 2))
     # over two axes MindSpore makes the result longer by zeros
@@ -124,8 +124,8 @@ def _length(pad_mode: str, size: int, stride: int, reach: int) -> int:
 
 
 def _windows(
-    name: str, x: Tensor, count: int, pad_mode: str, pads: Sides, kernel: Any, stride: Any
-) -> tuple[Tensor, Sides]:
+    name: str, x: Tensor, count: int, pad_mode: str, pads: Padding, kernel: Any, stride: Any
+) -> tuple[Tensor, Padding]:
     """The input with a batch axis, and the padding around it."""
     if x.ndim not in (count + 1, count + 2):
         raise ArgumentValueError(
@@ -133,7 +133,9 @@ def _windows(
         )
     wide = x if x.ndim == count + 2 else x.unsqueeze(0)
     wide = wide.unsqueeze(2) if count == 1 else wide
-    return wide, sides(name, pad_mode, pads, tuple(wide.shape[2:]), kernel, stride, (1,) * len(kernel))
+    return wide, compute_padding(
+        name, pad_mode, pads, tuple(wide.shape[2:]), kernel, stride, (1,) * len(kernel)
+    )
 
 
 def _as_before(x: Tensor, made: Tensor, count: int) -> Tensor:
@@ -148,7 +150,7 @@ def most_of_windows(
     kernel: tuple[int, ...],
     stride: tuple[int, ...],
     pad_mode: str,
-    pads: Sides,
+    pads: Padding,
     ceil_mode: bool = False,
     data_format: str = "NCHW",
 ) -> Tensor:
@@ -157,7 +159,7 @@ def most_of_windows(
     given = channels_first(x, data_format)
     wide, around = _windows(name, given, count, pad_mode, pads, kernel, stride)
     return channels_last(
-        _as_before(given, largest(name, wide, kernel, stride, around, ceil_mode), count), data_format
+        _as_before(given, max_pool(name, wide, kernel, stride, around, ceil_mode), count), data_format
     )
 
 
@@ -168,7 +170,7 @@ def mean_of_windows(
     kernel: tuple[int, ...],
     stride: tuple[int, ...],
     pad_mode: str,
-    pads: Sides,
+    pads: Padding,
     ceil_mode: bool = False,
     counted: bool = False,
     divisor: int = 0,
@@ -179,24 +181,24 @@ def mean_of_windows(
     given = channels_first(x, data_format)
     wide, around = _windows(name, given, count, pad_mode, pads, kernel, stride)
     _short(name, kernel, around)
-    made = means(name, wide, kernel, stride, around, ceil_mode, counted or bool(divisor))
-    return channels_last(_as_before(given, divided(made, kernel, divisor), count), data_format)
+    made = avg_pool(name, wide, kernel, stride, around, ceil_mode, counted or bool(divisor))
+    return channels_last(_as_before(given, rescale_divisor(made, kernel, divisor), count), data_format)
 
 
-def _short(name: str, kernel: tuple[int, ...], pads: Sides) -> None:
+def _short(name: str, kernel: tuple[int, ...], pads: Padding) -> None:
     if any(before + after > k for (before, after), k in zip(pads, kernel, strict=True)):
         raise ArgumentValueError(
             f"For '{name}', the padding of both sides must be no longer than the kernel, but got {pads} and {kernel}."
         )
 
 
-@op(accepts=REAL, dtype=OTHER)
+@op(accepts=REAL, dtype=UNCHECKED)
 def max_places(
     x: Tensor,
     count: int,
     kernel: tuple[int, ...],
     stride: tuple[int, ...],
-    pads: Sides,
+    pads: Padding,
     dilation: tuple[int, ...],
     ceil_mode: bool = False,
     places: bool = False,

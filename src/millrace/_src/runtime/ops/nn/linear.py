@@ -10,7 +10,7 @@ from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
-from .sliding_window import same_type
+from .sliding_window import check_same_dtype
 
 __all__ = ["Dense", "dense", "linear"]
 
@@ -31,7 +31,7 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
                     else ""
                 )
             ) from None
-        same_type("dense", input, weight)
+        check_same_dtype("dense", input, weight)
         raise
 
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-def reduction_of(name: str, reduction: Any, known: tuple[str, ...] = ("none", "mean", "sum")) -> str:
+def check_reduction(name: str, reduction: Any, known: tuple[str, ...] = ("none", "mean", "sum")) -> str:
     """The way losses are put together, checked."""
     if not isinstance(reduction, str) or reduction not in known:
         raise ArgumentValueError(
@@ -55,13 +55,13 @@ def reduction_of(name: str, reduction: Any, known: tuple[str, ...] = ("none", "m
     return reduction
 
 
-def reduced(name: str, loss: Tensor, reduction: Any) -> Tensor:
+def apply_reduction(name: str, loss: Tensor, reduction: Any) -> Tensor:
     """All losses, their mean or their sum."""
-    way = reduction_of(name, reduction)
+    way = check_reduction(name, reduction)
     return loss if way == "none" else loss.mean() if way == "mean" else loss.sum()
 
 
-def alike(name: str, input: Tensor, target: Tensor) -> None:
+def check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
     """Refuse tensors of different shapes."""
     if input.shape != target.shape:
         raise ArgumentValueError(
@@ -70,14 +70,14 @@ def alike(name: str, input: Tensor, target: Tensor) -> None:
         )
 
 
-def numbered(name: str, target: Tensor) -> Tensor:
+def to_class_indices(name: str, target: Tensor) -> Tensor:
     """Class numbers as PyTorch wants them."""
     if target.is_floating_point() or target.dtype is torch.bool:
         raise ArgumentTypeError(f"For '{name}', class numbers must be integers, but got {target.dtype}.")
     return target.long()
 
 
-@op("ops", "mint.nn.functional", dtype=OTHER)
+@op("ops", "mint.nn.functional", dtype=UNCHECKED)
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -87,9 +87,9 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Tensor:
     """The cross entropy between logits and class numbers, or probabilities of classes."""
-    reduction_of("cross_entropy", reduction)
+    check_reduction("cross_entropy", reduction)
     if not target.is_floating_point():
-        target = numbered("cross_entropy", target)
+        target = to_class_indices("cross_entropy", target)
         if weight is not None and weight.requires_grad:  # PyTorch has no gradient by it then
             chances = torch.log_softmax(input, 1 if input.ndim > 1 else 0)
             return nll_loss.raw(chances, target, weight, ignore_index, reduction, label_smoothing)
@@ -103,9 +103,7 @@ def cross_entropy(
     )
 
 
-def _likelihood(
-    inputs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
-) -> Tensor:
+def _nll(inputs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
     """The negative log-likelihood; by the weights of classes too, for which PyTorch has no gradient."""
     if weight is None or not weight.requires_grad:
         return F.nll_loss(inputs, target, weight, ignore_index=ignore_index, reduction=reduction)
@@ -128,9 +126,9 @@ def nll_loss(
     label_smoothing: float = 0.0,
 ) -> Tensor:
     """The negative log-likelihood of class numbers, from log-probabilities."""
-    reduction_of("nll_loss", reduction)
-    target = numbered("nll_loss", target)
-    plain = _likelihood(inputs, target, weight, ignore_index, reduction)
+    check_reduction("nll_loss", reduction)
+    target = to_class_indices("nll_loss", target)
+    plain = _nll(inputs, target, weight, ignore_index, reduction)
     if not label_smoothing:
         return plain
     axis = 1 if inputs.ndim > 1 else 0
@@ -160,18 +158,18 @@ def nll_loss_mint(
     return nll_loss.raw(input, target, weight, ignore_index, reduction)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def nll_loss_of(
     logits: Tensor, labels: Tensor, weight: Tensor, reduction: str = "mean", ignore_index: int = -100
 ) -> tuple[Tensor, Tensor]:
     """The negative log-likelihood of class numbers, and the sum of the weights of their classes."""
-    reduction_of("NLLLoss", reduction)
+    check_reduction("NLLLoss", reduction)
     if logits.ndim not in (1, 2):
         raise ArgumentValueError(
             f"For 'NLLLoss', 'logits' must have 1 or 2 axes, but got {list(logits.shape)}."
         )
-    labels = numbered("NLLLoss", labels)
-    loss = _likelihood(logits, labels, weight, ignore_index, reduction)
+    labels = to_class_indices("NLLLoss", labels)
+    loss = _nll(logits, labels, weight, ignore_index, reduction)
     kept = labels != ignore_index
     return loss, (weight[labels * kept] * kept).sum()
 
@@ -180,10 +178,10 @@ def nll_loss_of(
 # tests/ops/test_networks.py has them): labels never have one, and that by logits takes labels to sum up to 1.
 
 
-@op(accepts=FLOATS, dtype=OTHER, differentiable=False)
+@op(accepts=FLOATS, dtype=UNCHECKED, differentiable=False)
 def softmax_cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """The cross entropy of each row with probabilities of classes, and its gradient by the logits: softmax - labels."""
-    alike("SoftmaxCrossEntropyWithLogits", logits, labels)
+    check_same_shape("SoftmaxCrossEntropyWithLogits", logits, labels)
     if logits.ndim != 2:
         raise ArgumentValueError(
             f"For 'SoftmaxCrossEntropyWithLogits', the tensors must have 2 axes, but got {list(logits.shape)}."
@@ -200,7 +198,7 @@ def softmax_cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tenso
 def sparse_softmax_cross_entropy(logits: Tensor, labels: Tensor, is_grad: bool = False) -> Tensor:
     """The mean cross entropy with class numbers; with `is_grad` its gradient by the logits."""
     name = "SparseSoftmaxCrossEntropyWithLogits"
-    labels = numbered(name, labels)
+    labels = to_class_indices(name, labels)
     if logits.ndim != 2 or labels.shape != logits.shape[:1]:
         raise ArgumentValueError(
             f"For '{name}', there must be a row of logits per label, but got {list(logits.shape)} and "
@@ -215,7 +213,7 @@ def sparse_softmax_cross_entropy(logits: Tensor, labels: Tensor, is_grad: bool =
 @op(accepts=FLOATS, dtype=SAME, differentiable=False)
 def sigmoid_cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
     """The cross entropy of each logit with the probability `label`."""
-    alike("SigmoidCrossEntropyWithLogits", logits, label)
+    check_same_shape("SigmoidCrossEntropyWithLogits", logits, label)
     return F.binary_cross_entropy_with_logits(logits, label.detach(), reduction="none")
 
 
@@ -224,11 +222,11 @@ def binary_cross_entropy(
     logits: Tensor, labels: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
     """The cross entropy of probabilities `logits` with probabilities `labels`."""
-    alike("binary_cross_entropy", logits, labels)
-    way = reduction_of("binary_cross_entropy", reduction)
+    check_same_shape("binary_cross_entropy", logits, labels)
+    way = check_reduction("binary_cross_entropy", reduction)
     if weight is None:
         return F.binary_cross_entropy(logits, labels, reduction=way)
-    return reduced(
+    return apply_reduction(
         "binary_cross_entropy", F.binary_cross_entropy(logits, labels, reduction="none") * weight, way
     )
 
@@ -250,15 +248,15 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
 ) -> Tensor:
     """The cross entropy of logits with probabilities."""
-    way = reduction_of("binary_cross_entropy_with_logits", reduction)
-    alike("binary_cross_entropy_with_logits", input, target)
+    way = check_reduction("binary_cross_entropy_with_logits", reduction)
+    check_same_shape("binary_cross_entropy_with_logits", input, target)
     if weight is None and pos_weight is None:
         return F.binary_cross_entropy_with_logits(input, target, reduction=way)
     tail = F.softplus(-input)  # PyTorch's own form has no gradient by the weights
     if pos_weight is not None:
         tail = tail * ((pos_weight - 1) * target + 1)
     loss = (1 - target) * input + tail
-    return reduced("binary_cross_entropy_with_logits", loss if weight is None else loss * weight, way)
+    return apply_reduction("binary_cross_entropy_with_logits", loss if weight is None else loss * weight, way)
 
 
 @op("mint.nn.functional:binary_cross_entropy_with_logits", accepts=FLOATS, dtype=SAME)
@@ -288,11 +286,11 @@ def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: 
         raise ArgumentTypeError(f"For 'smooth_l1_loss', 'beta' must be a number, but got {beta!r}.")
     if beta <= 0:
         raise OperationError(f"For 'smooth_l1_loss', 'beta' must be above 0, but got {beta}.")
-    alike("smooth_l1_loss", input, target)
-    return F.smooth_l1_loss(input, target, beta=beta, reduction=reduction_of("smooth_l1_loss", reduction))
+    check_same_shape("smooth_l1_loss", input, target)
+    return F.smooth_l1_loss(input, target, beta=beta, reduction=check_reduction("smooth_l1_loss", reduction))
 
 
-@op("ops", accepts=FLOATS, dtype=OTHER)
+@op("ops", accepts=FLOATS, dtype=UNCHECKED)
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """Half the squared difference, linear from `delta` on."""
     if isinstance(delta, bool) or not isinstance(delta, (int, float)):
@@ -301,33 +299,33 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
         raise ArgumentValueError(f"For 'huber_loss', 'delta' must be above 0, but got {delta}.")
     away = (input - target).abs()
     loss = torch.where(away < delta, 0.5 * away.square(), delta * (away - 0.5 * delta))
-    return reduced("huber_loss", loss, reduction)
+    return apply_reduction("huber_loss", loss, reduction)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """The absolute difference."""
     away = (input - target).abs()
     if not away.is_floating_point():
         away = away.float()
-    return reduced("l1_loss", away, reduction)
+    return apply_reduction("l1_loss", away, reduction)
 
 
-@op("ops", "ops:mse_loss_ext", "mint.nn.functional", dtype=OTHER)
+@op("ops", "ops:mse_loss_ext", "mint.nn.functional", dtype=UNCHECKED)
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """The squared difference."""
-    return reduced("mse_loss", (input - target).square(), reduction)
+    return apply_reduction("mse_loss", (input - target).square(), reduction)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME, differentiable=False)
 def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
     """The divergence of Kullback and Leibler, from log-probabilities `logits` and probabilities `labels`."""
-    way = reduction_of("kl_div", reduction, ("none", "mean", "batchmean", "sum"))
-    alike("kl_div", logits, labels)
+    way = check_reduction("kl_div", reduction, ("none", "mean", "batchmean", "sum"))
+    check_same_shape("kl_div", logits, labels)
     loss = F.kl_div(logits, labels.detach(), reduction="none")
     if way == "batchmean":
         return loss.sum() / logits.shape[0]
-    return reduced("kl_div", loss, way)
+    return apply_reduction("kl_div", loss, way)
 
 
 @op("mint.nn.functional:kl_div", accepts=FLOATS, dtype=SAME, differentiable=False)
@@ -357,7 +355,7 @@ def gaussian_nll_loss(
     loss = 0.5 * (torch.log(wide) + (x - target).square() / wide)
     if full:
         loss = loss + 0.9189385332046727  # half the logarithm of 2 pi
-    return reduced("gaussian_nll_loss", loss, reduction)
+    return apply_reduction("gaussian_nll_loss", loss, reduction)
 
 
 NLLLoss = primitive("NLLLoss", nll_loss_of)

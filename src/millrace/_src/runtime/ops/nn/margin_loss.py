@@ -9,11 +9,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
-from .loss import alike, numbered, reduced, reduction_of
+from .loss import apply_reduction, check_reduction, check_same_shape, to_class_indices
 
 __all__ = [
     "MultiMarginLoss",
@@ -43,24 +43,24 @@ def _number(name: str, label: str, value: Any) -> None:
 @op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input))."""
-    alike("soft_margin_loss", input, target)
-    return reduced("soft_margin_loss", F.softplus(-target * input), reduction)
+    check_same_shape("soft_margin_loss", input, target)
+    return apply_reduction("soft_margin_loss", F.softplus(-target * input), reduction)
 
 
-@op("ops", accepts=FLOATS, dtype=OTHER)
+@op("ops", accepts=FLOATS, dtype=UNCHECKED)
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
     if not isinstance(margin, float):
         raise ArgumentTypeError(f"For 'margin_ranking_loss', 'margin' must be a float, but got {margin!r}.")
-    alike("margin_ranking_loss", input1, input2)
-    alike("margin_ranking_loss", input1, target)
+    check_same_shape("margin_ranking_loss", input1, input2)
+    check_same_shape("margin_ranking_loss", input1, target)
     loss = torch.clamp_min(-target * (input1 - input2) + margin, 0)
-    return reduced("margin_ranking_loss", loss, reduction)
+    return apply_reduction("margin_ranking_loss", loss, reduction)
 
 
-@op("ops", accepts=FLOATS, dtype=OTHER)
+@op("ops", accepts=FLOATS, dtype=UNCHECKED)
 def hinge_embedding_loss(
     inputs: Tensor, targets: Tensor, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
@@ -70,7 +70,7 @@ def hinge_embedding_loss(
     loss = torch.where(targets != -1, inputs, zero) + torch.where(
         targets != 1, torch.clamp_min(margin - inputs, 0), zero
     )
-    return reduced("hinge_embedding_loss", loss, reduction)
+    return apply_reduction("hinge_embedding_loss", loss, reduction)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
@@ -79,7 +79,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return F.cosine_similarity(x1, x2, dim, eps)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
@@ -90,8 +90,8 @@ def cosine_embedding_loss(
         raise ArgumentValueError(
             f"For 'cosine_embedding_loss', 'margin' must be in [-1, 1], but got {margin}."
         )
-    alike("cosine_embedding_loss", input1, input2)
-    reduction_of("cosine_embedding_loss", reduction)
+    check_same_shape("cosine_embedding_loss", input1, input2)
+    check_reduction("cosine_embedding_loss", reduction)
     if target.ndim + 1 != input1.ndim:
         raise ArgumentValueError(
             f"For 'cosine_embedding_loss', the target must have one axis less than the inputs, but got "
@@ -111,11 +111,11 @@ def _triplet(
     swap: bool,
     reduction: str,
 ) -> Tensor:
-    way = reduction_of(name, reduction)
+    way = check_reduction(name, reduction)
     return F.triplet_margin_loss(a, p, n, float(margin), power, eps, swap, reduction=way)
 
 
-@op("ops", accepts=FLOATS, dtype=OTHER)
+@op("ops", accepts=FLOATS, dtype=UNCHECKED)
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -131,7 +131,7 @@ def triplet_margin_loss(
     return _triplet("triplet_margin_loss", anchor, positive, negative, margin, p, eps, swap, reduction)
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+@op(accepts=FLOATS, dtype=UNCHECKED)
 def triplet_margin_of(
     x: Tensor,
     positive: Tensor,
@@ -143,12 +143,12 @@ def triplet_margin_of(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, distance to the positive - distance to the negative + margin); the margin is a tensor."""
-    way = reduction_of("TripletMarginLoss", reduction)
+    way = check_reduction("TripletMarginLoss", reduction)
     near = F.pairwise_distance(x, positive, p, eps)
     far = F.pairwise_distance(x, negative, p, eps)
     if swap:
         far = torch.minimum(far, F.pairwise_distance(positive, negative, p, eps))
-    return reduced("TripletMarginLoss", torch.clamp_min(near - far + margin, 0), way)
+    return apply_reduction("TripletMarginLoss", torch.clamp_min(near - far + margin, 0), way)
 
 
 def _margins(
@@ -161,9 +161,11 @@ def _margins(
             f"For '{name}', there must be a row of scores per class number, but got {list(x.shape)} and "
             f"{list(target.shape)}."
         )
-    way = reduction_of(name, reduction)
+    way = check_reduction(name, reduction)
     weight = None if weight is None else weight.detach()  # PyTorch has no gradient by it
-    return F.multi_margin_loss(x, numbered(name, target), int(p), float(margin), weight, reduction=way)
+    return F.multi_margin_loss(
+        x, to_class_indices(name, target), int(p), float(margin), weight, reduction=way
+    )
 
 
 @op("ops", dtype=SAME)
@@ -199,12 +201,12 @@ def multi_margin_of(
 @op("ops", dtype=SAME)
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Margins between the scores of the classes that `target` lists, up to the first -1, and of all others."""
-    alike("multilabel_margin_loss", input, target)
-    way = reduction_of("multilabel_margin_loss", reduction)
-    return F.multilabel_margin_loss(input, numbered("multilabel_margin_loss", target), reduction=way)
+    check_same_shape("multilabel_margin_loss", input, target)
+    way = check_reduction("multilabel_margin_loss", reduction)
+    return F.multilabel_margin_loss(input, to_class_indices("multilabel_margin_loss", target), reduction=way)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def multilabel_margin_of(x: Tensor, target: Tensor, reduction: str = "mean") -> tuple[Tensor, Tensor]:
     """The loss, and for each class whether `target` lists it."""
     loss = multilabel_margin_loss.raw(x, target, reduction)
@@ -219,10 +221,10 @@ def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
     """The mean over classes of the cross entropy of logits with 0 or 1."""
-    alike("multilabel_soft_margin_loss", input, target)
+    check_same_shape("multilabel_soft_margin_loss", input, target)
     loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
     loss = (loss if weight is None else loss * weight).mean(-1)
-    return reduced("multilabel_soft_margin_loss", loss, reduction)
+    return apply_reduction("multilabel_soft_margin_loss", loss, reduction)
 
 
 SoftMarginLoss = primitive("SoftMarginLoss", soft_margin_loss)

@@ -10,11 +10,20 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, REAL, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, REAL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
-from .sliding_window import Sides, channels_first, channels_last, each, modes, pad_sides, placed, sides
+from .sliding_window import (
+    Padding,
+    apply_asymmetric_padding,
+    channels_first,
+    channels_last,
+    check_pad_mode,
+    compute_padding,
+    expand_per_axis,
+    parse_padding,
+)
 
 __all__ = [
     "AvgPool",
@@ -38,7 +47,7 @@ __all__ = [
 
 _MAX = {2: torch.max_pool2d, 3: torch.max_pool3d}
 _MAX_WITH_PLACES = {2: F.max_pool2d, 3: F.max_pool3d}
-MEAN = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+AVG_POOL = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 
 
 def _rank(name: str, shape: tuple[int, ...], ndim: int) -> None:
@@ -49,13 +58,13 @@ def _rank(name: str, shape: tuple[int, ...], ndim: int) -> None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _fits(sizes: tuple[int, ...], kernel: tuple[int, ...], pads: Sides) -> bool:
+def _fits(sizes: tuple[int, ...], kernel: tuple[int, ...], pads: Padding) -> bool:
     return all(
         size + before + after >= k for size, k, (before, after) in zip(sizes, kernel, pads, strict=True)
     )
 
 
-def _fit(name: str, shape: tuple[int, ...], kernel: tuple[int, ...], pads: Sides) -> None:
+def _fit(name: str, shape: tuple[int, ...], kernel: tuple[int, ...], pads: Padding) -> None:
     if not _fits(shape[2:], kernel, pads):
         raise ArgumentValueError(
             f"For '{name}', the window {kernel} must fit into the input and its padding, but the input's shape is "
@@ -64,7 +73,7 @@ def _fit(name: str, shape: tuple[int, ...], kernel: tuple[int, ...], pads: Sides
 
 
 @functools.lru_cache(maxsize=1024)
-def _overhang(pads: Sides, stride: tuple[int, ...]) -> tuple[int, ...] | None:
+def _needs_ceil_mode(pads: Padding, stride: tuple[int, ...]) -> tuple[int, ...] | None:
     """Where the last windows of "same" only hang over the end by the odd one, PyTorch's ceil mode makes them without
     a copy of the input: the padding that it needs then."""
     if all(
@@ -75,40 +84,40 @@ def _overhang(pads: Sides, stride: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 @functools.lru_cache(maxsize=4096)
-def _hanging(
+def _ceil_mode_padding(
     name: str,
     shape: tuple[int, ...],
     kernel: tuple[int, ...],
     stride: tuple[int, ...],
-    pads: Sides,
+    pads: Padding,
     ceil: bool,
 ) -> tuple[tuple[int, ...] | None, bool]:
     """The padding that PyTorch needs, if it can place it, and whether its ceil mode is used; checked once."""
     _rank(name, shape, len(kernel) + 2)
     _fit(name, shape, kernel, pads)
-    over = _overhang(pads, stride)
+    over = _needs_ceil_mode(pads, stride)
     return over, over is not None and (ceil or any(before != after for before, after in pads))
 
 
-def largest(
-    name: str, x: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Sides, ceil: bool = False
+def max_pool(
+    name: str, x: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Padding, ceil: bool = False
 ) -> Tensor:
     """The maximum in each window; padding never wins."""
     count = len(kernel)
-    over, hangs = _hanging(name, x.shape, kernel, stride, pads, ceil)
+    over, hangs = _ceil_mode_padding(name, x.shape, kernel, stride, pads, ceil)
     if over is not None:
         return _MAX[count](x, kernel, stride, over, 1, hangs)
     least = float("-inf") if x.is_floating_point() else torch.iinfo(x.dtype).min
-    x, left = placed(x, pads, least)
+    x, left = apply_asymmetric_padding(x, pads, least)
     return _MAX[count](x, kernel, stride, left, 1, ceil)
 
 
-def means(
+def avg_pool(
     name: str,
     x: Tensor,
     kernel: tuple[int, ...],
     stride: tuple[int, ...],
-    pads: Sides,
+    pads: Padding,
     ceil: bool,
     counted: bool,
 ) -> Tensor:
@@ -117,27 +126,30 @@ def means(
     _rank(name, x.shape, count + 2)
     _fit(name, x.shape, kernel, pads)
     if all(before == after for before, after in pads):
-        return MEAN[count](x, kernel, stride, tuple(p for p, _ in pads), ceil, counted)
-    over = None if counted else _overhang(pads, stride)
+        return AVG_POOL[count](x, kernel, stride, tuple(p for p, _ in pads), ceil, counted)
+    over = None if counted else _needs_ceil_mode(pads, stride)
     if over is not None:
-        return MEAN[count](x, kernel, stride, over, True, False)
-    filled, left = placed(x, pads)
-    made = MEAN[count](filled, kernel, stride, left, ceil, True)
+        return AVG_POOL[count](x, kernel, stride, over, True, False)
+    filled, left = apply_asymmetric_padding(x, pads)
+    made = AVG_POOL[count](filled, kernel, stride, left, ceil, True)
     if counted:
         return made
-    ones, _ = placed(torch.ones((1, 1, *x.shape[2:]), dtype=x.dtype, device=x.device), pads)
-    return made / MEAN[count](ones, kernel, stride, left, ceil, True)
+    ones, _ = apply_asymmetric_padding(torch.ones((1, 1, *x.shape[2:]), dtype=x.dtype, device=x.device), pads)
+    return made / AVG_POOL[count](ones, kernel, stride, left, ceil, True)
 
 
-def _by_mode(
+def _resolve_pad_mode(
     name: str, x: Tensor, kernel_size: Any, strides: Any, pad_mode: Any, count: int, given: Any = None
-) -> tuple[tuple[int, ...], tuple[int, ...], Sides]:
+) -> tuple[tuple[int, ...], tuple[int, ...], Padding]:
     """Kernel, stride and padding that the arguments of a class say."""
-    kernel, stride = each(name, "kernel_size", kernel_size, count), each(name, "strides", strides, count)
+    kernel, stride = (
+        expand_per_axis(name, "kernel_size", kernel_size, count),
+        expand_per_axis(name, "strides", strides, count),
+    )
     known = ("valid", "same") if given is None else ("valid", "same", "pad")
-    way = modes(name, pad_mode, known, fold=True)
-    pad = pad_sides(name, 0 if given is None else given, count)
-    return kernel, stride, sides(name, way, pad, tuple(x.shape[2:]), kernel, stride, (1,) * count)
+    way = check_pad_mode(name, pad_mode, known, fold=True)
+    pad = parse_padding(name, 0 if given is None else given, count)
+    return kernel, stride, compute_padding(name, way, pad, tuple(x.shape[2:]), kernel, stride, (1,) * count)
 
 
 @op(accepts=REAL, dtype=SAME)
@@ -148,7 +160,8 @@ def max_pool_of(
     _rank("MaxPool", input.shape, 4)
     x = channels_first(input, data_format)
     return channels_last(
-        largest("MaxPool", x, *_by_mode("MaxPool", x, kernel_size, strides, pad_mode, 2)), data_format
+        max_pool("MaxPool", x, *_resolve_pad_mode("MaxPool", x, kernel_size, strides, pad_mode, 2)),
+        data_format,
     )
 
 
@@ -159,8 +172,8 @@ def avg_pool_of(
     """The mean of each window of (N, C, H, W); padding is left out of it."""
     _rank("AvgPool", x.shape, 4)
     x = channels_first(x, data_format)
-    window = _by_mode("AvgPool", x, kernel_size, strides, pad_mode, 2)
-    return channels_last(means("AvgPool", x, *window, False, False), data_format)
+    window = _resolve_pad_mode("AvgPool", x, kernel_size, strides, pad_mode, 2)
+    return channels_last(avg_pool("AvgPool", x, *window, False, False), data_format)
 
 
 @op(accepts=REAL, dtype=SAME)
@@ -175,12 +188,12 @@ def max_pool3d_of(
 ) -> Tensor:
     """The maximum in each window of (N, C, D, H, W)."""
     _rank("MaxPool3D", x.shape, 5)
-    if ceil_mode is not None and modes("MaxPool3D", pad_mode, fold=True) != "pad":
+    if ceil_mode is not None and check_pad_mode("MaxPool3D", pad_mode, fold=True) != "pad":
         raise ArgumentValueError(
             "For 'MaxPool3D', when the 'pad_mode' is 'same' or 'valid', 'ceil_mode' must be None."
         )
-    window = _by_mode("MaxPool3D", x, kernel_size, strides, pad_mode, 3, pad_list)
-    return largest("MaxPool3D", x, *window, bool(ceil_mode))
+    window = _resolve_pad_mode("MaxPool3D", x, kernel_size, strides, pad_mode, 3, pad_list)
+    return max_pool("MaxPool3D", x, *window, bool(ceil_mode))
 
 
 @op(accepts=FLOATS, dtype=SAME)
@@ -197,9 +210,9 @@ def avg_pool3d_of(
 ) -> Tensor:
     """The mean of each window of (N, C, D, H, W)."""
     _rank("AvgPool3D", x.shape, 5)
-    kernel, stride, pads = _by_mode("AvgPool3D", x, kernel_size, strides, pad_mode, 3, pad)
-    return divided(
-        means(
+    kernel, stride, pads = _resolve_pad_mode("AvgPool3D", x, kernel_size, strides, pad_mode, 3, pad)
+    return rescale_divisor(
+        avg_pool(
             "AvgPool3D", x, kernel, stride, pads, ceil_mode, True if divisor_override else count_include_pad
         ),
         kernel,
@@ -207,7 +220,7 @@ def avg_pool3d_of(
     )
 
 
-def divided(mean: Tensor, kernel: tuple[int, ...], divisor: int) -> Tensor:
+def rescale_divisor(mean: Tensor, kernel: tuple[int, ...], divisor: int) -> Tensor:
     """A mean with another divisor than the number of elements in the window."""
     if not divisor:
         return mean
@@ -217,16 +230,16 @@ def divided(mean: Tensor, kernel: tuple[int, ...], divisor: int) -> Tensor:
     return mean * (whole / divisor)
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+@op(accepts=FLOATS, dtype=UNCHECKED)
 def max_pool_argmax(
     x: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
 ) -> tuple[Tensor, Tensor]:
     """The maximum in each window, and its place among the elements of the sample."""
     _rank("MaxPoolWithArgmax", x.shape, 4)
     x = channels_first(x, data_format)
-    kernel, stride, pads = _by_mode("MaxPoolWithArgmax", x, kernel_size, strides, pad_mode, 2)
+    kernel, stride, pads = _resolve_pad_mode("MaxPoolWithArgmax", x, kernel_size, strides, pad_mode, 2)
     _fit("MaxPoolWithArgmax", x.shape, kernel, pads)
-    filled, left = placed(x, pads, float("-inf"))
+    filled, left = apply_asymmetric_padding(x, pads, float("-inf"))
     values, where = F.max_pool2d(filled, kernel, stride, left, return_indices=True)
     width = x.shape[3]
     if filled is not x:
@@ -239,7 +252,7 @@ def max_pool_argmax(
 # --- the functions ----------------------------------------------------------------------------------------------
 
 
-def within_half(name: str, kernel: tuple[int, ...], padding: tuple[int, ...]) -> None:
+def check_padding_half_kernel(name: str, kernel: tuple[int, ...], padding: tuple[int, ...]) -> None:
     if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
         raise ArgumentValueError(
             f"For '{name}', 'padding' must be no more than half of the 'kernel_size', but got {padding} and {kernel}."
@@ -257,11 +270,11 @@ def _max_with_places(
     count: int,
 ) -> tuple[Tensor, Tensor]:
     _rank(name, x.shape, count + 2)
-    kernel = each(name, "kernel_size", kernel_size, count)
-    steps = kernel if stride is None else each(name, "stride", stride, count)
-    around = each(name, "padding", padding, count, 0)
-    within_half(name, kernel, around)
-    dilated = each(name, "dilation", dilation, count)
+    kernel = expand_per_axis(name, "kernel_size", kernel_size, count)
+    steps = kernel if stride is None else expand_per_axis(name, "stride", stride, count)
+    around = expand_per_axis(name, "padding", padding, count, 0)
+    check_padding_half_kernel(name, kernel, around)
+    dilated = expand_per_axis(name, "dilation", dilation, count)
     if not x.is_floating_point():  # PyTorch finds the places in floating types only
         values, where = _MAX_WITH_PLACES[count](
             x.double(), kernel, steps, around, dilated, ceil_mode, return_indices=True
@@ -273,7 +286,7 @@ def _max_with_places(
     return found
 
 
-@op("ops", accepts=REAL, dtype=OTHER)
+@op("ops", accepts=REAL, dtype=UNCHECKED)
 def max_pool2d(
     x: Tensor,
     kernel_size: Any,
@@ -288,7 +301,7 @@ def max_pool2d(
     return found if return_indices else found[0]
 
 
-@op("ops", accepts=REAL, dtype=OTHER)
+@op("ops", accepts=REAL, dtype=UNCHECKED)
 def max_pool3d(
     x: Tensor,
     kernel_size: Any,
@@ -303,7 +316,7 @@ def max_pool3d(
     return found if return_indices else found[0]
 
 
-@op(accepts=REAL, dtype=OTHER)
+@op(accepts=REAL, dtype=UNCHECKED)
 def max_pool2d_argmax(
     x: Tensor,
     kernel_size: Any,
@@ -320,7 +333,7 @@ def max_pool2d_argmax(
     return values, where.to(argmax_type)
 
 
-@op(accepts=REAL, dtype=OTHER)
+@op(accepts=REAL, dtype=UNCHECKED)
 def max_pool3d_argmax(
     x: Tensor,
     ksize: Any,
@@ -336,7 +349,7 @@ def max_pool3d_argmax(
     return values, where.to(argmax_type)
 
 
-@op("mint.nn.functional:max_pool2d", accepts=REAL, dtype=OTHER)
+@op("mint.nn.functional:max_pool2d", accepts=REAL, dtype=UNCHECKED)
 def max_pool2d_mint(
     input: Tensor,
     kernel_size: Any,

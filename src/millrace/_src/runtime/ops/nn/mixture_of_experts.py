@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import listed
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def moe_token_permute(
     tokens: Tensor, indices: Tensor, num_out_tokens: int | None = None, padded_mode: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -87,7 +87,9 @@ def multi_scale_deformable_attn_function(
     batch, _, heads, width = value.shape
     grids = 2 * locations - 1
     seen = []
-    for level, ((height, across), start) in enumerate(zip(listed(shape), listed(offset), strict=True)):
+    for level, ((height, across), start) in enumerate(
+        zip(to_python_list(shape), to_python_list(offset), strict=True)
+    ):
         map_ = (
             value[:, start : start + height * across].permute(0, 2, 3, 1).reshape(-1, width, height, across)
         )
@@ -98,7 +100,7 @@ def multi_scale_deformable_attn_function(
     return made.reshape(batch, heads * width, -1).transpose(1, 2)
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+@op(accepts=FLOATS, dtype=UNCHECKED)
 def basic_lstm_cell(
     x: Tensor,
     h: Tensor,

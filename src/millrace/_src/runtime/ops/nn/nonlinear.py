@@ -14,10 +14,10 @@ from torch import Tensor
 
 from millrace._src.core.args import Range
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.arguments import both
+from millrace._src.runtime.ops.declare.arguments import promote_operands
 from millrace._src.runtime.ops.declare.dtype_rules import FLOAT, FLOATS, FLOATS_COMPLEX, REAL, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import expose, op
+from millrace._src.runtime.ops.declare.registry import op, register_alias
 
 from .softmax import one_axis
 
@@ -184,7 +184,7 @@ def logsigmoid_mint(input: Tensor) -> Tensor:
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """Each element, held between two numbers. At a limit half of the gradient is the element's, as in MindSpore."""
     _limits("hardtanh", min_val, max_val)
-    low, high = both(input, min_val)[1], both(input, max_val)[1]
+    low, high = promote_operands(input, min_val)[1], promote_operands(input, max_val)[1]
     return torch.minimum(torch.maximum(input, low), high).to(input.dtype)
 
 
@@ -318,5 +318,5 @@ HShrink = primitive("HShrink", hardshrink)
 SoftShrink = primitive("SoftShrink", softshrink)
 
 # Older spellings.
-expose("millrace._src.runtime.ops.nn.activation", "ops", Gelu="GeLU")
-expose(__name__, "ops", FastGelu="FastGeLU")
+register_alias("millrace._src.runtime.ops.nn.activation", "ops", Gelu="GeLU")
+register_alias(__name__, "ops", FastGelu="FastGeLU")

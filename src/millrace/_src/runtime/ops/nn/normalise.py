@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -87,7 +87,7 @@ def batch_norm_mint(
     return _normalised(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
-@op(accepts=FLOATS, dtype=OTHER, differentiable=False)
+@op(accepts=FLOATS, dtype=UNCHECKED, differentiable=False)
 def batch_norm_of(
     input_x: Tensor,
     scale: Tensor,
@@ -141,7 +141,7 @@ def layer_norm(
     return F.layer_norm(input, shape, weight, bias, eps)
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+@op(accepts=FLOATS, dtype=UNCHECKED)
 def layer_norm_of(
     input_x: Tensor,
     gamma: Tensor,
@@ -191,7 +191,7 @@ def group_norm(
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 
-@op("ops", accepts=FLOATS, dtype=OTHER)
+@op("ops", accepts=FLOATS, dtype=UNCHECKED)
 def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
     """The last axes, as many as `gamma` has, divided by their root mean square and scaled; and 1 / that root."""
     over = list(range(-gamma.ndim, 0))
@@ -200,7 +200,7 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, T
     return (wide * inverse).to(x.dtype) * gamma, inverse
 
 
-@op("ops", accepts=FLOATS, dtype=OTHER)
+@op("ops", accepts=FLOATS, dtype=UNCHECKED)
 def add_rms_norm(
     x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -210,7 +210,7 @@ def add_rms_norm(
     return made, inverse, whole
 
 
-@op("ops", accepts=FLOATS, dtype=OTHER)
+@op("ops", accepts=FLOATS, dtype=UNCHECKED)
 def add_layer_norm(
     x1: Tensor,
     x2: Tensor,

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import widened
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import upcast_half
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = ["batch_norm_elemt", "batch_norm_gather_stats_with_counts", "batch_norm_stats"]
@@ -30,14 +30,14 @@ def _each(statistic: Tensor, input: Tensor) -> Tensor:
     return statistic.reshape(1, -1, *(1,) * (input.ndim - 2))
 
 
-@op("mint", accepts=FLOATS, dtype=OTHER)
+@op("mint", accepts=FLOATS, dtype=UNCHECKED)
 def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """The mean of each channel, and one over its deviation."""
-    variance, mean = torch.var_mean(widened(input), _over("batch_norm_stats", input), correction=0)
+    variance, mean = torch.var_mean(upcast_half(input), _over("batch_norm_stats", input), correction=0)
     return mean, torch.rsqrt(variance + eps)
 
 
-@op("mint", accepts=FLOATS, dtype=OTHER, differentiable=False)
+@op("mint", accepts=FLOATS, dtype=UNCHECKED, differentiable=False)
 def batch_norm_gather_stats_with_counts(
     input: Tensor,
     mean: Tensor,
@@ -80,7 +80,7 @@ def batch_norm_elemt(
 ) -> Tensor:
     """The input with these statistics taken out, scaled and shifted."""
     _over("batch_norm_elemt", input)
-    made = widened(input)
+    made = upcast_half(input)
     made = made if mean is None else made - _each(mean, input)
     made = made if invstd is None else made * _each(invstd, input)
     made = made if weight is None else made * _each(weight, input)

@@ -8,19 +8,19 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
-from .loss import alike, reduced
+from .loss import apply_reduction, check_same_shape
 
 __all__ = ["dice_loss", "focal_loss", "poisson_nll_loss", "triplet_of_distances", "weighed_loss"]
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def weighed_loss(x: Tensor, weights: Any = 1.0, reduction: str = "mean") -> Tensor:
     """Losses times weights, put together in float32, in their own type."""
     wide = x if x.dtype is torch.float64 else x.to(torch.float32)
-    total = reduced("get_loss", wide * weights, reduction)
+    total = apply_reduction("get_loss", wide * weights, reduction)
     return total.to(x.dtype)
 
 
@@ -37,7 +37,7 @@ def dice_loss(logits: Tensor, label: Tensor, smooth: float = 1e-5) -> Tensor:
     return 1 - 2 * both / (logits.square().sum() + label.square().sum() + smooth)
 
 
-@op(accepts=None, dtype=OTHER)
+@op(accepts=None, dtype=UNCHECKED)
 def focal_loss(
     logits: Tensor, labels: Tensor, weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean"
 ) -> Tensor:
@@ -68,7 +68,7 @@ def focal_loss(
         scale = flat.to(logs.dtype) if weight is None else flat.to(logs.dtype) * weight.reshape(rows)
     loss = -((-torch.expm1(logs)) ** gamma) * logs * scale
     # of a picture, the mean of its points counts as one
-    return reduced("FocalLoss", loss.mean(-1) if spatial else loss, reduction)
+    return apply_reduction("FocalLoss", loss.mean(-1) if spatial else loss, reduction)
 
 
 @op(accepts=FLOATS, dtype=SAME)
@@ -85,7 +85,7 @@ def poisson_nll_loss(
     if full:
         about = target * torch.log(target) - target + 0.5 * torch.log(2 * torch.pi * target)
         loss = loss + torch.where(target > 1, about, torch.zeros_like(target))
-    return reduced("PoissonNLLLoss", loss, reduction)
+    return apply_reduction("PoissonNLLLoss", loss, reduction)
 
 
 @op(dtype=SAME)
@@ -93,6 +93,8 @@ def triplet_of_distances(
     near: Tensor, far: Tensor, other: Tensor | None = None, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
     """How much nearer than by a margin one distance must be than another, or than the lesser of two."""
-    alike("TripletMarginWithDistanceLoss", near, far)
+    check_same_shape("TripletMarginWithDistanceLoss", near, far)
     far = far if other is None else torch.minimum(far, other)
-    return reduced("TripletMarginWithDistanceLoss", torch.clamp_min(near - far + margin, 0), reduction)
+    return apply_reduction(
+        "TripletMarginWithDistanceLoss", torch.clamp_min(near - far + margin, 0), reduction
+    )

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import integer, listed, sizes
+from millrace._src.runtime.ops.declare.arguments import to_int, to_python_list, to_shape
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
@@ -50,7 +50,7 @@ def _divides(length: int, by: int, name: str, what: str) -> None:
 
 
 def _factor(value: Any, name: str, least: int = 1) -> int:
-    if integer(value, name) < least:
+    if to_int(value, name) < least:
         raise ArgumentValueError(f"The '{name}' must be at least {least}, but got {value}.")
     return int(value)
 
@@ -108,7 +108,7 @@ def depth_to_space(x: Tensor, block_size: int) -> Tensor:
 
 
 def _pairs(value: Any, count: int, name: str) -> list[tuple[int, ...]]:
-    found = [sizes(pair) for pair in (listed(value) if isinstance(value, Tensor) else value)]
+    found = [to_shape(pair) for pair in (to_python_list(value) if isinstance(value, Tensor) else value)]
     if len(found) != count or any(len(pair) != 2 or min(pair) < 0 for pair in found):
         raise ArgumentValueError(
             f"For '{name}', there must be a pair of ints >= 0 for each of {count} axes: {found}."
@@ -118,7 +118,7 @@ def _pairs(value: Any, count: int, name: str) -> list[tuple[int, ...]]:
 
 def _blocks(value: Any, x: Tensor, name: str) -> tuple[int, ...]:
     """The block's length along each of the last axes."""
-    found = sizes(value)
+    found = to_shape(value)
     if len(found) == 1:
         found = found * 2
     if x.ndim < len(found) + 1 or min(found) < 1:
@@ -218,7 +218,7 @@ def _shuffled(x: Tensor, groups: int) -> Tensor:
 
 
 def _pair(value: Any, name: str, least: int) -> tuple[int, int]:
-    found = sizes(value)
+    found = to_shape(value)
     if len(found) not in (1, 2) or min(found) < least:
         raise ArgumentValueError(f"the '{name}' must be one or two ints >= {least}, but got {value}.")
     return found[0], found[-1]
@@ -232,7 +232,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
 def _windows(input: Tensor, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
     if isinstance(padding, (tuple, list)) and len(padding) == 4:
-        top, bottom, left, right = sizes(padding)
+        top, bottom, left, right = to_shape(padding)
         input, padding = F.pad(input, (left, right, top, bottom)), 0
     return F.unfold(
         _image(input, "unfold"),

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -41,7 +41,7 @@ def _weights(w: Tensor, sizes: list[tuple[int, int]], has_bias: bool) -> list[Te
     return found
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+@op(accepts=FLOATS, dtype=UNCHECKED)
 def lstm(
     input: Tensor,
     h: Tensor,
@@ -94,7 +94,7 @@ def _unsupported(name: str, **given: tuple[Any, Any]) -> None:
             raise ArgumentValueError(f"For '{name}', '{label}' must be {known!r}, but got {value!r}.")
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+@op(accepts=FLOATS, dtype=UNCHECKED)
 def dynamic_lstm(
     x: Tensor,
     w: Tensor,
@@ -148,7 +148,7 @@ def dynamic_lstm(
     return tuple(torch.stack(values) for values in zip(*steps, strict=True))
 
 
-@op(accepts=FLOATS, dtype=OTHER)
+@op(accepts=FLOATS, dtype=UNCHECKED)
 def dynamic_gru(
     x: Tensor,
     weight_input: Tensor,

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import widened
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.arguments import upcast_half
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -17,7 +17,7 @@ __all__ = ["RNNTLoss", "transducer_loss"]
 def _costs(acts: Tensor, labels: Tensor, inputs: Tensor, wanted: Tensor, blank: int) -> Tensor:
     """-log of the chance of each row's labels. A step of time adds the chance of a blank; along the labels the sums
     of one step are a running sum of exponentials."""
-    chances = torch.log_softmax(widened(acts), -1)
+    chances = torch.log_softmax(upcast_half(acts), -1)
     blanks = chances[..., blank]
     labels = labels.long().unsqueeze(1).expand(-1, acts.shape[1], -1)
     says = torch.gather(chances[:, :, :-1], 3, labels.unsqueeze(3)).squeeze(3)
@@ -31,7 +31,7 @@ def _costs(acts: Tensor, labels: Tensor, inputs: Tensor, wanted: Tensor, blank: 
     return -reached[batch, inputs.long() - 1, wanted.long()]
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def transducer_loss(
     acts: Tensor, labels: Tensor, input_lengths: Tensor, label_lengths: Tensor, blank_label: int = 0
 ) -> tuple[Tensor, Tensor]:

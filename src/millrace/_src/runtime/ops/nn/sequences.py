@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = ["gru_cell", "gru_layers", "lstm_cell", "lstm_layers", "mode_of", "rnn_cell", "rnn_layers"]
@@ -45,7 +45,7 @@ def mode_of(x: Tensor, dropout: float, train: bool) -> tuple[float, bool]:
     return (dropout, True) if train else (0.0, x.is_cuda and torch.is_grad_enabled())
 
 
-@op(accepts=None, dtype=OTHER)
+@op(accepts=None, dtype=UNCHECKED)
 def lstm_layers(
     x: Tensor,
     h: Tensor,
@@ -81,7 +81,7 @@ def lstm_layers(
     return made[0], made[1], made[2]
 
 
-@op(accepts=None, dtype=OTHER)
+@op(accepts=None, dtype=UNCHECKED)
 def gru_layers(
     x: Tensor,
     h: Tensor,
@@ -105,7 +105,7 @@ def gru_layers(
     return made[0], made[1]
 
 
-@op(accepts=None, dtype=OTHER)
+@op(accepts=None, dtype=UNCHECKED)
 def rnn_layers(
     x: Tensor,
     h: Tensor,

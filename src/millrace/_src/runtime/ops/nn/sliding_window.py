@@ -10,25 +10,25 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.tensor.storage import FROM_TORCH
+from millrace._src.runtime.tensor.storage import DTYPES_FROM_TORCH
 
 __all__ = [
     "channels_first",
-    "channels_first_advice",
+    "channels_last_hint",
     "channels_last",
-    "each",
-    "modes",
-    "pad_sides",
-    "placed",
-    "same_type",
-    "sides",
-    "split",
+    "expand_per_axis",
+    "check_pad_mode",
+    "parse_padding",
+    "apply_asymmetric_padding",
+    "check_same_dtype",
+    "compute_padding",
+    "split_asymmetric_padding",
 ]
 
-Sides = tuple[tuple[int, int], ...]
+Padding = tuple[tuple[int, int], ...]
 
 
-def each(name: str, label: str, value: Any, count: int, least: int = 1) -> tuple[int, ...]:
+def expand_per_axis(name: str, label: str, value: Any, count: int, least: int = 1) -> tuple[int, ...]:
     """A number per axis, from one for all or a tuple; a tuple for all axes of the input has 1, 1 before them."""
     if value.__class__ is int and value >= least:  # the usual case, quickly
         return (value,) * count
@@ -54,7 +54,7 @@ def each(name: str, label: str, value: Any, count: int, least: int = 1) -> tuple
     return numbers
 
 
-def modes(
+def check_pad_mode(
     name: str, pad_mode: Any, known: Sequence[str] = ("valid", "same", "pad"), fold: bool = False
 ) -> str:
     """The way of padding; `fold` takes upper case too."""
@@ -68,7 +68,7 @@ def modes(
     return found
 
 
-def pad_sides(name: str, pad: Any, count: int) -> Sides:
+def parse_padding(name: str, pad: Any, count: int) -> Padding:
     """The padding before and after each axis, from one number for all or two per axis."""
     if pad.__class__ is int and pad >= 0:  # the usual case, quickly
         return ((pad, pad),) * count
@@ -84,15 +84,15 @@ def pad_sides(name: str, pad: Any, count: int) -> Sides:
 
 
 @functools.lru_cache(maxsize=4096)
-def sides(
+def compute_padding(
     name: str,
     pad_mode: str,
-    given: Sides,
+    given: Padding,
     sizes: tuple[int, ...],
     kernel: tuple[int, ...],
     stride: tuple[int, ...],
     dilation: tuple[int, ...],
-) -> Sides:
+) -> Padding:
     """The padding before and after each axis; "same" puts the odd one after."""
     if pad_mode == "pad":
         return given
@@ -111,7 +111,7 @@ def sides(
 
 
 @functools.lru_cache(maxsize=4096)
-def split(pads: Sides) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+def split_asymmetric_padding(pads: Padding) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """The padding that PyTorch can place, and the uneven one that has to be put around the tensor itself."""
     if all(before == after for before, after in pads):
         return tuple(before for before, _ in pads), None
@@ -121,9 +121,9 @@ def split(pads: Sides) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     return (0,) * len(pads), tuple(flat)
 
 
-def placed(x: Tensor, pads: Sides, value: float = 0.0) -> tuple[Tensor, tuple[int, ...]]:
+def apply_asymmetric_padding(x: Tensor, pads: Padding, value: float = 0.0) -> tuple[Tensor, tuple[int, ...]]:
     """The tensor and the padding that is left for PyTorch: uneven padding is put around the tensor itself."""
-    even, uneven = split(pads)
+    even, uneven = split_asymmetric_padding(pads)
     return (x if uneven is None else F.pad(x, uneven, value=value)), even
 
 
@@ -137,16 +137,16 @@ def channels_last(x: Tensor, data_format: str) -> Tensor:
     return x.movedim(1, -1) if data_format in ("NHWC", "NDHWC") else x
 
 
-def same_type(name: str, x: Tensor, weight: Tensor) -> None:
+def check_same_dtype(name: str, x: Tensor, weight: Tensor) -> None:
     """Refuse a weight of another type than the input's."""
     if x.dtype is not weight.dtype:
         raise ArgumentTypeError(
-            f"For '{name}', the input and the weight must have the same type, but got {FROM_TORCH[x.dtype]} and "
-            f"{FROM_TORCH[weight.dtype]}; convert one with x.astype(...)."
+            f"For '{name}', the input and the weight must have the same type, but got {DTYPES_FROM_TORCH[x.dtype]} and "
+            f"{DTYPES_FROM_TORCH[weight.dtype]}; convert one with x.astype(...)."
         )
 
 
-def channels_first_advice(count: int) -> str:
+def channels_last_hint(count: int) -> str:
     """What to do with images whose channels are last, as files have them."""
     turn = f"x.transpose{(0, count + 1, *range(1, count + 1))}"
     in_pipeline = "vision.HWC2CHW() in the pipeline, or " if count == 2 else ""

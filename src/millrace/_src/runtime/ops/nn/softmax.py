@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, OTHER, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -46,7 +46,7 @@ def usual_axis(dim: int | None, ndim: int) -> int:
     return (0 if ndim in (0, 1, 3) else 1) if dim is None else dim
 
 
-@op("ops", "Tensor", dtype=OTHER)
+@op("ops", "Tensor", dtype=UNCHECKED)
 def softmax(input: Tensor, axis: int = -1, dtype: Any = None) -> Tensor:
     """Exponentials of the elements, divided by their sum along the axis; computed in `dtype` where it is given."""
     axis = one_axis("softmax", axis, input.ndim)
@@ -57,13 +57,13 @@ def softmax(input: Tensor, axis: int = -1, dtype: Any = None) -> Tensor:
     return torch.softmax(input, axis, dtype=dtype)
 
 
-@op("mint.nn.functional:softmax", dtype=OTHER)
+@op("mint.nn.functional:softmax", dtype=UNCHECKED)
 def softmax_mint(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
     """Exponentials of the elements, divided by their sum along the axis."""
     return torch.softmax(input, usual_axis(dim, input.ndim), dtype=dtype)
 
 
-@op("mint:softmax", dtype=OTHER)
+@op("mint:softmax", dtype=UNCHECKED)
 def softmax_along(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """Exponentials of the elements, divided by their sum along the axis."""
     return torch.softmax(input, dim, dtype=dtype)
@@ -75,13 +75,13 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
     return torch.log_softmax(logits, one_axis("log_softmax", axis, logits.ndim))
 
 
-@op("mint.nn.functional:log_softmax", "mint.special:log_softmax", dtype=OTHER)
+@op("mint.nn.functional:log_softmax", "mint.special:log_softmax", dtype=UNCHECKED)
 def log_softmax_mint(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
     """The logarithm of softmax, computed without overflow."""
     return torch.log_softmax(input, usual_axis(dim, input.ndim), dtype=dtype)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def softmin(x: Tensor, axis: int = -1, dtype: Any = None) -> Tensor:
     """Softmax of the negated elements."""
     axis = one_axis("softmin", axis, x.ndim)

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.array.creation import number
-from millrace._src.runtime.ops.declare.arguments import integer, sizes
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
-from millrace._src.runtime.ops.declare.registry import expose, op
+from millrace._src.runtime.ops.array.creation import to_scalar
+from millrace._src.runtime.ops.declare.arguments import to_int, to_shape
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
+from millrace._src.runtime.ops.declare.registry import op, register_alias
 from millrace._src.runtime.tensor.storage import to_torch_dtype, wrap, wrap_all
 
-from .type_promotion import cast_to, kind_of, to_array
+from .type_promotion import cast_result, resolve_dtype, to_array
 
 __all__ = [
     "arange",
@@ -54,106 +54,106 @@ __all__ = [
 
 
 def _lengths(shape: Any) -> tuple[int, ...]:
-    found = sizes(shape)
+    found = to_shape(shape)
     if any(length < 0 for length in found):
         raise ArgumentValueError(f"no length of a shape may be negative, but got {found}.")
     return found
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tensor:
     """A tensor of a number, of nested lists, or of another tensor; Python's numbers become int32 and float32."""
-    made = cast_to(to_array(obj), dtype)
+    made = cast_result(to_array(obj), dtype)
     if copy and made is obj:
         made = made.clone()
     return made.reshape((1,) * max(ndmin - made.ndim, 0) + tuple(made.shape))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def asarray(a: Any, dtype: Any = None) -> Tensor:
     """A tensor of a number, of nested lists, or of another tensor, which is not copied."""
-    return cast_to(to_array(a), dtype)
+    return cast_result(to_array(a), dtype)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def asfarray(a: Any, dtype: Any = torch.float32) -> Tensor:
     """A floating tensor of a number, of nested lists, or of another tensor."""
-    kind = kind_of(dtype, torch.float32)
+    kind = resolve_dtype(dtype, torch.float32)
     return to_array(a).to(kind if kind is not None and kind.is_floating_point else torch.float32)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def zeros(shape: Any, dtype: Any = torch.float32) -> Tensor:
     """A tensor of zeros."""
     return torch.zeros(_lengths(shape), dtype=to_torch_dtype(dtype))
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def ones(shape: Any, dtype: Any = torch.float32) -> Tensor:
     """A tensor of ones."""
     return torch.ones(_lengths(shape), dtype=to_torch_dtype(dtype))
 
 
-@op("numpy", dtype=OTHER, differentiable=False, random=True)
+@op("numpy", dtype=UNCHECKED, differentiable=False, random=True)
 def empty(shape: Any, dtype: Any = torch.float32) -> Tensor:
     """A tensor whose elements are whatever was in memory."""
     return torch.empty(_lengths(shape), dtype=to_torch_dtype(dtype))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     """A tensor of one value, or of values that broadcast."""
-    value = cast_to(to_array(fill_value), dtype)
+    value = cast_result(to_array(fill_value), dtype)
     return torch.broadcast_to(value, _lengths(shape)).clone()
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], torch.dtype, torch.device]:
     model = to_array(a)
     wanted = tuple(model.shape) if shape is None else _lengths(shape)
-    return wanted, kind_of(dtype) or model.dtype, model.device
+    return wanted, resolve_dtype(dtype) or model.dtype, model.device
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
     """Zeros in the shape and type of a value, unless others are given."""
     wanted, kind, place = _like(a, dtype, shape)
     return torch.zeros(wanted, dtype=kind, device=place)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
     """Ones in the shape and type of a value, unless others are given."""
     wanted, kind, place = _like(a, dtype, shape)
     return torch.ones(wanted, dtype=kind, device=place)
 
 
-@op("numpy", dtype=OTHER, differentiable=False, random=True)
+@op("numpy", dtype=UNCHECKED, differentiable=False, random=True)
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None) -> Tensor:
     """A tensor in the shape and type of a value, whose elements are whatever was in memory."""
     wanted, kind, place = _like(prototype, dtype, shape)
     return torch.empty(wanted, dtype=kind, device=place)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Tensor:
     """One value in the shape and type of another, unless others are given."""
     wanted, kind, place = _like(a, dtype, shape)
     return torch.broadcast_to(to_array(fill_value).to(kind).to(place), wanted).clone()
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
     """Numbers from `start` to before `stop`; with one number, from 0 to before that. Whole ones are int32."""
     if stop is None:
         start, stop = 0, start
-    numbers = [number(each, "arange") for each in (start, stop, 1 if step is None else step)]
+    numbers = [to_scalar(each, "arange") for each in (start, stop, 1 if step is None else step)]
     if numbers[2] == 0:
         raise ArgumentValueError("For 'arange', the step must not be 0.")
     whole = all(isinstance(each, int) for each in numbers)
     if (numbers[1] - numbers[0]) * numbers[2] <= 0:
-        return torch.zeros(0, dtype=kind_of(dtype) or (torch.int32 if whole else torch.float32))
+        return torch.zeros(0, dtype=resolve_dtype(dtype) or (torch.int32 if whole else torch.float32))
     made = torch.arange(*numbers, dtype=torch.int32 if whole else torch.float32)
-    return cast_to(made, dtype)
+    return cast_result(made, dtype)
 
 
 def _line(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> tuple[Tensor, Tensor]:
@@ -161,7 +161,7 @@ def _line(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> tuple[T
     first, last = (to_array(each) for each in (start, stop))
     first, last = (each if each.is_floating_point() else each.to(torch.float32) for each in (first, last))
     first, last = torch.broadcast_tensors(first, last)
-    count = integer(num, "num")
+    count = to_int(num, "num")
     if count < 0:
         raise ArgumentValueError(
             f"For 'linspace', the number of elements must be at least 0, but got {count}."
@@ -174,7 +174,7 @@ def _line(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> tuple[T
     return (made if axis == 0 else made.movedim(0, axis)), gap
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def linspace(
     start: Any,
     stop: Any,
@@ -186,10 +186,10 @@ def linspace(
 ) -> Any:
     """Numbers at equal distances from `start` to `stop`; the distance too where `retstep` asks for it."""
     made, gap = _line(start, stop, num, endpoint, axis)
-    return (cast_to(made, dtype), gap) if retstep else cast_to(made, dtype)
+    return (cast_result(made, dtype), gap) if retstep else cast_result(made, dtype)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def logspace(
     start: Any,
     stop: Any,
@@ -201,40 +201,40 @@ def logspace(
 ) -> Tensor:
     """Numbers from base ** start to base ** stop whose logarithms have equal distances."""
     made, _ = _line(start, stop, num, endpoint, axis)
-    return cast_to(torch.pow(to_array(base).to(made.dtype), made), dtype)
+    return cast_result(torch.pow(to_array(base).to(made.dtype), made), dtype)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Tensor:
     """Numbers from `start` to `stop` of which each is the one before times the same factor."""
     first, last = (to_array(each).to(torch.float32) for each in (start, stop))
     made, _ = _line(torch.zeros_like(first), torch.log2(last / first), num, endpoint, axis)
-    return cast_to(first * torch.exp2(made), dtype)
+    return cast_result(first * torch.exp2(made), dtype)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = torch.float32) -> Tensor:
     """Ones on a diagonal, zeros elsewhere."""
-    rows, columns = integer(N, "N"), integer(N if M is None else M, "M")
+    rows, columns = to_int(N, "N"), to_int(N if M is None else M, "M")
     if min(rows, columns) < 0:
         raise ArgumentValueError(f"For 'eye', N and M can not be negative, but got {rows} and {columns}.")
     below = torch.arange(columns) - torch.arange(rows).unsqueeze(-1)
-    return (below == integer(k, "k")).to(to_torch_dtype(dtype))
+    return (below == to_int(k, "k")).to(to_torch_dtype(dtype))
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def identity(n: int, dtype: Any = torch.float32) -> Tensor:
     """A unit matrix."""
     return eye.raw(n, dtype=dtype)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = torch.float32) -> Tensor:
     """Ones on and below a diagonal, zeros above."""
-    rows, columns = integer(N, "N"), integer(N if M is None else M, "M")
-    return torch.ones(_lengths((rows, columns)), dtype=to_torch_dtype(dtype)).tril(integer(k, "k"))
+    rows, columns = to_int(N, "N"), to_int(N if M is None else M, "M")
+    return torch.ones(_lengths((rows, columns)), dtype=to_torch_dtype(dtype)).tril(to_int(k, "k"))
 
 
 def _matrix(m: Any) -> Tensor:
@@ -242,16 +242,16 @@ def _matrix(m: Any) -> Tensor:
     return made if made.ndim > 1 else made.expand(made.numel(), made.numel())
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def tril(m: Any, k: int = 0) -> Tensor:
     """The lower triangle of matrices, zeros above; a vector is each row."""
-    return torch.tril(_matrix(m), integer(k, "k"))
+    return torch.tril(_matrix(m), to_int(k, "k"))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def triu(m: Any, k: int = 0) -> Tensor:
     """The upper triangle of matrices, zeros below; a vector is each row."""
-    return torch.triu(_matrix(m), integer(k, "k"))
+    return torch.triu(_matrix(m), to_int(k, "k"))
 
 
 def _triangle(rows: int, columns: int, k: int, lower: bool) -> tuple[Tensor, ...]:
@@ -260,13 +260,13 @@ def _triangle(rows: int, columns: int, k: int, lower: bool) -> tuple[Tensor, ...
     return tuple(make(height, width, k, dtype=torch.int32))
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> Any:
     """Rows and columns of the places in the lower triangle of an n x m matrix."""
     return _triangle(n, n if m is None else m, k, lower=True)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> Any:
     """Rows and columns of the places in the upper triangle of an n x m matrix."""
     return _triangle(n, n if m is None else m, k, lower=False)
@@ -278,50 +278,50 @@ def _two_axes(arr: Tensor) -> tuple[int, int]:
     return arr.shape[0], arr.shape[1]
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def tril_indices_from(arr: Tensor, k: int = 0) -> Any:
     """Rows and columns of the places in the lower triangle of a matrix."""
     return _triangle(*_two_axes(arr), k, lower=True)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def triu_indices_from(arr: Tensor, k: int = 0) -> Any:
     """Rows and columns of the places in the upper triangle of a matrix."""
     return _triangle(*_two_axes(arr), k, lower=False)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def diag(v: Any, k: int = 0) -> Tensor:
     """A matrix with a vector on a diagonal, or a diagonal of a matrix."""
     made = to_array(v)
     if made.ndim not in (1, 2):
         raise ArgumentValueError("Input must be 1- or 2-d.")
-    return torch.diag(made, integer(k, "k"))
+    return torch.diag(made, to_int(k, "k"))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def diagflat(v: Any, k: int = 0) -> Tensor:
     """A matrix with all elements on a diagonal."""
-    return torch.diagflat(to_array(v), integer(k, "k"))
+    return torch.diagflat(to_array(v), to_int(k, "k"))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def diagonal(a: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The diagonal of two axes, which becomes the last axis."""
     return torch.diagonal(a, offset, axis1, axis2)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def diag_indices(n: int, ndim: int = 2) -> Any:
     """The places of the main diagonal of a tensor with so many axes of one length."""
-    if integer(n, "n") < 0 or integer(ndim, "ndim") < 0:
+    if to_int(n, "n") < 0 or to_int(ndim, "ndim") < 0:
         raise ArgumentValueError(
             f"For 'diag_indices', n and ndim can not be negative, but got {n} and {ndim}."
         )
     return (torch.arange(n, dtype=torch.int32),) * ndim
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def ix_(*args: Any) -> Any:
     """Vectors along an axis each, which together name the places of a grid."""
     parts = [to_array(each) for each in args]
@@ -333,14 +333,14 @@ def ix_(*args: Any) -> Any:
     )
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def indices(dimensions: Any, dtype: Any = torch.int32, sparse: bool = False) -> Any:
     """A grid per axis that says the place along it."""
     lines = [torch.arange(length, dtype=to_torch_dtype(dtype)) for length in _lengths(dimensions)]
     return list(ix_.raw(*lines)) if sparse else list(torch.meshgrid(*lines, indexing="ij"))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy") -> Any:
     """One grid per vector: its element for each place of the grid; `sparse` leaves the other axes at length 1."""
     if indexing not in ("xy", "ij"):
@@ -375,4 +375,4 @@ class _Grid:
 
 mgrid = _Grid(sparse=False)
 ogrid = _Grid(sparse=True)
-expose(__name__, "numpy", "mgrid", "ogrid")
+register_alias(__name__, "numpy", "mgrid", "ogrid")

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import integer, sizes
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.arguments import to_int, to_shape
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
 from .type_promotion import to_array
@@ -51,55 +51,55 @@ __all__ = [
 ]
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def reshape(x: Any, new_shape: Any) -> Tensor:
     """The same elements in another shape; one length may be -1."""
-    return torch.reshape(to_array(x), sizes(new_shape))
+    return torch.reshape(to_array(x), to_shape(new_shape))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def ravel(x: Any) -> Tensor:
     """All elements along one axis."""
     return to_array(x).reshape(-1)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def transpose(a: Any, axes: Any = None) -> Tensor:
     """The axes in another order, or reversed."""
     made = to_array(a)
-    return torch.permute(made, tuple(range(made.ndim - 1, -1, -1)) if axes is None else sizes(axes))
+    return torch.permute(made, tuple(range(made.ndim - 1, -1, -1)) if axes is None else to_shape(axes))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
     """Two axes exchanged."""
-    return torch.transpose(to_array(x), integer(axis1, "axis1"), integer(axis2, "axis2"))
+    return torch.transpose(to_array(x), to_int(axis1, "axis1"), to_int(axis2, "axis2"))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
     """Some axes moved to other places; the rest keep their order."""
-    return torch.movedim(to_array(a), sizes(source), sizes(destination))
+    return torch.movedim(to_array(a), to_shape(source), to_shape(destination))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def rollaxis(x: Any, axis: int, start: int = 0) -> Tensor:
     """An axis moved back to before `start`."""
     made = to_array(x)
     if (
-        not -made.ndim <= integer(axis, "axis") < made.ndim
-        or not -made.ndim <= integer(start, "start") <= made.ndim
+        not -made.ndim <= to_int(axis, "axis") < made.ndim
+        or not -made.ndim <= to_int(start, "start") <= made.ndim
     ):
         raise ArgumentValueError(f"axis {axis} or start {start} is out of bounds for {made.ndim} axes.")
     axis, start = axis % made.ndim, start + made.ndim if start < 0 else start
     return torch.movedim(made, axis, start - 1 if start > axis else start)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def expand_dims(a: Any, axis: Any) -> Tensor:
     """New axes of length 1 at places of the result."""
     made = to_array(a)
-    places = sizes(axis)
+    places = to_shape(axis)
     ndim = made.ndim + len(places)
     if any(not -ndim <= place < ndim for place in places):
         raise ArgumentValueError(f"For 'expand_dims', the axis must be in [{-ndim},{ndim}), but got {axis}.")
@@ -108,19 +108,19 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
     return made
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def squeeze(a: Any, axis: Any = None) -> Tensor:
     """The tensor without the axes of length 1, or without those of them that are named."""
-    return torch.squeeze(to_array(a)) if axis is None else torch.squeeze(to_array(a), sizes(axis))
+    return torch.squeeze(to_array(a)) if axis is None else torch.squeeze(to_array(a), to_shape(axis))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def broadcast_to(array: Any, shape: Any) -> Tensor:
     """The tensor in a larger shape; axes of length 1 and new ones repeat their elements."""
-    return torch.broadcast_to(to_array(array), sizes(shape))
+    return torch.broadcast_to(to_array(array), to_shape(shape))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def broadcast_arrays(*args: Any) -> Any:
     """The tensors in the shape that they have in common."""
     return list(torch.broadcast_tensors(*(to_array(each) for each in args)))
@@ -131,19 +131,19 @@ def _at_least(arys: tuple[Any, ...], make: Any) -> Any:
     return made[0] if len(made) == 1 else made
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def atleast_1d(*arys: Any) -> Any:
     """The values with one axis at least."""
     return _at_least(arys, torch.atleast_1d)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def atleast_2d(*arys: Any) -> Any:
     """The values with two axes at least."""
     return _at_least(arys, torch.atleast_2d)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def atleast_3d(*arys: Any) -> Any:
     """The values with three axes at least."""
     return _at_least(arys, torch.atleast_3d)
@@ -164,48 +164,48 @@ def _parts(values: Any) -> list[Tensor]:
     return [part.to(kind) for part in parts]
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def concatenate(arrays: Any, axis: int | None = 0) -> Tensor:
     """Tensors one after the other along an axis, or flat where it is None."""
     parts = _parts(arrays)
     return (
         torch.cat([part.reshape(-1) for part in parts])
         if axis is None
-        else torch.cat(parts, integer(axis, "axis"))
+        else torch.cat(parts, to_int(axis, "axis"))
     )
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     """Values after those of a tensor along an axis, or flat where it is None."""
     return concatenate.raw((to_array(arr), to_array(values)), axis)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def stack(arrays: Any, axis: int = 0) -> Tensor:
     """Tensors side by side along a new axis."""
-    return torch.stack(_parts(arrays), integer(axis, "axis"))
+    return torch.stack(_parts(arrays), to_int(axis, "axis"))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def vstack(tup: Any) -> Tensor:
     """Tensors one below the other; a vector is a row."""
     return torch.vstack(_parts(tup))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def hstack(tup: Any) -> Tensor:
     """Tensors one after the other along the second axis, vectors along their only one."""
     return torch.hstack(_parts(tup))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def dstack(tup: Any) -> Tensor:
     """Tensors one behind the other along the third axis."""
     return torch.dstack(_parts(tup))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def column_stack(tup: Any) -> Tensor:
     """Tensors one beside the other; a vector is a column."""
     return torch.column_stack(_parts(tup))
@@ -228,50 +228,50 @@ def _cut(x: Any, where: Any, axis: int, even: bool, least: int = 1) -> Any:
         raise ArgumentTypeError(
             f"'indices_or_sections' must be an int, or a list or tuple of ints, but got {where!r}."
         )
-    return list(torch.tensor_split(made, sizes(where), axis))
+    return list(torch.tensor_split(made, to_shape(where), axis))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """Equal parts along an axis, or parts that begin at the given places."""
     return _cut(x, indices_or_sections, axis, even=True)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """Parts along an axis, as equal as can be, or that begin at the given places."""
     return _cut(x, indices_or_sections, axis, even=False)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def vsplit(x: Any, indices_or_sections: Any) -> Any:
     """Parts along the first axis."""
     return _cut(x, indices_or_sections, 0, even=True)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def hsplit(x: Any, indices_or_sections: Any) -> Any:
     """Parts along the second axis."""
     return _cut(x, indices_or_sections, 1, even=True, least=2)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def dsplit(x: Any, indices_or_sections: Any) -> Any:
     """Parts along the third axis."""
     return _cut(x, indices_or_sections, 2, even=True, least=3)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def tile(a: Any, reps: Any) -> Tensor:
     """The tensor repeated as a whole, so many times along each axis."""
-    return torch.tile(to_array(a), sizes(reps))
+    return torch.tile(to_array(a), to_shape(reps))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     """Each element along an axis, or of all, so many times; `repeats` may have a number for each."""
     made = to_array(a)
-    times = sizes(repeats)
+    times = to_shape(repeats)
     if any(each < 0 for each in times):
         raise ArgumentValueError(f"For 'repeat', no number may be negative, but got {times}.")
     if len(times) == 1:
@@ -279,42 +279,42 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     return torch.repeat_interleave(made, torch.tensor(times, device=made.device), axis)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def flip(m: Any, axis: Any = None) -> Tensor:
     """The elements in reversed order along axes, or all of them."""
     made = to_array(m)
-    return torch.flip(made, tuple(range(made.ndim)) if axis is None else sizes(axis))
+    return torch.flip(made, tuple(range(made.ndim)) if axis is None else to_shape(axis))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def flipud(m: Any) -> Tensor:
     """The elements in reversed order along the first axis."""
     return torch.flip(to_array(m), (0,))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def fliplr(m: Any) -> Tensor:
     """The elements in reversed order along the second axis."""
     return torch.flip(to_array(m), (1,))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def rot90(a: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
     """A plane of axes turned by 90 degrees, `k` times."""
-    return torch.rot90(to_array(a), integer(k, "k"), sizes(axes))
+    return torch.rot90(to_array(a), to_int(k, "k"), to_shape(axes))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     """The elements moved along axes; what leaves at one end comes in at the other."""
-    moves, over = sizes(shift), () if axis is None else sizes(axis)
+    moves, over = to_shape(shift), () if axis is None else to_shape(axis)
     if len(over) != len(moves) and over:
         moves, over = (moves * len(over), over) if len(moves) == 1 else (moves, over * len(moves))
     return torch.roll(to_array(a), moves, over)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def size(a: Any, axis: int | None = None) -> int:
     """The number of elements, or the length of an axis."""
     made = to_array(a)
-    return made.numel() if axis is None else made.shape[integer(axis, "axis")]
+    return made.numel() if axis is None else made.shape[to_int(axis, "axis")]

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
-from .type_promotion import floating, to_array
+from .type_promotion import to_array, to_floating
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
@@ -24,7 +24,7 @@ def _edges(a: Tensor, bins: Any, limits: Any) -> Tensor:
         if edges.ndim != 1:
             raise ArgumentTypeError("For 'histogram', the bins must be an int or a vector of edges.")
         return edges
-    flat = floating(a).reshape(-1)
+    flat = to_floating(a).reshape(-1)
     if limits is None:
         low, high = (flat.amin(), flat.amax()) if flat.numel() else (flat.new_zeros(()), flat.new_ones(()))
     else:
@@ -40,31 +40,31 @@ def _counts(samples: list[Tensor], edges: list[Tensor], weights: Any, density: b
     place = torch.zeros_like(samples[0], dtype=torch.int64)
     inside = torch.ones_like(samples[0], dtype=torch.bool)
     for values, line in zip(samples, edges):
-        line = floating(line)
+        line = to_floating(line)
         found = torch.searchsorted(line.contiguous(), values.to(line.dtype).contiguous(), side="right") - 1
         found = torch.where(values == line[-1], line.numel() - 2, found)
         inside = inside & (found >= 0) & (found < line.numel() - 1)
         place = place * (line.numel() - 1) + found.clamp(0, line.numel() - 2)
     ones = place.new_ones(place.shape, dtype=torch.float32)
-    weight = ones if weights is None else floating(to_array(weights)).reshape(-1)
+    weight = ones if weights is None else to_floating(to_array(weights)).reshape(-1)
     shape = [line.numel() - 1 for line in edges]
     made = weight.new_zeros(math.prod(shape)).index_add(0, place, weight * inside).reshape(shape)
     if not density:
         return made
     for axis, line in enumerate(edges):
-        made = made / torch.diff(floating(line)).reshape(
+        made = made / torch.diff(to_floating(line)).reshape(
             [-1 if axis == each else 1 for each in range(len(edges))]
         )
     return made / (weight * inside).sum()
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Tensor:
     """The edges of the bins that `histogram` counts in."""
     return _edges(to_array(a), bins, range)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False) -> Any:
     """How many values fall into each bin, and the edges of the bins."""
     values = to_array(a)
@@ -72,7 +72,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
     return _counts([values.reshape(-1)], [edges], weights, density), edges
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False
 ) -> Any:
@@ -89,7 +89,7 @@ def histogramdd(
     return _counts(points, edges, weights, density), edges
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False
 ) -> Any:

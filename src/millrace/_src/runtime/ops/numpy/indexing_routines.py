@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import integer, listed, sizes
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.arguments import to_int, to_python_list, to_shape
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 from millrace._src.runtime.tensor.storage import to_torch_dtype
 
-from .type_promotion import to_array, two
+from .type_promotion import promote_arrays, to_array
 
 __all__ = [
     "argwhere",
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """`x` where the condition holds, else `y`; with neither, the places where it holds."""
     chosen = to_array(condition)
@@ -51,10 +51,10 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         return torch.nonzero(chosen, as_tuple=True)
     if x is None or y is None:
         raise ArgumentValueError("For 'where', give both 'x' and 'y', or neither.")
-    return torch.where(chosen.bool(), *two(x, y))
+    return torch.where(chosen.bool(), *promote_arrays(x, y))
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def argwhere(a: Any) -> Tensor:
     """The places of the elements that are not zero, a row each."""
     return torch.nonzero(to_array(a))
@@ -70,13 +70,13 @@ def _inside(places: Tensor, length: int, mode: str) -> Tensor:
     return places.clamp(0, length - 1) if mode == "clip" else places
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def take(a: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> Tensor:
     """The elements at places along an axis, or of all; places outside are clipped, or wrap round."""
     made = to_array(a)
     if axis is None:
         made, axis = made.reshape(-1), 0
-    if not -made.ndim <= integer(axis, "axis") < made.ndim:
+    if not -made.ndim <= to_int(axis, "axis") < made.ndim:
         raise ArgumentValueError(f"axis {axis} is out of bounds for a tensor of {made.ndim} axes.")
     places = _inside(to_array(indices).to(torch.int64), made.shape[axis], mode)
     axis %= made.ndim
@@ -84,7 +84,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> T
     return torch.index_select(made, axis, places.reshape(-1)).reshape(shape)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def take_along_axis(arr: Any, indices: Any, axis: int | None) -> Tensor:
     """The elements at places along an axis, which differ for each line of it."""
     made, places = to_array(arr), to_array(indices).to(torch.int64)
@@ -94,7 +94,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None) -> Tensor:
     return torch.take_along_dim(made, places, axis)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def choose(a: Any, choices: Any, mode: str = "clip") -> Tensor:
     """For each element, that of the choice whose number it is."""
     parts = torch.broadcast_tensors(*(to_array(each) for each in choices))
@@ -104,7 +104,7 @@ def choose(a: Any, choices: Any, mode: str = "clip") -> Tensor:
     return torch.gather(table, 0, places.unsqueeze(0)).squeeze(0)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     """The element of the first choice whose condition holds, else `default`."""
     conditions, choices = list(condlist), [to_array(each) for each in choicelist]
@@ -116,7 +116,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     return made
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
     """Where values belong in a sorted vector."""
     if side not in ("left", "right"):
@@ -131,7 +131,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
     return torch.searchsorted(line.contiguous(), values, side=side, sorter=order).to(torch.int32)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     """The number of the bin that each value falls into; bins may fall as well as rise."""
     values, edges = to_array(x), to_array(bins)
@@ -144,7 +144,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     return torch.where(edges[-1] >= edges[0], rising, falling).to(torch.int32)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def unique(x: Any, return_inverse: bool = False) -> Any:
     """The different elements in the order of their first place; with `return_inverse` also where each went."""
     flat = to_array(x).reshape(-1)
@@ -165,19 +165,19 @@ def _member(element: Any, others: Any, invert: bool) -> Tensor:
     return torch.isin(left.to(kind), right.to(left.device, kind), invert=invert)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Tensor:
     """Whether each element is among others."""
     return _member(element, test_elements, invert)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def in1d(ar1: Any, ar2: Any, invert: bool = False) -> Tensor:
     """Whether each element is among others, along one axis."""
     return _member(to_array(ar1).reshape(-1), ar2, invert)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """The different elements of the first that are not in the second, sorted."""
     flat = to_array(ar1).reshape(-1)
@@ -185,7 +185,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     return flat[_member(flat, ar2, True)]
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The elements that both have, sorted; and where they are first with `return_indices`."""
     left, right = to_array(ar1).reshape(-1), to_array(ar2).reshape(-1)
@@ -200,7 +200,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     return (common, *places)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
     """Whether two values have one shape and the same elements, as a 0-d tensor."""
     left, right = to_array(a1), to_array(a2)
@@ -212,7 +212,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
     return torch.all(same)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def array_equiv(a1: Any, a2: Any) -> Tensor:
     """Whether two values broadcast to the same elements, as a 0-d tensor."""
     left, right = to_array(a1), to_array(a2)
@@ -223,25 +223,25 @@ def array_equiv(a1: Any, a2: Any) -> Tensor:
     return torch.all(left == right)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def isscalar(element: Any) -> bool:
     """Whether a value is a number or text of Python."""
     return isinstance(element, (bool, int, float, complex, str))
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def array_str(a: Tensor) -> str:
     """The elements as text."""
-    listed(a.detach())  # its values leave for Python
+    to_python_list(a.detach())  # its values leave for Python
     return str(a.detach().cpu().numpy())
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     """For places in flat order, their place along each axis; places outside are clipped."""
     if order not in ("C", "F"):
         raise ArgumentValueError(f"For 'unravel_index', the 'order' must be 'C' or 'F', but got {order!r}.")
-    lengths = sizes(shape)
+    lengths = to_shape(shape)
     places = _inside(to_array(indices), math.prod(lengths), "clip")
     found = []
     for length in reversed(lengths) if order == "C" else lengths:
@@ -250,14 +250,14 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     return tuple(reversed(found)) if order == "C" else tuple(found)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: str = "C") -> Tensor:
     """For places along each axis, their place in flat order; places outside are clipped, or wrap round."""
     if order not in ("C", "F") or mode not in ("clip", "wrap"):
         raise ArgumentValueError(
             f"the 'mode' must be 'clip' or 'wrap', the 'order' 'C' or 'F': {mode!r}, {order!r}."
         )
-    lengths = sizes(dims)
+    lengths = to_shape(dims)
     parts = [to_array(each) for each in multi_index]
     if len(parts) != len(lengths):
         raise ArgumentValueError(f"there are {len(parts)} places, but {len(lengths)} axes.")
@@ -270,35 +270,35 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
 
 
 def _shape(shape: tuple[Any, ...]) -> tuple[int, ...]:
-    found = sizes(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+    found = to_shape(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
     return found or (1,)
 
 
-@op("numpy", dtype=OTHER, differentiable=False, random=True)
+@op("numpy", dtype=UNCHECKED, differentiable=False, random=True)
 def randn(*shape: Any, dtype: Any = torch.float32) -> Tensor:
     """Numbers drawn from the standard normal distribution."""
     return torch.randn(_shape(shape)).to(to_torch_dtype(dtype))
 
 
-@op("numpy", dtype=OTHER, differentiable=False, random=True)
+@op("numpy", dtype=UNCHECKED, differentiable=False, random=True)
 def rand(*shape: Any, dtype: Any = torch.float32) -> Tensor:
     """Numbers drawn evenly from 0 to 1."""
     return torch.rand(_shape(shape)).to(to_torch_dtype(dtype))
 
 
-@op("numpy", dtype=OTHER, differentiable=False, random=True)
+@op("numpy", dtype=UNCHECKED, differentiable=False, random=True)
 def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: Any = torch.int32) -> Tensor:
     """Whole numbers drawn evenly from `minval` to before `maxval`; with one number, from 0 to before that."""
     low, high = (0, minval) if maxval is None else (minval, maxval)
-    if integer(low, "minval") >= integer(high, "maxval"):
+    if to_int(low, "minval") >= to_int(high, "maxval"):
         raise ArgumentValueError(f"For 'randint', minval must be below maxval, but got {low} and {high}.")
-    return torch.randint(low, high, (1,) if shape is None else sizes(shape)).to(to_torch_dtype(dtype))
+    return torch.randint(low, high, (1,) if shape is None else to_shape(shape)).to(to_torch_dtype(dtype))
 
 
 def _widths(value: Any, ndim: int) -> list[tuple[Any, Any]]:
     """A pair for each axis, of a number, a pair, or pairs."""
     if isinstance(value, Tensor):
-        value = listed(value)
+        value = to_python_list(value)
     if isinstance(value, (int, float)):
         return [(value, value)] * ndim
     parts = list(value)
@@ -351,7 +351,7 @@ def _beside(made: Tensor, axis: int, width: tuple[int, int], mode: str, stat: An
     return torch.cat((sides[0], made, sides[1]), axis)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def pad(
     arr: Any,
     pad_width: Any,

@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import axes as as_axes
-from millrace._src.runtime.ops.declare.arguments import integer
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.arguments import normalize_axes as as_axes
+from millrace._src.runtime.ops.declare.arguments import to_int
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op, public
 from millrace._src.runtime.tensor.storage import unwrap, wrap
 
-from .type_promotion import cast_to, floating, to_array, two
+from .type_promotion import cast_result, promote_arrays, to_array, to_floating
 
 __all__ = [
     "apply_along_axis",
@@ -45,7 +45,7 @@ __all__ = [
 
 def _sliding(a: Any, v: Any, mode: str) -> Tensor:
     """The sums of products of two vectors, one moved along the other."""
-    left, right = two(a, v)
+    left, right = promote_arrays(a, v)
     if left.ndim != 1 or right.ndim != 1 or not left.numel() or not right.numel():
         raise ArgumentValueError(
             f"both must be vectors with elements: {tuple(left.shape)}, {tuple(right.shape)}."
@@ -68,13 +68,13 @@ def _sliding(a: Any, v: Any, mode: str) -> Tensor:
     return made.to(kind)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
     """The sums of products of two vectors, the second moved along the first."""
     return _sliding(a, v, mode)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
     """The sums of products of two vectors, the second reversed and moved along the first."""
     left, right = to_array(a).reshape(-1), to_array(v).reshape(-1)
@@ -92,14 +92,14 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
     return made
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Tensor:
     """The vector at right angles to two others, which have two or three elements."""
     if axis is not None:
-        axisa = axisb = axisc = integer(axis, "axis")
-    left, right = two(a, b)
+        axisa = axisb = axisc = to_int(axis, "axis")
+    left, right = promote_arrays(a, b)
     left, right = left.movedim(axisa, -1), right.movedim(axisb, -1)
     lengths = left.shape[-1], right.shape[-1]
     if not set(lengths) <= {2, 3}:
@@ -111,10 +111,10 @@ def cross(
     return made[..., 2] if lengths == (2, 2) else made.movedim(-1, axisc)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Tensor:
     """Values on the straight lines between points; beyond them the first and last, or `left` and `right`."""
-    values, places, heights = (floating(to_array(each)) for each in (x, xp, fp))
+    values, places, heights = (to_floating(to_array(each)) for each in (x, xp, fp))
     if places.ndim != 1 or places.shape != heights.shape:
         raise ArgumentValueError(f"xp and fp must be vectors of one length: {places.shape}, {heights.shape}.")
     values = values.to(places.device).contiguous()  # a number is made on the host
@@ -133,16 +133,16 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
 
 def _rows(m: Any, y: Any, rowvar: bool) -> Tensor:
     """One variable in each row."""
-    made = torch.atleast_2d(floating(to_array(m)))
+    made = torch.atleast_2d(to_floating(to_array(m)))
     if not rowvar and made.shape[0] != 1:
         made = made.T
     if y is None:
         return made
-    more = torch.atleast_2d(floating(to_array(y)))
+    more = torch.atleast_2d(to_floating(to_array(y)))
     return torch.cat((made, more.T if not rowvar and more.shape[0] != 1 else more))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def cov(
     m: Any,
     y: Any = None,
@@ -154,20 +154,20 @@ def cov(
     dtype: Any = None,
 ) -> Tensor:
     """The covariances of variables, one in each row."""
-    made = cast_to(_rows(m, y, rowvar), dtype)
+    made = cast_result(_rows(m, y, rowvar), dtype)
     counts = None if fweights is None else to_array(fweights).to(torch.int64)
-    weights = None if aweights is None else floating(to_array(aweights))
-    lost = (0 if bias else 1) if ddof is None else integer(ddof, "ddof")
+    weights = None if aweights is None else to_floating(to_array(aweights))
+    lost = (0 if bias else 1) if ddof is None else to_int(ddof, "ddof")
     return torch.cov(made, correction=lost, fweights=counts, aweights=weights)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Tensor:
     """The correlations of variables, one in each row."""
-    return torch.corrcoef(cast_to(_rows(x, y, rowvar), dtype))
+    return torch.corrcoef(cast_result(_rows(x, y, rowvar), dtype))
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None = None) -> Tensor:
     """How often each whole number from 0 on comes, or the sum of its weights, in float32."""
     made = to_array(x)
@@ -183,19 +183,19 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None
     return F.pad(counted[:length], (0, max(length - counted.numel(), 0)))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
     """The area under a curve, made of trapezoids."""
-    heights = floating(to_array(y))
+    heights = to_floating(to_array(y))
     if x is not None:
-        return torch.trapezoid(heights, floating(to_array(x)), dim=axis)
+        return torch.trapezoid(heights, to_floating(to_array(x)), dim=axis)
     return torch.trapezoid(heights, dx=dx, dim=axis)
 
 
-@op("numpy:unwrap", dtype=OTHER)
+@op("numpy:unwrap", dtype=UNCHECKED)
 def unwrap_angles(p: Any, discont: float = math.pi, axis: int = -1) -> Tensor:
     """Angles along an axis without jumps of more than half a turn."""
-    made = floating(to_array(p))
+    made = to_floating(to_array(p))
     step = torch.diff(made, dim=axis)
     turn = torch.remainder(step + math.pi, 2 * math.pi) - math.pi
     turn = torch.where((turn == -math.pi) & (step > 0), math.pi, turn)
@@ -204,10 +204,10 @@ def unwrap_angles(p: Any, discont: float = math.pi, axis: int = -1) -> Tensor:
     return made + torch.cat((start, torch.cumsum(mend, axis)), axis)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """The slopes along axes, from both neighbours, and from one at the ends; `varargs` are the distances."""
-    made = floating(to_array(f))
+    made = to_floating(to_array(f))
     over = as_axes(axis, made.ndim)
     if edge_order != 1:
         raise ArgumentValueError(f"For 'gradient', 'edge_order' must be 1, but got {edge_order}.")
@@ -227,7 +227,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     return found[0] if len(found) == 1 else found
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     """The differences of neighbours in flat order, with values before and after."""
     made = torch.diff(to_array(ary).reshape(-1))
@@ -242,37 +242,37 @@ def _same_length(a1: Any, a2: Any) -> tuple[Tensor, Tensor]:
     return F.pad(left, (size - left.numel(), 0)), F.pad(right, (size - right.numel(), 0))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def polyadd(a1: Any, a2: Any) -> Tensor:
     """The sum of two polynomials; coefficients of the highest power come first."""
     return torch.add(*_same_length(a1, a2))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def polysub(a1: Any, a2: Any) -> Tensor:
     """The difference of two polynomials."""
     return torch.sub(*_same_length(a1, a2))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def polymul(a1: Any, a2: Any) -> Tensor:
     """The product of two polynomials."""
     return convolve.raw(torch.atleast_1d(to_array(a1)), torch.atleast_1d(to_array(a2)))
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def polyval(p: Any, x: Any) -> Tensor:
     """The value of a polynomial at each element."""
-    factors, values = to_array(p), floating(to_array(x))
+    factors, values = to_array(p), to_floating(to_array(x))
     powers = torch.arange(factors.numel() - 1, -1, -1, device=values.device)
     return torch.sum(torch.pow(values.unsqueeze(-1), powers) * factors, -1)
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def polyder(p: Any, m: int = 1) -> Tensor:
     """The derivative of a polynomial, `m` times."""
     factors = to_array(p)
-    if integer(m, "m") < 0:
+    if to_int(m, "m") < 0:
         raise ArgumentValueError(f"Order of derivative must be positive, but got {m}.")
     for _ in range(m):
         powers = torch.arange(factors.numel() - 1, 0, -1, device=factors.device).to(factors.dtype)
@@ -280,13 +280,13 @@ def polyder(p: Any, m: int = 1) -> Tensor:
     return factors
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
     """The integral of a polynomial, `m` times, with the constants `k`."""
-    factors = floating(to_array(p))
-    if integer(m, "m") < 0:
+    factors = to_floating(to_array(p))
+    if to_int(m, "m") < 0:
         raise ArgumentValueError(f"Order of integral must be positive, but got {m}.")
-    constants = factors.new_zeros(m) if k is None else torch.atleast_1d(floating(to_array(k))).expand(m)
+    constants = factors.new_zeros(m) if k is None else torch.atleast_1d(to_floating(to_array(k))).expand(m)
     for time in range(m):
         powers = torch.arange(factors.numel(), 0, -1, device=factors.device).to(factors.dtype)
         factors = torch.cat((factors / powers, constants[time : time + 1].to(factors.dtype)))
@@ -337,5 +337,5 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     for condition, each in zip(conditions, funclist):
         found = to_array(unwrap(each(wrap(values), *args, **kw) if callable(each) else each))
         made = torch.zeros(values.shape, dtype=found.dtype) if made is None else made
-        made = torch.where(condition, *two(found, made))
+        made = torch.where(condition, *promote_arrays(found, made))
     return wrap(values if made is None else made)

@@ -10,29 +10,29 @@ from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.values import dtype as mstype
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
-from millrace._src.runtime.ops.declare.registry import expose, op
-from millrace._src.runtime.tensor.device_placement import place
-from millrace._src.runtime.tensor.storage import FROM_TORCH, make, to_torch_dtype
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
+from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.tensor.device_placement import to_context_device
+from millrace._src.runtime.tensor.storage import DTYPES_FROM_TORCH, as_torch_tensor, to_torch_dtype
 
 __all__ = [
     "bool_",
-    "cast_to",
+    "cast_result",
     "float16",
     "float32",
     "float64",
     "float_",
-    "floating",
+    "to_floating",
     "int8",
     "int16",
     "int32",
     "int64",
     "int_",
-    "kind_of",
+    "resolve_dtype",
     "promote_types",
     "result_type",
     "to_array",
-    "two",
+    "promote_arrays",
     "uint8",
     "uint16",
     "uint32",
@@ -43,8 +43,8 @@ bool_, int8, int16, int32, int64 = mstype.bool_, mstype.int8, mstype.int16, msty
 uint8, uint16, uint32, uint64 = mstype.uint8, mstype.uint16, mstype.uint32, mstype.uint64
 float16, float32, float64 = mstype.float16, mstype.float32, mstype.float64
 int_, float_ = int32, float32  # what a Python number becomes
-expose(__name__, "numpy", "bool_", "int8", "int16", "int32", "int64", "int_", "float_")
-expose(__name__, "numpy", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+register_alias(__name__, "numpy", "bool_", "int8", "int16", "int32", "int64", "int_", "float_")
+register_alias(__name__, "numpy", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 
 _NARROW = {torch.int64: torch.int32, torch.float64: torch.float32}
 
@@ -58,7 +58,7 @@ def to_array(value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (np.ndarray, np.generic)):
-        return place(make(value))
+        return to_context_device(as_torch_tensor(value))
     if isinstance(value, (bool, int, float, complex)):
         made = torch.as_tensor(value)
     elif isinstance(value, (list, tuple)):
@@ -68,7 +68,7 @@ def to_array(value: Any) -> Tensor:
             for part in parts:
                 kind = torch.promote_types(kind, part.dtype)
             return torch.stack([part.to(kind) for part in parts])
-        made = place(make(value))
+        made = to_context_device(as_torch_tensor(value))
     else:
         raise ArgumentTypeError(
             f"input data must be `int`, `float`, `bool`, `Tensor`, `list`, `tuple`, but got {type(value)}"
@@ -76,7 +76,7 @@ def to_array(value: Any) -> Tensor:
     return made.to(_NARROW.get(made.dtype, made.dtype))
 
 
-def two(left: Any, right: Any) -> tuple[Tensor, Tensor]:
+def promote_arrays(left: Any, right: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors; a number takes the type in which it meets the other."""
     if isinstance(left, Tensor) and isinstance(right, (bool, int, float, complex)):
         return left, torch.as_tensor(right, dtype=torch.result_type(left, right), device=left.device)
@@ -85,28 +85,28 @@ def two(left: Any, right: Any) -> tuple[Tensor, Tensor]:
     return to_array(left), to_array(right)
 
 
-def kind_of(dtype: Any, default: torch.dtype | None = None) -> torch.dtype | None:
+def resolve_dtype(dtype: Any, default: torch.dtype | None = None) -> torch.dtype | None:
     """A type given in any of NumPy's ways, or the default."""
     return default if dtype is None else to_torch_dtype(dtype)
 
 
-def floating(made: Tensor) -> Tensor:
+def to_floating(made: Tensor) -> Tensor:
     """Floating and complex types stay, bool and integers become float32."""
     return made if made.is_floating_point() or made.is_complex() else made.to(torch.float32)
 
 
-def cast_to(made: Tensor, dtype: Any) -> Tensor:
+def cast_result(made: Tensor, dtype: Any) -> Tensor:
     """The result in the type that was asked for, if one was."""
     return made if dtype is None else made.to(to_torch_dtype(dtype))
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def promote_types(type1: Any, type2: Any) -> mstype.DType:
     """The type that holds the values of two others."""
-    return FROM_TORCH[torch.promote_types(to_torch_dtype(type1), to_torch_dtype(type2))]
+    return DTYPES_FROM_TORCH[torch.promote_types(to_torch_dtype(type1), to_torch_dtype(type2))]
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def result_type(*arrays_and_dtypes: Any) -> mstype.DType:
     """The type in which tensors, numbers and types meet."""
     kinds = [
@@ -116,4 +116,4 @@ def result_type(*arrays_and_dtypes: Any) -> mstype.DType:
     made = kinds[0]
     for kind in kinds[1:]:
         made = torch.promote_types(made, kind)
-    return FROM_TORCH[made]
+    return DTYPES_FROM_TORCH[made]

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import integer
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.arguments import to_int
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
 from .type_promotion import to_array
@@ -17,32 +17,32 @@ from .type_promotion import to_array
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "vander"]
 
 
-@op("numpy", dtype=OTHER)
+@op("numpy", dtype=UNCHECKED)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector's elements, a row each."""
     made = to_array(x)
     if made.ndim != 1:
         raise ArgumentValueError(f"For 'vander', x must be 1-d, but got {made.ndim} axes.")
-    count = made.shape[0] if N is None else integer(N, "N")
+    count = made.shape[0] if N is None else to_int(N, "N")
     powers = torch.arange(count, dtype=torch.int32, device=made.device)
     return torch.pow(made.unsqueeze(-1), powers if increasing else powers.flip(0))
 
 
 def _window(M: Any, make: Any) -> Tensor:
     """A window of M points between 0 and M - 1; one point is 1."""
-    count = integer(M, "M")
+    count = to_int(M, "M")
     if count < 1:
         return torch.zeros(0)
     return make(torch.arange(count, dtype=torch.float32), count - 1) if count > 1 else torch.ones(1)
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def bartlett(M: int) -> Tensor:
     """A window that rises and falls in straight lines."""
     return _window(M, lambda n, last: 1 - torch.abs(2 * n / last - 1))
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def blackman(M: int) -> Tensor:
     """Blackman's window."""
     turn = 2 * torch.pi
@@ -51,13 +51,13 @@ def blackman(M: int) -> Tensor:
     )
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def hamming(M: int) -> Tensor:
     """Hamming's window."""
     return _window(M, lambda n, last: 0.54 - 0.46 * torch.cos(2 * torch.pi * n / last))
 
 
-@op("numpy", dtype=OTHER, differentiable=False)
+@op("numpy", dtype=UNCHECKED, differentiable=False)
 def hanning(M: int) -> Tensor:
     """Von Hann's window."""
     return _window(M, lambda n, last: 0.5 - 0.5 * torch.cos(2 * torch.pi * n / last))

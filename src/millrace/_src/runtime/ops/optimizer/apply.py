@@ -16,7 +16,7 @@ from torch import Tensor
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor as OurTensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import expose
+from millrace._src.runtime.ops.declare.registry import register_alias
 from millrace._src.runtime.tensor.storage import unwrap, wrap
 
 __all__ = [
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-class Update(Primitive):
+class UpdatePrimitive(Primitive):
     """A step in place."""
 
     rule: Callable[..., Any]
@@ -103,14 +103,14 @@ class Update(Primitive):
         return found[0] if len(found) == 1 else found
 
 
-def update(
+def define_update_primitive(
     rule: Callable[..., Any], name: str, returned: int, module: str = __name__, /, **options: Any
 ) -> Any:
     """The class of a step; it gives the first `returned` of its tensors back."""
     parameters = list(inspect.signature(rule).parameters.values())[1:]
     made = type(
         name,
-        (Update,),
+        (UpdatePrimitive,),
         {
             "__doc__": f"{rule.__doc__}\n\n    The parameters are written in place.",
             "__module__": module,
@@ -130,7 +130,7 @@ def update(
         },
     )
     made.__signature__ = made.signature  # type: ignore[attr-defined]
-    expose(module, "ops", name)
+    register_alias(module, "ops", name)
     return made
 
 
@@ -148,7 +148,7 @@ def _momentum(
         variable.add_(step, alpha=-learning_rate)
 
 
-def _keras(o: Any, var: Tensor, accum: Tensor, lr: Any, grad: Tensor, momentum: Any) -> None:
+def _keras_momentum(o: Any, var: Tensor, accum: Tensor, lr: Any, grad: Tensor, momentum: Any) -> None:
     """Momentum as Keras has it: a = a * momentum - lr * g; v = v + a."""
     accum.mul_(momentum).sub_(grad * lr)
     var.add_(accum * momentum - grad * lr if o.use_nesterov else accum)
@@ -415,25 +415,25 @@ def _power_sign(
     var.sub_(torch.exp(logbase * sign_decay * grad.sign() * m.sign()) * grad * lr)
 
 
-def _descent(o: Any, var: Tensor, alpha: Any, delta: Tensor) -> None:
+def _gradient_descent(o: Any, var: Tensor, alpha: Any, delta: Tensor) -> None:
     """v = v - alpha * delta."""
     var.sub_(delta * alpha)
 
 
-def _near(var: Tensor, away: Tensor, rate: Any, l1: Any, l2: Any) -> None:
+def _proximal_step(var: Tensor, away: Tensor, rate: Any, l1: Any, l2: Any) -> None:
     var.copy_(away.sign() * (away.abs() - rate * l1).clamp_min(0) / (1 + rate * l2))
 
 
 def _proximal(o: Any, var: Tensor, alpha: Any, l1: Any, l2: Any, delta: Tensor) -> None:
     """Descent, then towards 0 by l1 and l2."""
-    _near(var, var - delta * alpha, alpha, l1, l2)
+    _proximal_step(var, var - delta * alpha, alpha, l1, l2)
 
 
 def proximal_step(o: Any, var: Tensor, accum: Tensor, lr: Any, l1: Any, l2: Any, grad: Tensor) -> None:
     """Adagrad, then towards 0 by l1 and l2."""
     accum.add_(grad.square())
     rate = lr * torch.rsqrt(accum)
-    _near(var, var - grad * rate, rate, l1, l2)
+    _proximal_step(var, var - grad * rate, rate, l1, l2)
 
 
 def _lars(
@@ -454,32 +454,36 @@ def _lars(
 
 
 _LOCK = {"use_locking": False}
-ApplyMomentum = update(
+ApplyMomentum = define_update_primitive(
     _momentum, "ApplyMomentum", 1, use_nesterov=False, use_locking=False, gradient_scale=1.0
 )
-ApplyKerasMomentum = update(_keras, "ApplyKerasMomentum", 2, use_locking=False, use_nesterov=False)
-FusedWeightScaleApplyMomentum = update(_scaled_momentum, "FusedWeightScaleApplyMomentum", 1)
-SGD = update(_sgd, "SGD", 1, dampening=0.0, weight_decay=0.0, nesterov=False)
-Adam = update(adam_step, "Adam", 3, use_locking=False, use_nesterov=False)
-AdamNoUpdateParam = update(_adam_only, "AdamNoUpdateParam", 2, use_locking=False, use_nesterov=False)
-AdamWeightDecay = update(_adam_decay, "AdamWeightDecay", 3, **_LOCK)
-ApplyAdamWithAmsgrad = update(
+ApplyKerasMomentum = define_update_primitive(
+    _keras_momentum, "ApplyKerasMomentum", 2, use_locking=False, use_nesterov=False
+)
+FusedWeightScaleApplyMomentum = define_update_primitive(_scaled_momentum, "FusedWeightScaleApplyMomentum", 1)
+SGD = define_update_primitive(_sgd, "SGD", 1, dampening=0.0, weight_decay=0.0, nesterov=False)
+Adam = define_update_primitive(adam_step, "Adam", 3, use_locking=False, use_nesterov=False)
+AdamNoUpdateParam = define_update_primitive(
+    _adam_only, "AdamNoUpdateParam", 2, use_locking=False, use_nesterov=False
+)
+AdamWeightDecay = define_update_primitive(_adam_decay, "AdamWeightDecay", 3, **_LOCK)
+ApplyAdamWithAmsgrad = define_update_primitive(
     _amsgrad, "ApplyAdamWithAmsgrad", 4, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False
 )
-ApplyAdamWithAmsgradV2 = update(_amsgrad_v2, "ApplyAdamWithAmsgradV2", 4, **_LOCK)
-ApplyAdaMax = update(_adamax, "ApplyAdaMax", 3)
-ApplyRMSProp = update(_rmsprop, "ApplyRMSProp", 1, **_LOCK)
-ApplyCenteredRMSProp = update(_centered, "ApplyCenteredRMSProp", 1, **_LOCK)
-ApplyAdagrad = update(adagrad_step, "ApplyAdagrad", 2, update_slots=True)
-ApplyAdagradV2 = update(
+ApplyAdamWithAmsgradV2 = define_update_primitive(_amsgrad_v2, "ApplyAdamWithAmsgradV2", 4, **_LOCK)
+ApplyAdaMax = define_update_primitive(_adamax, "ApplyAdaMax", 3)
+ApplyRMSProp = define_update_primitive(_rmsprop, "ApplyRMSProp", 1, **_LOCK)
+ApplyCenteredRMSProp = define_update_primitive(_centered, "ApplyCenteredRMSProp", 1, **_LOCK)
+ApplyAdagrad = define_update_primitive(adagrad_step, "ApplyAdagrad", 2, update_slots=True)
+ApplyAdagradV2 = define_update_primitive(
     adagrad_v2_step, "ApplyAdagradV2", 2, epsilon=inspect.Parameter.empty, update_slots=True
 )
-ApplyAdagradDA = update(_adagrad_da, "ApplyAdagradDA", 1, **_LOCK)
-ApplyAdadelta = update(adadelta_step, "ApplyAdadelta", 3)
-ApplyFtrl = update(ftrl_step, "ApplyFtrl", 1, **_LOCK)
-ApplyAddSign = update(_add_sign, "ApplyAddSign", 2)
-ApplyPowerSign = update(_power_sign, "ApplyPowerSign", 2)
-ApplyGradientDescent = update(_descent, "ApplyGradientDescent", 1)
-ApplyProximalGradientDescent = update(_proximal, "ApplyProximalGradientDescent", 1)
-ApplyProximalAdagrad = update(proximal_step, "ApplyProximalAdagrad", 2, **_LOCK)
-LARSUpdate = update(_lars, "LARSUpdate", 0, epsilon=1e-5, hyperpara=0.001, use_clip=False)
+ApplyAdagradDA = define_update_primitive(_adagrad_da, "ApplyAdagradDA", 1, **_LOCK)
+ApplyAdadelta = define_update_primitive(adadelta_step, "ApplyAdadelta", 3)
+ApplyFtrl = define_update_primitive(ftrl_step, "ApplyFtrl", 1, **_LOCK)
+ApplyAddSign = define_update_primitive(_add_sign, "ApplyAddSign", 2)
+ApplyPowerSign = define_update_primitive(_power_sign, "ApplyPowerSign", 2)
+ApplyGradientDescent = define_update_primitive(_gradient_descent, "ApplyGradientDescent", 1)
+ApplyProximalGradientDescent = define_update_primitive(_proximal, "ApplyProximalGradientDescent", 1)
+ApplyProximalAdagrad = define_update_primitive(proximal_step, "ApplyProximalAdagrad", 2, **_LOCK)
+LARSUpdate = define_update_primitive(_lars, "LARSUpdate", 0, epsilon=1e-5, hyperpara=0.001, use_clip=False)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .apply import moments, update
+from .apply import define_update_primitive, moments
 
 __all__ = ["FusedAdaFactor", "FusedAdaFactorWithGlobalNorm", "FusedCastAdamWeightDecay"]
 
@@ -99,6 +99,10 @@ def _cast_adam(
 
 
 _FACTOR = {"enable_scale_parameter": False, "enable_first_moment": False, "enable_weight_decay": False}
-FusedAdaFactor = update(_factor, "FusedAdaFactor", 1, __name__, **_FACTOR)
-FusedAdaFactorWithGlobalNorm = update(_factor_by_norm, "FusedAdaFactorWithGlobalNorm", 1, __name__, **_FACTOR)
-FusedCastAdamWeightDecay = update(_cast_adam, "FusedCastAdamWeightDecay", 3, __name__, use_locking=False)
+FusedAdaFactor = define_update_primitive(_factor, "FusedAdaFactor", 1, __name__, **_FACTOR)
+FusedAdaFactorWithGlobalNorm = define_update_primitive(
+    _factor_by_norm, "FusedAdaFactorWithGlobalNorm", 1, __name__, **_FACTOR
+)
+FusedCastAdamWeightDecay = define_update_primitive(
+    _cast_adam, "FusedCastAdamWeightDecay", 3, __name__, use_locking=False
+)

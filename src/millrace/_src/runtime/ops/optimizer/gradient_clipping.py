@@ -9,7 +9,7 @@ from torch import Tensor
 
 from millrace._src.core.args import Range
 from millrace._src.core.errors import ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = ["clip_by_global_norm", "clip_by_norm"]
@@ -20,7 +20,7 @@ def _wide(part: Tensor) -> Tensor:
     return part if part.dtype is torch.float64 else part.to(torch.float32)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def clip_by_global_norm(
     x: list[Tensor] | tuple[Tensor, ...], clip_norm: Any = 1.0, use_norm: None = None
 ) -> Any:
@@ -43,7 +43,7 @@ def clip_by_global_norm(
     return tuple((part * scale).to(part.dtype) for part in x)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def clip_by_norm(
     x: Tensor | list[Tensor] | tuple[Tensor, ...],
     max_norm: Annotated[float | int, Range(0, float("inf"))],

@@ -7,19 +7,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = ["any_overflow", "followed_scale", "next_scale"]
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def any_overflow(gradients: list[Tensor]) -> Tensor:
     """Whether any element is infinite or no number."""
     return torch.stack([~torch.isfinite(each).all() for each in gradients]).any()
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def next_scale(
     scale: Tensor, last: Tensor, step: Tensor, overflow: Any, factor: float, window: int, least: float = 1.0
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -31,7 +31,7 @@ def next_scale(
     return made, torch.where(over | grows, step, last), step + 1
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def followed_scale(
     scale: Tensor, count: Tensor, finite: Any, factor: int, window: int
 ) -> tuple[Tensor, Tensor]:

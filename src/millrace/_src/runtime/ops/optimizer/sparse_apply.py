@@ -10,7 +10,15 @@ from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
 
-from .apply import adadelta_step, adagrad_step, adagrad_v2_step, adam_step, ftrl_step, proximal_step, update
+from .apply import (
+    adadelta_step,
+    adagrad_step,
+    adagrad_v2_step,
+    adam_step,
+    define_update_primitive,
+    ftrl_step,
+    proximal_step,
+)
 
 __all__ = [
     "FusedSparseAdam",
@@ -149,10 +157,10 @@ _RATES: dict[str, Any] = {
     "lr_power": _NEEDED,
     "use_locking": False,
 }
-SparseApplyAdagrad = update(
+SparseApplyAdagrad = define_update_primitive(
     _adagrad, "SparseApplyAdagrad", 2, __name__, lr=_NEEDED, update_slots=True, use_locking=False
 )
-SparseApplyAdagradV2 = update(
+SparseApplyAdagradV2 = define_update_primitive(
     _adagrad_v2,
     "SparseApplyAdagradV2",
     2,
@@ -162,18 +170,24 @@ SparseApplyAdagradV2 = update(
     use_locking=False,
     update_slots=True,
 )
-SparseApplyFtrl = update(_ftrl, "SparseApplyFtrl", 3, __name__, **_RATES)
-FusedSparseFtrl = update(_ftrl, "FusedSparseFtrl", 3, __name__, **_RATES)
-SparseApplyProximalAdagrad = update(_proximal, "SparseApplyProximalAdagrad", 2, __name__, use_locking=False)
-FusedSparseProximalAdagrad = update(_proximal, "FusedSparseProximalAdagrad", 2, __name__, use_locking=False)
-FusedSparseAdam = update(_adam, "FusedSparseAdam", 3, __name__, use_locking=False, use_nesterov=False)
-FusedSparseLazyAdam = update(
+SparseApplyFtrl = define_update_primitive(_ftrl, "SparseApplyFtrl", 3, __name__, **_RATES)
+FusedSparseFtrl = define_update_primitive(_ftrl, "FusedSparseFtrl", 3, __name__, **_RATES)
+SparseApplyProximalAdagrad = define_update_primitive(
+    _proximal, "SparseApplyProximalAdagrad", 2, __name__, use_locking=False
+)
+FusedSparseProximalAdagrad = define_update_primitive(
+    _proximal, "FusedSparseProximalAdagrad", 2, __name__, use_locking=False
+)
+FusedSparseAdam = define_update_primitive(
+    _adam, "FusedSparseAdam", 3, __name__, use_locking=False, use_nesterov=False
+)
+FusedSparseLazyAdam = define_update_primitive(
     _lazy_adam, "FusedSparseLazyAdam", 3, __name__, use_locking=False, use_nesterov=False
 )
-SparseApplyAdadelta = update(
+SparseApplyAdadelta = define_update_primitive(
     _adadelta, "SparseApplyAdadelta", 3, __name__, epsilon=_NEEDED, use_locking=False
 )
-SparseApplyFtrlV2 = update(
+SparseApplyFtrlV2 = define_update_primitive(
     _ftrl_v2,
     "SparseApplyFtrlV2",
     3,
@@ -185,6 +199,6 @@ SparseApplyFtrlV2 = update(
     lr_power=_NEEDED,
     use_locking=False,
 )
-SparseApplyRMSProp = update(
+SparseApplyRMSProp = define_update_primitive(
     _rms, "SparseApplyRMSProp", 3, __name__, rho=_NEEDED, momentum=_NEEDED, epsilon=_NEEDED, use_locking=False
 )

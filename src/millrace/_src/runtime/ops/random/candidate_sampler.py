@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import INTEGERS, OTHER
+from millrace._src.runtime.ops.declare.dtype_rules import INTEGERS, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.tensor.rng_state import seeded
+from millrace._src.runtime.tensor.rng_state import op_generator
 
-from .uniform_normal import shape_of
+from .uniform_normal import to_shape
 
 __all__ = [
     "LogUniformCandidateSampler",
@@ -25,7 +25,7 @@ __all__ = [
     "uniform_candidate_sampler",
 ]
 
-Drawn = tuple[Tensor, Tensor, Tensor]
+SampledCandidates = tuple[Tensor, Tensor, Tensor]
 
 
 def _check(
@@ -50,12 +50,12 @@ def _check(
         )
 
 
-def _picked(weights: Tensor, count: int, unique: bool, generator: torch.Generator | None) -> Tensor:
+def _sample_classes(weights: Tensor, count: int, unique: bool, generator: torch.Generator | None) -> Tensor:
     """So many classes at random by their weights; with `unique` none twice."""
     return torch.multinomial(weights, count, replacement=not unique, generator=generator)
 
 
-@op("ops", accepts=INTEGERS, dtype=OTHER, differentiable=False, random=True)
+@op("ops", accepts=INTEGERS, dtype=UNCHECKED, differentiable=False, random=True)
 def uniform_candidate_sampler(
     true_classes: Tensor,
     num_true: int,
@@ -64,14 +64,16 @@ def uniform_candidate_sampler(
     range_max: int,
     seed: int = 0,
     remove_accidental_hits: bool = False,
-) -> Drawn:
+) -> SampledCandidates:
     """Classes below `range_max`, each as likely as any other; how often each true class and each drawn class is
     expected. With `remove_accidental_hits` no true class is drawn."""
     _check("UniformCandidateSampler", true_classes, num_true, num_sampled, unique, range_max)
     weights = torch.ones(range_max, device=true_classes.device)
     if remove_accidental_hits:
         weights = weights.index_fill(0, true_classes.reshape(-1).long().clamp(0, range_max - 1), 0.0)
-    drawn = _picked(weights, num_sampled, unique, seeded(seed, device=weights.device)).to(true_classes.dtype)
+    drawn = _sample_classes(weights, num_sampled, unique, op_generator(seed, device=weights.device)).to(
+        true_classes.dtype
+    )
     expected = num_sampled / range_max
     like: Any = {"dtype": torch.float32, "device": true_classes.device}
     return (
@@ -84,7 +86,7 @@ def uniform_candidate_sampler(
 UniformCandidateSampler = primitive("UniformCandidateSampler", uniform_candidate_sampler)
 
 
-@op("ops", accepts=INTEGERS, dtype=OTHER, differentiable=False, random=True)
+@op("ops", accepts=INTEGERS, dtype=UNCHECKED, differentiable=False, random=True)
 def log_uniform_candidate_sampler(
     true_classes: Tensor,
     num_true: int = 1,
@@ -92,13 +94,13 @@ def log_uniform_candidate_sampler(
     unique: bool = True,
     range_max: int = 5,
     seed: int = 0,
-) -> Drawn:
+) -> SampledCandidates:
     """Classes below `range_max`, the likelier the smaller, as words sorted by how common they are; how often each true
     class and each drawn class is expected."""
     _check("LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, range_max)
-    generator = seeded(seed, device=true_classes.device)
+    generator = op_generator(seed, device=true_classes.device)
     weights = _log_uniform(torch.arange(range_max, device=true_classes.device), range_max)
-    drawn = _picked(weights, num_sampled, unique, generator)
+    drawn = _sample_classes(weights, num_sampled, unique, generator)
     tries: Any = num_sampled
     if unique:
         # drawing until so many are found takes, before each, as many tries as fall on those that are found already
@@ -122,7 +124,7 @@ def _log_uniform(classes: Tensor, range_max: int) -> Tensor:
 LogUniformCandidateSampler = primitive("LogUniformCandidateSampler", log_uniform_candidate_sampler)
 
 
-@op(accepts=INTEGERS, dtype=OTHER, differentiable=False, random=True)
+@op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False, random=True)
 def undetermined_integers(shape: Tensor, dtype: Any = torch.int64) -> Tensor:
     """Whole numbers, each bit as likely 0 as 1."""
     if dtype not in (torch.int32, torch.int64):
@@ -134,7 +136,7 @@ def undetermined_integers(shape: Tensor, dtype: Any = torch.int64) -> Tensor:
             f"For 'NonDeterministicInts', the shape must be a list of numbers, but got {shape.tolist()}."
         )
     limits = torch.iinfo(dtype)
-    return torch.empty(shape_of((shape,)), dtype=dtype).random_(limits.min, limits.max)
+    return torch.empty(to_shape((shape,)), dtype=dtype).random_(limits.min, limits.max)
 
 
 NonDeterministicInts = primitive("NonDeterministicInts", undetermined_integers)

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.arguments import listed
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.arguments import to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.tensor.rng_state import seeded
+from millrace._src.runtime.tensor.rng_state import op_generator
 
 __all__ = [
     "Cauchy",
@@ -47,7 +47,7 @@ __all__ = [
     "randperm",
     "randperm_mint",
     "randperm_padded",
-    "shape_of",
+    "to_shape",
     "shuffle",
     "shuffle_of",
     "standard_normal",
@@ -60,12 +60,12 @@ __all__ = [
 ]
 
 
-def shape_of(size: Any) -> tuple[int, ...]:
+def to_shape(size: Any) -> tuple[int, ...]:
     """A shape, given as numbers, a tuple, a list or a tensor."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     elif len(size) == 1 and isinstance(size[0], Tensor):
-        size = listed(size[0].reshape(-1))
+        size = to_python_list(size[0].reshape(-1))
     if any(isinstance(length, bool) or not isinstance(length, int) for length in size):
         raise ArgumentTypeError(f"a shape must be whole numbers, but got {tuple(size)!r}.")
     if any(length < 0 for length in size):
@@ -84,7 +84,7 @@ def _floating(name: str, dtype: Any, otherwise: torch.dtype = torch.float32) -> 
     return kind
 
 
-def _from(generator: Any) -> torch.Generator | None:
+def _torch_generator(generator: Any) -> torch.Generator | None:
     """The generator of PyTorch inside what a user gives, or none."""
     return getattr(generator, "_torch", generator)
 
@@ -92,59 +92,59 @@ def _from(generator: Any) -> torch.Generator | None:
 # --- normal -----------------------------------------------------------------------------------------------------
 
 
-@op("ops", random=True, dtype=OTHER)
+@op("ops", random=True, dtype=UNCHECKED)
 def normal(shape: Any, mean: Any, stddev: Any, seed: int | None = None) -> Tensor:
     """Numbers from normal distributions with these means and deviations."""
     centre, spread = _number(mean), _number(stddev)
-    whole = torch.broadcast_shapes(shape_of((shape,)), centre.shape, spread.shape)
-    return torch.randn(whole, generator=seeded(seed)) * spread.float() + centre.float()
+    whole = torch.broadcast_shapes(to_shape((shape,)), centre.shape, spread.shape)
+    return torch.randn(whole, generator=op_generator(seed)) * spread.float() + centre.float()
 
 
-@op("mint:normal", random=True, dtype=OTHER)
+@op("mint:normal", random=True, dtype=UNCHECKED)
 def normal_mint(mean: Any = 0.0, std: Any = 1.0, size: Any = None, generator: Any = None) -> Tensor:
     """Numbers from normal distributions with these means and deviations."""
     centre, spread = _number(mean), _number(std)
-    whole = torch.broadcast_shapes(centre.shape, spread.shape) if size is None else shape_of((size,))
-    return torch.randn(whole, generator=_from(generator)) * spread + centre
+    whole = torch.broadcast_shapes(centre.shape, spread.shape) if size is None else to_shape((size,))
+    return torch.randn(whole, generator=_torch_generator(generator)) * spread + centre
 
 
-@op("ops", random=True, dtype=OTHER)
+@op("ops", random=True, dtype=UNCHECKED)
 def standard_normal(shape: Any, seed: int | None = None) -> Tensor:
     """Numbers with mean 0 and deviation 1."""
-    return torch.randn(shape_of((shape,)), generator=seeded(seed))
+    return torch.randn(to_shape((shape,)), generator=op_generator(seed))
 
 
-@op(random=True, dtype=OTHER)
+@op(random=True, dtype=UNCHECKED)
 def standard_normal_of(shape: Any, seed: int = 0, seed2: int = 0) -> Tensor:
     """Numbers with mean 0 and deviation 1."""
-    return torch.randn(shape_of((shape,)), generator=seeded(seed, seed2))
+    return torch.randn(to_shape((shape,)), generator=op_generator(seed, seed2))
 
 
 StandardNormal = primitive("StandardNormal", standard_normal_of, init=("seed", "seed2"))
 
 
-@op("ops", random=True, dtype=OTHER)
+@op("ops", random=True, dtype=UNCHECKED)
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
     """Numbers with mean 0 and deviation 1."""
-    return torch.randn(shape_of(size), generator=seeded(seed), dtype=_floating("randn", dtype))
+    return torch.randn(to_shape(size), generator=op_generator(seed), dtype=_floating("randn", dtype))
 
 
-@op("mint:randn", random=True, dtype=OTHER)
+@op("mint:randn", random=True, dtype=UNCHECKED)
 def randn_mint(*size: Any, generator: Any = None, dtype: Any = None) -> Tensor:
     """Numbers with mean 0 and deviation 1."""
-    return torch.randn(shape_of(size), generator=_from(generator), dtype=dtype)
+    return torch.randn(to_shape(size), generator=_torch_generator(generator), dtype=dtype)
 
 
-@op("ops", random=True, dtype=OTHER)
+@op("ops", random=True, dtype=UNCHECKED)
 def randn_like(input: Tensor, seed: int | None = None, *, dtype: Any = None) -> Tensor:
     """Numbers with mean 0 and deviation 1, in the shape of a tensor."""
     kind = _floating("randn_like", dtype, input.dtype)
     return torch.randn(
-        input.shape, generator=seeded(seed, device=input.device), dtype=kind, device=input.device
+        input.shape, generator=op_generator(seed, device=input.device), dtype=kind, device=input.device
     )
 
 
-@op("mint:randn_like", random=True, dtype=OTHER)
+@op("mint:randn_like", random=True, dtype=UNCHECKED)
 def randn_like_mint(input: Tensor, *, dtype: Any = None) -> Tensor:
     """Numbers with mean 0 and deviation 1, in the shape of a tensor."""
     return torch.randn_like(input, dtype=dtype)
@@ -153,116 +153,120 @@ def randn_like_mint(input: Tensor, *, dtype: Any = None) -> Tensor:
 # --- uniform ----------------------------------------------------------------------------------------------------
 
 
-@op("ops", random=True, dtype=OTHER)
+@op("ops", random=True, dtype=UNCHECKED)
 def uniform(
     shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype: Any = torch.float32
 ) -> Tensor:
     """Numbers between two limits, the upper one left out."""
     low, high = _number(minval), _number(maxval)
-    whole = torch.broadcast_shapes(shape_of((shape,)), low.shape, high.shape)
-    made = torch.rand(whole, generator=seeded(seed))
+    whole = torch.broadcast_shapes(to_shape((shape,)), low.shape, high.shape)
+    made = torch.rand(whole, generator=op_generator(seed))
     if dtype.is_floating_point:
         return (made * (high - low) + low).to(dtype)
     return torch.floor(made.double() * (high - low) + low).to(dtype)
 
 
-@op(random=True, dtype=OTHER)
+@op(random=True, dtype=UNCHECKED)
 def uniform_real(shape: Any, seed: int = 0, seed2: int = 0) -> Tensor:
     """Numbers between 0 and 1."""
-    return torch.rand(shape_of((shape,)), generator=seeded(seed, seed2))
+    return torch.rand(to_shape((shape,)), generator=op_generator(seed, seed2))
 
 
 UniformReal = primitive("UniformReal", uniform_real, init=("seed", "seed2"))
 
 
-@op(random=True, dtype=OTHER)
+@op(random=True, dtype=UNCHECKED)
 def uniform_int(shape: Any, minval: Any, maxval: Any, seed: int = 0, seed2: int = 0) -> Tensor:
     """Whole numbers from `minval` on, below `maxval`."""
     low, high = _number(minval).double(), _number(maxval).double()
-    made = torch.rand(shape_of((shape,)), generator=seeded(seed, seed2), dtype=torch.float64)
+    made = torch.rand(to_shape((shape,)), generator=op_generator(seed, seed2), dtype=torch.float64)
     return torch.floor(made * (high - low) + low).to(torch.int32)
 
 
 UniformInt = primitive("UniformInt", uniform_int, init=("seed", "seed2"))
 
 
-@op("ops", random=True, dtype=OTHER)
+@op("ops", random=True, dtype=UNCHECKED)
 def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
     """Numbers between 0 and 1."""
-    return torch.rand(shape_of(size), generator=seeded(seed), dtype=_floating("rand", dtype))
+    return torch.rand(to_shape(size), generator=op_generator(seed), dtype=_floating("rand", dtype))
 
 
-@op("mint:rand", random=True, dtype=OTHER)
+@op("mint:rand", random=True, dtype=UNCHECKED)
 def rand_mint(*size: Any, generator: Any = None, dtype: Any = None) -> Tensor:
     """Numbers between 0 and 1."""
-    return torch.rand(shape_of(size), generator=_from(generator), dtype=dtype)
+    return torch.rand(to_shape(size), generator=_torch_generator(generator), dtype=dtype)
 
 
-@op("ops", random=True, dtype=OTHER)
+@op("ops", random=True, dtype=UNCHECKED)
 def rand_like(input: Tensor, seed: int | None = None, *, dtype: Any = None) -> Tensor:
     """Numbers between 0 and 1, in the shape of a tensor."""
     kind = _floating("rand_like", dtype, input.dtype)
     return torch.rand(
-        input.shape, generator=seeded(seed, device=input.device), dtype=kind, device=input.device
+        input.shape, generator=op_generator(seed, device=input.device), dtype=kind, device=input.device
     )
 
 
-@op("mint:rand_like", random=True, dtype=OTHER)
+@op("mint:rand_like", random=True, dtype=UNCHECKED)
 def rand_like_mint(input: Tensor, *, dtype: Any = None) -> Tensor:
     """Numbers between 0 and 1, in the shape of a tensor."""
     return torch.rand_like(input, dtype=dtype)
 
 
-def _whole(name: str, low: int, high: int, size: Any, seed: int | None, dtype: torch.dtype) -> Tensor:
+def _sample_integers(
+    name: str, low: int, high: int, size: Any, seed: int | None, dtype: torch.dtype
+) -> Tensor:
     if low >= high:
         raise OperationError(f"For '{name}', 'low' must be below 'high', but got {low} and {high}.")
     if dtype.is_floating_point or dtype.is_complex:
         raise ArgumentValueError(f"For '{name}', 'dtype' must be a type of whole numbers, but got {dtype}.")
-    return torch.randint(low, high, size, generator=seeded(seed), dtype=dtype)
+    return torch.randint(low, high, size, generator=op_generator(seed), dtype=dtype)
 
 
-@op("ops", random=True, dtype=OTHER)
+@op("ops", random=True, dtype=UNCHECKED)
 def randint(low: int, high: int, size: Any, seed: int | None = None, *, dtype: Any = None) -> Tensor:
     """Whole numbers from `low` on, below `high`."""
-    return _whole("randint", low, high, shape_of((size,)), seed, dtype or torch.int64)
+    return _sample_integers("randint", low, high, to_shape((size,)), seed, dtype or torch.int64)
 
 
-@op("ops", random=True, dtype=OTHER)
+@op("ops", random=True, dtype=UNCHECKED)
 def randint_like(input: Tensor, low: int, high: int, seed: int | None = None, *, dtype: Any = None) -> Tensor:
     """Whole numbers from `low` on, below `high`, in the shape of a tensor."""
-    return _whole("randint_like", low, high, tuple(input.shape), seed, dtype or input.dtype)
+    return _sample_integers("randint_like", low, high, tuple(input.shape), seed, dtype or input.dtype)
 
 
-@op("mint:randint", random=True, dtype=OTHER)
+@op("mint:randint", random=True, dtype=UNCHECKED)
 def randint_mint(*args: Any, generator: Any = None, dtype: Any = None) -> Tensor:
     """Whole numbers: (high, size) from 0 on, (low, high, size) from `low` on, below `high`."""
     low, high, size = args if len(args) == 3 else (0, *args)
-    return torch.randint(low, high, shape_of((size,)), generator=_from(generator), dtype=dtype or torch.int64)
+    return torch.randint(
+        low, high, to_shape((size,)), generator=_torch_generator(generator), dtype=dtype or torch.int64
+    )
 
 
-@op("mint:randint_like", random=True, dtype=OTHER)
+@op("mint:randint_like", random=True, dtype=UNCHECKED)
 def randint_like_mint(input: Tensor, *args: Any, dtype: Any = None) -> Tensor:
     """Whole numbers in the shape of a tensor: (high) from 0 on, (low, high) from `low` on, below `high`."""
     low, high = args if len(args) == 2 else (0, *args)
     return torch.randint_like(input, low, high, dtype=dtype)
 
 
-@op("ops", random=True, dtype=OTHER)
+@op("ops", random=True, dtype=UNCHECKED)
 def randperm(n: Any, seed: int = 0, offset: int = 0, dtype: Any = torch.int64) -> Tensor:
     """The numbers from 0 up to n in a random order."""
-    return torch.randperm(int(n), generator=seeded(seed, offset), dtype=torch.int64).to(dtype)
+    return torch.randperm(int(n), generator=op_generator(seed, offset), dtype=torch.int64).to(dtype)
 
 
-@op("mint:randperm", random=True, dtype=OTHER)
+@op("mint:randperm", random=True, dtype=UNCHECKED)
 def randperm_mint(n: int, *, generator: Any = None, dtype: Any = torch.int64) -> Tensor:
     """The numbers from 0 up to n in a random order."""
-    return torch.randperm(n, generator=_from(generator), dtype=dtype)
+    return torch.randperm(n, generator=_torch_generator(generator), dtype=dtype)
 
 
 RandpermV2 = primitive("RandpermV2", randperm, init=("seed", "offset", "dtype"))
 
 
-@op(random=True, dtype=OTHER)
+@op(random=True, dtype=UNCHECKED)
 def randperm_padded(n: Tensor, max_length: int = 1, pad: int = -1, dtype: Any = torch.int32) -> Tensor:
     """The numbers from 0 up to n in a random order, filled up to a length."""
     count = int(n)
@@ -282,7 +286,7 @@ Randperm = primitive("Randperm", randperm_padded)
 def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
     """The slices of the first axis in a random order."""
     return (
-        x[torch.randperm(x.shape[0], generator=seeded(seed, device=x.device), device=x.device)]
+        x[torch.randperm(x.shape[0], generator=op_generator(seed, device=x.device), device=x.device)]
         if x.ndim
         else x
     )
@@ -304,21 +308,21 @@ RandomShuffle = primitive("RandomShuffle", shuffle_of)
 def normal_(input: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None) -> Tensor:
     """The tensor itself is filled with normal numbers."""
     with torch.no_grad():
-        return input.normal_(generator=_from(generator)).mul_(std).add_(mean)
+        return input.normal_(generator=_torch_generator(generator)).mul_(std).add_(mean)
 
 
 @op("ops", "Tensor", random=True, dtype=SAME, differentiable=False)
 def uniform_(input: Tensor, from_: Any = 0, to: Any = 1, *, generator: Any = None) -> Tensor:
     """The tensor itself is filled with numbers between two limits."""
     with torch.no_grad():
-        return input.uniform_(from_, to, generator=_from(generator))
+        return input.uniform_(from_, to, generator=_torch_generator(generator))
 
 
 @op("ops", "Tensor", random=True, dtype=SAME, differentiable=False)
 def exponential_(input: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tensor:
     """The tensor itself is filled with numbers of an exponential distribution."""
     with torch.no_grad():
-        return input.exponential_(lambd, generator=_from(generator))
+        return input.exponential_(lambd, generator=_torch_generator(generator))
 
 
 @op("ops", "Tensor", random=True, dtype=SAME, differentiable=False)
@@ -326,9 +330,9 @@ def random_(input: Tensor, from_: Any = 0, to: Any = None, *, generator: Any = N
     """The tensor itself is filled with whole numbers."""
     with torch.no_grad():
         return (
-            input.random_(from_, to, generator=_from(generator))
+            input.random_(from_, to, generator=_torch_generator(generator))
             if to is not None
-            else input.random_(generator=_from(generator))
+            else input.random_(generator=_torch_generator(generator))
         )
 
 
@@ -336,25 +340,25 @@ def random_(input: Tensor, from_: Any = 0, to: Any = None, *, generator: Any = N
 def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """The tensor itself is filled with 1, with the chance p, and 0."""
     with torch.no_grad():
-        return input.bernoulli_(p, generator=_from(generator))
+        return input.bernoulli_(p, generator=_torch_generator(generator))
 
 
 @op("Tensor:uniform", random=True, dtype=SAME)
 def uniform_method(input: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Tensor:
     """Numbers between two limits, in the shape of the tensor."""
-    return torch.empty_like(input).uniform_(from_, to, generator=_from(generator))
+    return torch.empty_like(input).uniform_(from_, to, generator=_torch_generator(generator))
 
 
-@op("Tensor", random=True, dtype=OTHER)
+@op("Tensor", random=True, dtype=UNCHECKED)
 def cauchy(input: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
     """Numbers of a Cauchy distribution, in the shape of the tensor."""
     return torch.empty_like(input, dtype=torch.float32).cauchy_(median, sigma)
 
 
-@op(random=True, dtype=OTHER)
+@op(random=True, dtype=UNCHECKED)
 def cauchy_of(size: Any, median: float = 0.0, sigma: float = 1.0) -> Tensor:
     """Numbers of a Cauchy distribution."""
-    return torch.empty(shape_of((size,))).cauchy_(median, sigma)
+    return torch.empty(to_shape((size,))).cauchy_(median, sigma)
 
 
 Cauchy = primitive("Cauchy", cauchy_of, init=("size", "median", "sigma"))

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import listed
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.arguments import to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = ["linear_sum_assignment"]
@@ -55,7 +55,7 @@ def _least(cost: list[list[float]]) -> list[int]:
     return found
 
 
-@op("scipy.optimize", dtype=OTHER, differentiable=False)
+@op("scipy.optimize", dtype=UNCHECKED, differentiable=False)
 def linear_sum_assignment(
     cost_matrix: Tensor, maximize: bool, dimension_limit: Any = _ALL
 ) -> tuple[Tensor, Tensor]:
@@ -79,7 +79,7 @@ def linear_sum_assignment(
             f"For '{name}', costs must be numbers, but the matrix holds nan or infinite gains."
         )
     tall = seen.shape[0] > seen.shape[1]
-    costs = listed(seen.t() if tall else seen)
+    costs = to_python_list(seen.t() if tall else seen)
     one = list(range(len(costs)))
     other = _least(costs) if costs else []
     rows, columns = (other, one) if tall else (one, other)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import FLOAT, OTHER
+from millrace._src.runtime.ops.declare.dtype_rules import FLOAT, UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
@@ -32,19 +32,19 @@ def _real(name: str, matrix: Any) -> Tensor:
     return matrix if matrix.is_floating_point() or matrix.is_complex() else matrix.double()
 
 
-@op("scipy.linalg:block_diag", dtype=OTHER)
+@op("scipy.linalg:block_diag", dtype=UNCHECKED)
 def block_diag_scipy(*arrs: Tensor) -> Tensor:
     """Matrices along the diagonal of one, zeros around them."""
     return torch.block_diag(*arrs)
 
 
-@op("scipy.linalg:inv", dtype=OTHER)
+@op("scipy.linalg:inv", dtype=UNCHECKED)
 def inv_scipy(a: Tensor, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
     """The inverse of a matrix."""
     return torch.linalg.inv(_real("inv", a))
 
 
-@op("scipy.linalg:cholesky", dtype=OTHER, differentiable=False)
+@op("scipy.linalg:cholesky", dtype=UNCHECKED, differentiable=False)
 def cholesky_scipy(
     a: Tensor, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Tensor:
@@ -52,7 +52,7 @@ def cholesky_scipy(
     return torch.linalg.cholesky(_real("cholesky", a), upper=not lower)
 
 
-@op("scipy.linalg", dtype=OTHER, differentiable=False)
+@op("scipy.linalg", dtype=UNCHECKED, differentiable=False)
 def cho_factor(a: Tensor, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The triangular factor of a symmetric positive matrix, and whether it is the lower one: for `cho_solve`."""
     return torch.linalg.cholesky(_real("cho_factor", a), upper=not lower), lower
@@ -64,7 +64,7 @@ def _columns(matrix: Tensor, right: Tensor) -> tuple[Tensor, bool]:
     return (right.unsqueeze(-1), True) if single else (right, False)
 
 
-@op("scipy.linalg", dtype=OTHER, differentiable=False)
+@op("scipy.linalg", dtype=UNCHECKED, differentiable=False)
 def cho_solve(c_and_lower: Any, b: Tensor, overwrite_b: bool = False, check_finite: bool = True) -> Tensor:
     """The solution of A x = b, where A is given by what `cho_factor` made of it."""
     factor, lower = c_and_lower
@@ -73,7 +73,7 @@ def cho_solve(c_and_lower: Any, b: Tensor, overwrite_b: bool = False, check_fini
     return made.squeeze(-1) if single else made
 
 
-@op("scipy.linalg", dtype=OTHER, differentiable=False)
+@op("scipy.linalg", dtype=UNCHECKED, differentiable=False)
 def eigh(
     a: Tensor,
     b: Tensor | None = None,
@@ -96,21 +96,21 @@ def eigh(
     return made[0] if eigvals_only else made
 
 
-@op("scipy.linalg", dtype=OTHER)
+@op("scipy.linalg", dtype=UNCHECKED)
 def lu_factor(a: Tensor, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Both triangular factors of a matrix in one, and the row that each row was exchanged with, counted from 0."""
     packed, pivots = torch.linalg.lu_factor(_real("lu_factor", a))
     return packed, pivots - 1
 
 
-@op("scipy.linalg", dtype=OTHER)
+@op("scipy.linalg", dtype=UNCHECKED)
 def lu(a: Tensor, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The permutation and the triangular factors of a matrix; with `permute_l` the first two multiplied."""
     p, low, up = torch.linalg.lu(_real("lu", a))
     return (p @ low, up) if permute_l else (p.to(torch.int32), low, up)
 
 
-@op("scipy.linalg:lstsq", dtype=OTHER)
+@op("scipy.linalg:lstsq", dtype=UNCHECKED)
 def lstsq_scipy(A: Tensor, B: Tensor, rcond: Any = None, driver: Any = None) -> Any:
     """The x for which A @ x comes nearest to B; with empty residues, the rank, and empty singular values."""
     matrix = _real("lstsq", A)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER, SAME
+from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -39,109 +39,109 @@ __all__ = [
 ]
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform along an axis."""
     return torch.fft.fft(input, n, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse transform along an axis."""
     return torch.fft.ifft(input, n, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform of real numbers along an axis, without the half that mirrors the other."""
     return torch.fft.rfft(input, n, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Real numbers from half of a transform along an axis."""
     return torch.fft.irfft(input, n, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The real transform of half of a signal that mirrors itself."""
     return torch.fft.hfft(input, n, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Half of the signal whose transform is real."""
     return torch.fft.ihfft(input, n, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The transform along two axes."""
     return torch.fft.fft2(input, s, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse transform along two axes."""
     return torch.fft.ifft2(input, s, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The transform of real numbers along two axes, without the half that mirrors the other."""
     return torch.fft.rfft2(input, s, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """Real numbers from half of a transform along two axes."""
     return torch.fft.irfft2(input, s, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The real transform of half of a signal of two axes that mirrors itself."""
     return torch.fft.hfft2(input, s, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """Half of the signal of two axes whose transform is real."""
     return torch.fft.ihfft2(input, s, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The transform along axes."""
     return torch.fft.fftn(input, s, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse transform along axes."""
     return torch.fft.ifftn(input, s, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The transform of real numbers along axes, without the half that mirrors the other."""
     return torch.fft.rfftn(input, s, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """Real numbers from half of a transform along axes."""
     return torch.fft.irfftn(input, s, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The real transform of half of a signal that mirrors itself."""
     return torch.fft.hfftn(input, s, dim, norm)
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """Half of the signal whose transform is real."""
     return torch.fft.ihfftn(input, s, dim, norm)
@@ -159,19 +159,19 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     return torch.fft.ifftshift(input, dim)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
     """The frequencies of a transform of n elements, `d` apart."""
     return torch.fft.fftfreq(n, d, dtype=dtype or torch.float32)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
     """The frequencies of a transform of n real elements, `d` apart."""
     return torch.fft.rfftfreq(n, d, dtype=dtype or torch.float32)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def fft_with_size(
     x: Tensor,
     signal_ndim: int,

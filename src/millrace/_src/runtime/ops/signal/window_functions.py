@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import OTHER
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -68,14 +68,14 @@ def _window(
     return shape(torch.arange(length, dtype=torch.float64), length - (not periodic)).to(kind)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def bartlett_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """A window that rises and falls in straight lines."""
     length = _length("BartlettWindow", window_length, periodic, dtype)
     return _window(length, periodic, dtype, lambda n, last: 1 - torch.abs(2 * n / last - 1))
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def blackman_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """Blackman's window: 0.42 - 0.5 cos + 0.08 cos of the double."""
     length = _length("BlackmanWindow", window_length, periodic, dtype)
@@ -87,7 +87,7 @@ def blackman_window(window_length: Any, periodic: bool = True, *, dtype: Any = N
     return _window(length, periodic, dtype, shape)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def hamming_window(
     window_length: Any,
     periodic: bool = True,
@@ -104,7 +104,7 @@ def hamming_window(
     return _window(length, periodic, dtype, lambda n, last: alpha - beta * torch.cos(2 * torch.pi * n / last))
 
 
-@op(dtype=OTHER, differentiable=False)
+@op(dtype=UNCHECKED, differentiable=False)
 def hamming_window_of(
     length: Tensor, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, dtype: Any = torch.float32
 ) -> Tensor:
@@ -118,7 +118,7 @@ def hamming_window_of(
     return hamming_window.raw(length, periodic, alpha, beta, dtype=dtype)
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def hann_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """Von Hann's window: half of 1 - cos; float64 where no type is given."""
     length = _length("hann_window", window_length, periodic, dtype)
@@ -126,7 +126,7 @@ def hann_window(window_length: Any, periodic: bool = True, *, dtype: Any = None)
     return _window(length, periodic, kind, lambda n, last: 0.5 - 0.5 * torch.cos(2 * torch.pi * n / last))
 
 
-@op("ops", dtype=OTHER, differentiable=False)
+@op("ops", dtype=UNCHECKED, differentiable=False)
 def kaiser_window(
     window_length: Any, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None
 ) -> Tensor:
@@ -175,7 +175,7 @@ def _spectra(
     return made / n_fft**0.5 if normalized else made
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def stft(
     x: Tensor,
     n_fft: int,
@@ -213,7 +213,7 @@ def stft(
     return made if (whole if return_complex is None else return_complex) else torch.view_as_real(made)
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def stft_of(
     x: Tensor,
     window: Tensor,

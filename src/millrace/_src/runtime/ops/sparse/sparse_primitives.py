@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import sizes
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, INTEGERS, OTHER
+from millrace._src.runtime.ops.declare.arguments import to_shape
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, INTEGERS, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -32,7 +32,7 @@ __all__ = [
 
 def _shape(name: str, indices: Tensor, values: Tensor, shape: Any) -> tuple[int, ...]:
     """The shape of a sparse tensor, whose coordinates are rows, once all fits."""
-    whole = sizes(shape)
+    whole = to_shape(shape)
     if values.ndim != 1 or indices.shape != (values.shape[0], len(whole)):
         raise ArgumentValueError(
             f"For '{name}', there must be a row of {len(whole)} coordinates per value for the shape {list(whole)}, but "
@@ -58,7 +58,7 @@ def _flat(indices: Tensor, whole: tuple[int, ...]) -> Tensor:
     return places
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The elements in order, those of one place added up. The coordinates of an element are a column."""
     if x_values.dtype not in FLOATS:
@@ -95,15 +95,15 @@ def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
     )
 
 
-@op("ops", dtype=OTHER)
+@op("ops", dtype=UNCHECKED)
 def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Any) -> Tensor:
     """The values of a dense tensor at the places of a CSR tensor."""
-    sizes(sparse_shape)
+    to_shape(sparse_shape)
     rows = csr2coo.raw(indptr, indices.shape[0])
     return dense[rows.long(), indices.long()]
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def dense_of_sparse(indices: Tensor, values: Tensor, sparse_shape: Any) -> Tensor:
     """The whole tensor, zeros and all; of two values at one place the last stays."""
     whole = _shape("SparseToDense", indices, values, sparse_shape)
@@ -114,7 +114,7 @@ def dense_of_sparse(indices: Tensor, values: Tensor, sparse_shape: Any) -> Tenso
 SparseToDense = primitive("SparseToDense", dense_of_sparse, ())
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def sparse_plus_dense(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: Tensor) -> Tensor:
     """A dense tensor with the values of a sparse one added."""
     whole = _shape("SparseTensorDenseAdd", x1_indices, x1_values, x1_shape)
@@ -129,7 +129,7 @@ def sparse_plus_dense(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: 
 SparseTensorDenseAdd = primitive("SparseTensorDenseAdd", sparse_plus_dense, ())
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def sparse_times_dense(
     indices: Tensor,
     values: Tensor,
@@ -161,7 +161,7 @@ SparseTensorDenseMatmul = primitive(
 )
 
 
-@op(dtype=OTHER)
+@op(dtype=UNCHECKED)
 def sliced_sparse(
     indices: Tensor, values: Tensor, shape: Tensor, start: Tensor, size: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:

@@ -9,8 +9,8 @@ from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.ops.array.assign import assign
-from millrace._src.runtime.optim.param_group_optimizer import Optimizer
-from millrace._src.runtime.optim.parameter_groups import WrongKey
+from millrace._src.runtime.optim.param_group_optimizer import ParamGroupOptimizer
+from millrace._src.runtime.optim.parameter_groups import GroupKeyError
 from millrace._src.runtime.tensor.parameter import Parameter
 
 __all__ = ["LRScheduler"]
@@ -39,7 +39,7 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", Tensor(optimizer.lrs[number].item(), float32))
             elif "initial_lr" not in group:
-                raise WrongKey(
+                raise GroupKeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] when resuming an optimizer"
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
@@ -92,7 +92,7 @@ class LRScheduler:
 
 def check_optimizer(optimizer: Any) -> None:
     """An optimizer that has groups."""
-    if not isinstance(optimizer, Optimizer):
+    if not isinstance(optimizer, ParamGroupOptimizer):
         raise ArgumentTypeError(
             f"{type(optimizer).__name__} is not an Optimizer of experimental.optim or mint.optim; optimizers of nn "
             "take a schedule as their learning_rate"

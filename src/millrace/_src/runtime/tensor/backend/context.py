@@ -13,7 +13,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.log import get_logger
-from millrace._src.core.machine.worker_devices import refusal, way
+from millrace._src.core.machine.worker_devices import unsupported_error, worker_start_method
 
 from . import execution_mode as modes
 from .execution_mode import GRAPH_MODE, PYNATIVE_MODE
@@ -87,7 +87,7 @@ _DEFAULTS: dict[str, Any] = {
     "grad_for_scalar": False,
 }
 # Those that do something here; the rest is kept.
-_ACTS = {
+_EFFECTIVE_SETTINGS = {
     "mode", "device_target", "device_id", "deterministic", "save_graphs", "save_graphs_path", "jit_level", "jit_config",
     "jit_syntax_level", "runtime_num_threads", "max_device_memory", "pynative_synchronize", "max_call_depth",
     "print_file_path",
@@ -102,7 +102,7 @@ class _Context:
 
 _context = _Context()
 # What is called with a setting and its value when it changes.
-listeners: list[Any] = []
+setting_listeners: list[Any] = []
 
 
 def set_context(**kwargs: Any) -> None:
@@ -120,21 +120,21 @@ def set_context(**kwargs: Any) -> None:
             )
         _check(name, value)
         if name == "device_target":
-            value = _available(value)
+            value = _resolve_target(value)
             _check_device_id(value, kwargs.get("device_id", _context.values["device_id"]))
         elif name == "device_id":
             _check_device_id(_context.values["device_target"], value)
         elif name == "print_file_path" and value:
-            value = _free_name(value)
-        if name not in _ACTS and value != _DEFAULTS[name] and name not in _context.said:
+            value = _unused_path(value)
+        if name not in _EFFECTIVE_SETTINGS and value != _DEFAULTS[name] and name not in _context.said:
             _context.said.add(name)
             logger.info("set_context(%s=...) is kept and changes nothing here", name)
         _context.values[name] = value
         if name == "mode":
             modes.set_mode(value)
         elif name == "jit_syntax_level":
-            modes.set_strict(value == STRICT)
-        for listener in listeners:
+            modes.set_raise_on_graph_break(value == STRICT)
+        for listener in setting_listeners:
             listener(name, value)
 
 
@@ -163,7 +163,7 @@ def _check(name: str, value: Any) -> None:
         )
 
 
-def _free_name(path: str) -> str:
+def _unused_path(path: str) -> str:
     """Where to print to: a file that is there already is left alone, and the time is put behind the name."""
     full = os.path.realpath(path)
     if os.path.isdir(full):
@@ -173,12 +173,12 @@ def _free_name(path: str) -> str:
     return f"{full}.{int(time.time())}" if os.path.exists(full) else full
 
 
-def _available(target: str) -> str:
+def _resolve_target(target: str) -> str:
     """A target that this process has; scripts written for Ascend run on what there is."""
     if target == "CPU":
         return target
-    if way() == "fork":
-        raise refusal("fork", "GPU", f"device_target={target!r}")
+    if worker_start_method() == "fork":
+        raise unsupported_error("fork", "GPU", f"device_target={target!r}")
     import torch  # a script that only says "CPU" does not wait for it
 
     has_gpu = torch.cuda.is_available()

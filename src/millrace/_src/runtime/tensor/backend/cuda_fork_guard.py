@@ -11,60 +11,60 @@ from typing import Any
 
 import torch
 
-from millrace._src.core.machine.worker_devices import refusal, when_entered
+from millrace._src.core.machine.worker_devices import on_worker_start, unsupported_error
 
-from .torch_private import DispatchMode, bad_fork, stop_cuda
+from .torch_private import DispatchMode, block_cuda_init, is_in_bad_fork
 
-__all__ = ["Guard", "forked"]
+__all__ = ["CudaForkGuard", "is_forked_process"]
 
 # Whether this process was forked, as a worker or from one that had used the card.
-forked = False
+is_forked_process = False
 
 
-class Guard(DispatchMode):
+class CudaForkGuard(DispatchMode):
     """Stops every operation with a tensor that lies on a card."""
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        if any(map(_on_card, (*args, *kwargs.values()))):
-            raise refusal("fork", "GPU", str(func.name() if hasattr(func, "name") else func))
+        if any(map(_is_on_gpu, (*args, *kwargs.values()))):
+            raise unsupported_error("fork", "GPU", str(func.name() if hasattr(func, "name") else func))
         return func(*args, **kwargs)
 
 
-def _on_card(value: Any) -> bool:
+def _is_on_gpu(value: Any) -> bool:
     if isinstance(value, torch.Tensor):
         return value.is_cuda
     if isinstance(value, torch.device):
         return value.type == "cuda"
-    return isinstance(value, (list, tuple)) and any(map(_on_card, value))
+    return isinstance(value, (list, tuple)) and any(map(_is_on_gpu, value))
 
 
-def _refuse_to_begin() -> None:
-    raise refusal("fork", "GPU", "the first use of the GPU")
+def _refuse_cuda_init() -> None:
+    raise unsupported_error("fork", "GPU", "the first use of the GPU")
 
 
-def _close_the_card() -> None:
+def _disable_cuda() -> None:
     """From here on nothing of this process reaches the driver."""
-    global forked
-    if forked:
+    global is_forked_process
+    if is_forked_process:
         return
-    forked = True
-    stop_cuda(_refuse_to_begin)
-    if bad_fork():  # there may be tensors on the card
-        Guard().__enter__()
+    is_forked_process = True
+    block_cuda_init(_refuse_cuda_init)
+    if is_in_bad_fork():  # there may be tensors on the card
+        CudaForkGuard().__enter__()
 
 
 def _after_fork() -> None:
-    if bad_fork():
-        _close_the_card()
+    if is_in_bad_fork():
+        _disable_cuda()
 
 
-def _in_worker(how: str) -> None:
+def _on_worker_start(how: str) -> None:
     if how == "fork":
-        _close_the_card()
+        _disable_cuda()
 
 
 os.register_at_fork(after_in_child=_after_fork)
-when_entered(_in_worker)
+on_worker_start(_on_worker_start)

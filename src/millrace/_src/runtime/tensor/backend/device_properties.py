@@ -14,7 +14,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, Ope
 from .context import get_context
 
 __all__ = [
-    "checked_target",
+    "resolve_device_target",
     "device_count",
     "get_arch_list",
     "get_current_device",
@@ -30,7 +30,7 @@ _TARGETS = ["CPU", "GPU", "Ascend"]
 T = TypeVar("T")
 
 
-def checked_target(device_target: str | None) -> str:
+def resolve_device_target(device_target: str | None) -> str:
     """A device target that is here: the context's where none is given."""
     if device_target is None:
         return str(get_context("device_target"))
@@ -55,7 +55,7 @@ def is_available(device_target: str) -> bool:
     >>> is_available("CPU"), is_available("Ascend")
     (True, False)
     """
-    _known("is_available", device_target)
+    _query_backend("is_available", device_target)
     return device_target == "CPU" or (device_target == "GPU" and torch.cuda.is_available())
 
 
@@ -65,11 +65,11 @@ def is_initialized(device_target: str) -> bool:
     >>> is_initialized("CPU")
     True
     """
-    _known("is_initialized", device_target)
+    _query_backend("is_initialized", device_target)
     return device_target == "CPU" or (device_target == "GPU" and torch.cuda.is_initialized())
 
 
-def _known(call: str, device_target: Any) -> None:
+def _query_backend(call: str, device_target: Any) -> None:
     if device_target not in _TARGETS:
         raise ArgumentValueError(
             f"For 'hal.{call}', the argument 'device_target' must be one of {_TARGETS}, but got {device_target}."
@@ -82,7 +82,7 @@ def device_count(device_target: str | None = None) -> int:
     >>> device_count("CPU")
     1
     """
-    return torch.cuda.device_count() if checked_target(device_target) == "GPU" else 1
+    return torch.cuda.device_count() if resolve_device_target(device_target) == "GPU" else 1
 
 
 def get_arch_list(device_target: str | None = None) -> list[str] | None:
@@ -90,16 +90,16 @@ def get_arch_list(device_target: str | None = None) -> list[str] | None:
 
     >>> get_arch_list("CPU")
     """
-    return list(torch.cuda.get_arch_list()) if checked_target(device_target) == "GPU" else None
+    return list(torch.cuda.get_arch_list()) if resolve_device_target(device_target) == "GPU" else None
 
 
-def _for_device(answer: Callable[[int], T], on_cpu: Any) -> Callable[[int, str | None], T]:
+def _make_device_query(answer: Callable[[int], T], on_cpu: Any) -> Callable[[int, str | None], T]:
     def ask(device_id: int, device_target: str | None = None) -> T:
         if not isinstance(device_id, int) or isinstance(device_id, bool):
             raise ArgumentTypeError(
                 f"The argument 'device_id' must be int, but got {device_id}, type is {type(device_id)}."
             )
-        target, count = checked_target(device_target), device_count(device_target)
+        target, count = resolve_device_target(device_target), device_count(device_target)
         if not 0 <= device_id < count:
             raise ArgumentValueError(
                 f"The argument 'device_id' must be less than device count: {count}, but got {device_id}."
@@ -125,9 +125,9 @@ def _properties(device_id: int) -> Any:
     return torch.cuda.get_device_properties(device_id)
 
 
-get_device_capability = _for_device(_capability, None)
-get_device_name = _for_device(_name, "CPU")
-get_device_properties = _for_device(_properties, None)
+get_device_capability = _make_device_query(_capability, None)
+get_device_name = _make_device_query(_name, "CPU")
+get_device_properties = _make_device_query(_properties, None)
 
 
 def get_current_device() -> tuple[str, int]:

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "Grapher", "State", "state", "watching"]
+__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "GraphExecutor", "ThreadState", "thread_state", "differentiating"]
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
 
 # The owner of a step says in `graph_key` what its recordings depend on besides the arguments.
-Grapher = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+GraphExecutor = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 
-class State(threading.local):
+class ThreadState(threading.local):
     """The modes of one thread."""
 
     # calls that are being differentiated: what runs inside them is part of a larger step
@@ -32,20 +32,20 @@ class State(threading.local):
     later = False
 
 
-state = State()
+thread_state = ThreadState()
 # The mode of the process, and who runs graphs.
 mode = PYNATIVE_MODE
-grapher: Grapher | None = None
+graph_executor: GraphExecutor | None = None
 # A value that leaves for Python while a step is recorded is an error, not a reason to run it plainly.
-strict = False
+raise_on_graph_break = False
 # Raised whenever something changes that recordings depend on: training flags, kinds of parameters, their storage.
-generation = 0
+capture_version = 0
 
 
-def changed() -> None:
+def invalidate_captures() -> None:
     """Something changed that every recording may depend on."""
-    global generation
-    generation += 1
+    global capture_version
+    capture_version += 1
 
 
 def set_mode(wanted: int) -> None:
@@ -54,41 +54,46 @@ def set_mode(wanted: int) -> None:
     mode = wanted
 
 
-def set_strict(wanted: bool) -> None:
+def set_raise_on_graph_break(wanted: bool) -> None:
     """Whether a value that leaves for Python while a step is recorded is an error."""
-    global strict
-    strict = wanted
+    global raise_on_graph_break
+    raise_on_graph_break = wanted
 
 
 @contextmanager
-def watching() -> Iterator[None]:
+def differentiating() -> Iterator[None]:
     """What runs in here is being differentiated."""
-    state.watching += 1
+    thread_state.watching += 1
     try:
         yield
     finally:
-        state.watching -= 1
+        thread_state.watching -= 1
 
 
 @contextmanager
-def being_strict(wanted: bool) -> Iterator[None]:
+def raising_on_graph_break(wanted: bool) -> Iterator[None]:
     """In here a value that leaves for Python is an error, or is not."""
-    global strict
-    before, strict = strict, wanted
+    global raise_on_graph_break
+    before, raise_on_graph_break = raise_on_graph_break, wanted
     try:
         yield
     finally:
-        strict = before
+        raise_on_graph_break = before
 
 
-def run(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def run_step(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function that makes up a whole step: as a graph in graph mode, plainly otherwise."""
-    if mode == GRAPH_MODE and grapher is not None and not state.recording and not state.watching:
-        return grapher(owner, function, args, kwargs)
+    if (
+        mode == GRAPH_MODE
+        and graph_executor is not None
+        and not thread_state.recording
+        and not thread_state.watching
+    ):
+        return graph_executor(owner, function, args, kwargs)
     return function(*args, **kwargs)
 
 
-def key_of_function(function: Any, depth: int = 0) -> Any:
+def function_capture_key(function: Any, depth: int = 0) -> Any:
     """What a function's result depends on besides its arguments: the cells that its code names, and their state."""
     function = getattr(function, "__wrapped__", function)
     owner = getattr(function, "__self__", None)
@@ -111,7 +116,7 @@ def key_of_function(function: Any, depth: int = 0) -> Any:
         if hasattr(value, "graph_key"):
             found.append(_key(value))
         elif hasattr(value, "__code__") and value is not function:
-            found.append(key_of_function(value, depth + 1))
+            found.append(function_capture_key(value, depth + 1))
     return tuple(found)
 
 

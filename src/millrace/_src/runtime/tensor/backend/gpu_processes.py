@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from millrace._src.core.errors import MissingExtra
 from millrace._src.core.optional import require
 
-__all__ = ["Holder", "holders", "lines_of"]
+__all__ = ["GpuProcess", "gpu_processes", "format_processes"]
 
 # Seconds that nvidia-smi may take; an error about memory must not hang.
-PATIENCE = 10.0
-LONGEST = 80
+QUERY_TIMEOUT_SECONDS = 10.0
+MAX_COMMAND_LENGTH = 80
 
 
-class Holder(NamedTuple):
+class GpuProcess(NamedTuple):
     """A process on the card; ``bytes`` is None where the driver does not tell (in some containers)."""
 
     pid: int
@@ -25,25 +25,25 @@ class Holder(NamedTuple):
     bytes: int | None
 
 
-def holders(uuid: str) -> list[Holder]:
+def gpu_processes(uuid: str) -> list[GpuProcess]:
     """The processes that hold memory of the GPU with this identity, the largest first; none where nobody can tell."""
     try:
-        found = _by_library(uuid)
+        found = _query_nvml(uuid)
     except MissingExtra:
-        found = _by_command(uuid)
+        found = _query_nvidia_smi(uuid)
     return sorted(found, key=lambda holder: -(holder.bytes or 0))
 
 
-def _by_library(uuid: str) -> list[Holder]:
+def _query_nvml(uuid: str) -> list[GpuProcess]:
     nvml: Any = require("pynvml", extra="gpu", purpose="naming the processes that hold a GPU")
     try:
         nvml.nvmlInit()
     except nvml.NVMLError:
-        return _by_command(uuid)
+        return _query_nvidia_smi(uuid)
     try:
         card = nvml.nvmlDeviceGetHandleByUUID(uuid)
         return [
-            Holder(each.pid, _command(each.pid), each.usedGpuMemory)
+            GpuProcess(each.pid, _command(each.pid), each.usedGpuMemory)
             for each in nvml.nvmlDeviceGetComputeRunningProcesses(card)
         ]
     except nvml.NVMLError:
@@ -52,14 +52,14 @@ def _by_library(uuid: str) -> list[Holder]:
         nvml.nvmlShutdown()
 
 
-def _by_command(uuid: str) -> list[Holder]:
+def _query_nvidia_smi(uuid: str) -> list[GpuProcess]:
     asked = "--query-compute-apps=gpu_uuid,pid,used_memory,process_name"
     try:
         done = subprocess.run(
             ["nvidia-smi", asked, "--format=csv,noheader,nounits"],
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=QUERY_TIMEOUT_SECONDS,
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
@@ -69,7 +69,7 @@ def _by_command(uuid: str) -> list[Holder]:
         card, pid, used, name = ([part.strip() for part in line.split(",", 3)] + [""] * 4)[:4]
         if card == uuid and pid.isdigit():
             size = int(used) * 2**20 if used.isdigit() else None
-            found.append(Holder(int(pid), _command(int(pid)) or name, size))
+            found.append(GpuProcess(int(pid), _command(int(pid)) or name, size))
     return found
 
 
@@ -80,10 +80,10 @@ def _command(pid: int) -> str:
     except OSError:
         return ""
     text = " ".join(part.decode(errors="replace") for part in parts if part)
-    return text if len(text) <= LONGEST else text[: LONGEST - 4] + " ..."
+    return text if len(text) <= MAX_COMMAND_LENGTH else text[: MAX_COMMAND_LENGTH - 4] + " ..."
 
 
-def lines_of(found: list[Holder]) -> list[str]:
+def format_processes(found: list[GpuProcess]) -> list[str]:
     """A line for each: bytes, number, command, and what it is to this process.
 
     >>> lines_of([Holder(os.getpid(), "python train.py", 3 << 30), Holder(999_999_999, "", None)])
@@ -92,13 +92,13 @@ def lines_of(found: list[Holder]) -> list[str]:
     return [_line(holder) for holder in found]
 
 
-def _line(holder: Holder) -> str:
+def _line(holder: GpuProcess) -> str:
     size = "unknown" if holder.bytes is None else f"{holder.bytes / 2**30:.1f} GiB"
     command = f" {holder.command}" if holder.command else ""
     return f"{size}  process {holder.pid}{command}{_relation(holder)}"
 
 
-def _relation(holder: Holder) -> str:
+def _relation(holder: GpuProcess) -> str:
     if holder.pid == os.getpid():
         return " (this process)"
     if holder.pid == os.getppid():

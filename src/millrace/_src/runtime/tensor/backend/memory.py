@@ -10,10 +10,10 @@ import torch
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.log import get_logger
 
-from .context import get_context, get_device, listeners, set_context
+from .context import get_context, get_device, set_context, setting_listeners
 
 __all__ = [
-    "as_bytes",
+    "parse_size",
     "empty_cache",
     "max_memory_allocated",
     "max_memory_reserved",
@@ -32,7 +32,7 @@ logger = get_logger(__name__)
 
 _SIZE = r"[1-9][0-9]*(\.)?[0-9]*GB|0\.[0-9]*GB"
 _RESERVE = r"[0-9][0-9]*(\.)?[0-9]*GB|0\.[0-9]*GB"
-_kept: dict[str, str] = {}
+_memory_settings: dict[str, str] = {}
 
 
 def set_memory(
@@ -59,11 +59,11 @@ def set_memory(
     if optimize_level not in ("O0", "O1"):
         raise ArgumentValueError(f"The optimize_level must be one of ['O0', 'O1'], but got {optimize_level}.")
     for name, form in [*((name, _SIZE) for name in sizes), ("huge_page_reserve_size", _RESERVE)]:
-        if not re.fullmatch(form, given[name], re.ASCII) or (form is _SIZE and as_bytes(given[name]) == 0):
+        if not re.fullmatch(form, given[name], re.ASCII) or (form is _SIZE and parse_size(given[name]) == 0):
             raise ArgumentValueError(
                 f"The '{given[name]}' is illegal, it must be match regular'{form}' by flags're.ASCII.'"
             )
-    _kept.update(given)
+    _memory_settings.update(given)
     set_context(max_device_memory=max_size, memory_optimize_level=optimize_level)
     if get_device() == "cpu" and max_size != "1024GB":
         logger.info(
@@ -71,7 +71,7 @@ def set_memory(
         )
 
 
-def as_bytes(size: str) -> int:
+def parse_size(size: str) -> int:
     """A size in MindSpore's words as a number.
 
     >>> as_bytes("1.5GB")
@@ -80,35 +80,35 @@ def as_bytes(size: str) -> int:
     return int(float(size.removesuffix("GB")) * 2**30)
 
 
-def cap() -> int | None:
+def memory_limit() -> int | None:
     """The bytes that tensors may take on the device by :func:`set_memory`, or None without a cap."""
     size = get_context("max_device_memory")
-    return None if size == "1024GB" else as_bytes(size)
+    return None if size == "1024GB" else parse_size(size)
 
 
-def _cap_the_device(name: str, value: Any) -> None:
+def _apply_memory_limit(name: str, value: Any) -> None:
     if name not in ("max_device_memory", "device_target", "device_id") or get_device() == "cpu":
         return
-    if name != "max_device_memory" and cap() is None:
+    if name != "max_device_memory" and memory_limit() is None:
         return
     total = torch.cuda.get_device_properties(get_device()).total_memory
-    torch.cuda.set_per_process_memory_fraction(min(1.0, (cap() or total) / total), get_device())
+    torch.cuda.set_per_process_memory_fraction(min(1.0, (memory_limit() or total) / total), get_device())
 
 
-listeners.append(_cap_the_device)
-_cap_the_device("max_device_memory", None)
+setting_listeners.append(_apply_memory_limit)
+_apply_memory_limit("max_device_memory", None)
 
 
-def _stat(name: str, device_target: str | None) -> int:
+def _allocator_stat(name: str, device_target: str | None) -> int:
     if _on_cpu(device_target):
         return 0
     return int(getattr(torch.cuda, name)(get_device()))
 
 
 def _on_cpu(device_target: str | None) -> bool:
-    from .device_properties import checked_target
+    from .device_properties import resolve_device_target
 
-    target = checked_target(device_target)
+    target = resolve_device_target(device_target)
     return target == "CPU" or get_device() == "cpu"
 
 
@@ -118,7 +118,7 @@ def memory_allocated(device_target: str | None = None) -> int:
     >>> memory_allocated("CPU")
     0
     """
-    return _stat("memory_allocated", device_target)
+    return _allocator_stat("memory_allocated", device_target)
 
 
 def max_memory_allocated(device_target: str | None = None) -> int:
@@ -127,7 +127,7 @@ def max_memory_allocated(device_target: str | None = None) -> int:
     >>> max_memory_allocated("CPU")
     0
     """
-    return _stat("max_memory_allocated", device_target)
+    return _allocator_stat("max_memory_allocated", device_target)
 
 
 def memory_reserved(device_target: str | None = None) -> int:
@@ -136,7 +136,7 @@ def memory_reserved(device_target: str | None = None) -> int:
     >>> memory_reserved("CPU")
     0
     """
-    return _stat("memory_reserved", device_target)
+    return _allocator_stat("memory_reserved", device_target)
 
 
 def max_memory_reserved(device_target: str | None = None) -> int:
@@ -145,7 +145,7 @@ def max_memory_reserved(device_target: str | None = None) -> int:
     >>> max_memory_reserved("CPU")
     0
     """
-    return _stat("max_memory_reserved", device_target)
+    return _allocator_stat("max_memory_reserved", device_target)
 
 
 def memory_stats(device_target: str | None = None) -> dict[str, Any]:
@@ -185,12 +185,12 @@ def memory_summary(device_target: str | None = None) -> str:
     }
     rule, line = f"|{'=' * 45}|", f"|{'-' * 45}|"
     shown = f"\n{line}\n".join(
-        f"| {name:<20} | {_shown(value):<20} |" for name, value in {"Metric": "Data", **rows}.items()
+        f"| {name:<20} | {_format_bytes(value):<20} |" for name, value in {"Metric": "Data", **rows}.items()
     )
     return f"{rule}\n|{'Memory summary':^45}|\n{rule}\n{shown}\n{rule}\n"
 
 
-def _shown(value: int | str) -> str:
+def _format_bytes(value: int | str) -> str:
     if isinstance(value, str):
         return value
     for unit in ("B", "KB", "MB"):

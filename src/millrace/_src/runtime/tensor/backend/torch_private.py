@@ -18,25 +18,25 @@ __all__ = [
     "PRIVATE_OPERATORS",
     "DispatchMode",
     "Operator",
-    "bad_fork",
+    "is_in_bad_fork",
     "below_autograd",
     "ctc_forward",
     "describe_operator",
     "elastic_classes",
     "foreach",
-    "functions",
+    "torch_functions",
     "is_view",
     "kernel_of",
-    "methods",
-    "nn_functions",
+    "torch_methods",
+    "torch_nn_functions",
     "operator_overload",
     "operator_schema",
     "out_of_memory",
     "release",
     "run_backward",
     "schema_text",
-    "standard_gamma",
-    "stop_cuda",
+    "sample_standard_gamma",
+    "block_cuda_init",
     "storage_key",
     "tensor_version",
 ]
@@ -91,10 +91,10 @@ PRIVATE_OPERATORS = {
 }  # fmt: skip
 
 # The functions behind torch.add and its like, without a Python frame between.
-functions: Any = getattr(torch._C, "_VariableFunctions", torch)
+torch_functions: Any = getattr(torch._C, "_VariableFunctions", torch)
 
 # Those behind torch.nn.functional; None where there are none.
-nn_functions: Any = getattr(torch._C, "_nn", None)
+torch_nn_functions: Any = getattr(torch._C, "_nn", None)
 
 # What the allocator raises; a RuntimeError in every release. Before 2.5 it had its name in torch.cuda only.
 out_of_memory: type[BaseException] = getattr(
@@ -102,7 +102,7 @@ out_of_memory: type[BaseException] = getattr(
 )
 
 # The methods of tensors as the C code has them.
-methods: Any = getattr(torch._C, "TensorBase", torch.Tensor)
+torch_methods: Any = getattr(torch._C, "TensorBase", torch.Tensor)
 
 # Calls inside it remember nothing for a backward; the mode of gradients stays as it is, since some kernels ask for it.
 below_autograd: Any = getattr(torch._C, "_AutoDispatchBelowAutograd", torch.no_grad)
@@ -118,7 +118,7 @@ def _ctc_without_alpha(*args: Any) -> tuple[torch.Tensor, torch.Tensor]:
 ctc_forward: Any = getattr(getattr(torch.ops.aten, "_ctc_loss", None), "Tensor", _ctc_without_alpha)
 
 
-def standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+def sample_standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Numbers of gamma distributions with rate 1; without the private function, from PyTorch's own generator."""
     made: torch.Tensor
     if hasattr(torch, "_standard_gamma"):
@@ -328,13 +328,13 @@ def _one_by_one(method: Callable[..., Any]) -> Callable[..., Any]:
 foreach: Any = _Foreach()
 
 
-def bad_fork() -> bool:
+def is_in_bad_fork() -> bool:
     """Whether this process was forked from one that had used the GPU."""
     found: Callable[[], bool] = getattr(torch.cuda, "_is_in_bad_fork", lambda: False)
     return found()
 
 
-def stop_cuda(refuse: Callable[[], None]) -> None:
+def block_cuda_init(refuse: Callable[[], None]) -> None:
     """Have the first use of the GPU call this instead of the driver; where PyTorch has no such call, nothing does."""
     if hasattr(torch.cuda, "_lazy_init"):
         torch.cuda._lazy_init = refuse

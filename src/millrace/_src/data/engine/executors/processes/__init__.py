@@ -19,24 +19,24 @@ from typing import Any, Literal
 
 from millrace._src.core.log import get_logger
 from millrace._src.core.settings import Settings
-from millrace._src.data.engine.executors.base import Executor, Runner
-from millrace._src.data.engine.executors.worker_pool.executor import CrewExecutor, close_all
+from millrace._src.data.engine.executors.base import ChunkFunction, Executor
+from millrace._src.data.engine.executors.worker_pool.executor import WorkerPoolExecutor, close_all
 
-from .launcher import Launcher, WorkerProcess, limits
+from .launcher import ProcessLauncher, WorkerProcess, process_limit_error
 
 __all__ = ["ProcessExecutor", "make"]
 
 log = get_logger(__name__)
 
 
-class ProcessExecutor(CrewExecutor):
+class ProcessExecutor(WorkerPoolExecutor):
     """Runs a segment in ``workers`` processes; ``grace`` seconds are given to a busy worker at close."""
 
     kind = "processes"
 
     def __init__(
         self,
-        runner: Runner,
+        runner: ChunkFunction,
         workers: int,
         *,
         start_method: Literal["forkserver", "spawn", "fork"] | str = "forkserver",
@@ -45,9 +45,9 @@ class ProcessExecutor(CrewExecutor):
         adopt: Callable[[Any], None] | None = None,
     ) -> None:
         try:
-            launcher = Launcher(runner, start_method, adopt)
+            launcher = ProcessLauncher(runner, start_method, adopt)
         except OSError as error:
-            raise limits(workers, 0, error) from error
+            raise process_limit_error(workers, 0, error) from error
         super().__init__(runner, launcher, workers, name, grace)
 
     def pids(self) -> list[int]:
@@ -56,7 +56,7 @@ class ProcessExecutor(CrewExecutor):
         return [worker.pid for worker in workers if isinstance(worker, WorkerProcess)]
 
 
-def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
     made = ProcessExecutor(
         runner,
         workers,

@@ -238,7 +238,9 @@ def _become(control: socket.socket, name: str, number: int, fds: list[int], serv
         os.dup2(err, 2)
         os.close(out)
         os.close(err)
-        worker.begin(socket.socket(fileno=sock), stacks, kit, name, number, how="forkserver", die_with=server)
+        worker.worker_main(
+            socket.socket(fileno=sock), stacks, kit, name, number, how="forkserver", die_with=server
+        )
     finally:
         os._exit(1)
 

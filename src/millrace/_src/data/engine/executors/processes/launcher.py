@@ -20,17 +20,21 @@ from typing import Any
 from millrace._src.core.errors import ArgumentValueError, ResourceError
 from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.engine import thread_limits as budget
-from millrace._src.data.engine.executors.base import Runner
+from millrace._src.data.engine.executors.base import ChunkFunction
 from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
-from millrace._src.data.engine.executors.worker_pool.pool import Answer
+from millrace._src.data.engine.executors.worker_pool.pool import WorkerResult
 from millrace._src.data.engine.executors.worker_pool.remote_traceback import unpack_error
-from millrace._src.data.engine.executors.worker_pool.serialization import ByReference, ByValue, flat_loads
-from millrace._src.data.engine.transport.channel import Channel, pair
-from millrace._src.data.engine.transport.chunk_codec import Objects, pack, unpack
+from millrace._src.data.engine.executors.worker_pool.serialization import (
+    PickleByReference,
+    PickleByValue,
+    flat_loads,
+)
+from millrace._src.data.engine.transport.channel import MessageChannel, pair
+from millrace._src.data.engine.transport.chunk_codec import ObjectCodec, decode_chunk, encode_chunk
 
 from . import forkserver, worker
 
-__all__ = ["METHODS", "Launcher", "WorkerProcess", "limits"]
+__all__ = ["METHODS", "ProcessLauncher", "WorkerProcess", "process_limit_error"]
 
 METHODS = ("forkserver", "spawn", "fork")
 
@@ -44,10 +48,10 @@ _all: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
 class WorkerProcess:
     """A started worker: its line, its pid, and how to learn its end."""
 
-    def __init__(self, pid: int, sock: socket.socket, stacks: int, reap: Reap, objects: Objects) -> None:
+    def __init__(self, pid: int, sock: socket.socket, stacks: int, reap: Reap, objects: ObjectCodec) -> None:
         self.pid, self.objects = pid, objects
         self.place = f"process {pid}"
-        self.channel = Channel(sock)
+        self.channel = MessageChannel(sock)
         self._stacks = stacks
         self._reap = reap
         self._lock = threading.Lock()
@@ -59,26 +63,26 @@ class WorkerProcess:
         return True
 
     def copy(self, chunk: Chunk) -> Any:
-        return self.channel.copy(pack(chunk, b"", self.objects))
+        return self.channel.copy(encode_chunk(chunk, b"", self.objects))
 
     def post(self, copied: Any) -> None:
         self.channel.post(worker.CHUNK, copied)
 
-    def receive(self, timeout: float) -> Answer | None:
+    def receive(self, timeout: float) -> WorkerResult | None:
         message = self.channel.receive(timeout)
         if message is None:
             return None
         kind, data = message
         del message
         if kind == worker.UNLOADABLE:
-            return Answer(None, unpack_error(data, self.objects), unloadable=True)
+            return WorkerResult(None, unpack_error(data, self.objects), unloadable=True)
         try:
             if kind == worker.RESULT:
-                chunk, extra = unpack(data, self.objects)
-                return Answer((chunk, flat_loads(self.objects, extra)))
-            return Answer(None, unpack_error(data, self.objects))
+                chunk, extra = decode_chunk(data, self.objects)
+                return WorkerResult((chunk, flat_loads(self.objects, extra)))
+            return WorkerResult(None, unpack_error(data, self.objects))
         except Exception as error:
-            return Answer(None, error)
+            return WorkerResult(None, error)
 
     def hang_up(self) -> None:
         self.channel.hang_up()
@@ -121,7 +125,7 @@ class WorkerProcess:
 
     def bury(self) -> tuple[bool, str]:
         code = self.finish()
-        return code is not None, how_it_ended(code)
+        return code is not None, describe_exit(code)
 
     def stack(self, patience: float = 1.0) -> str:
         """What the worker's threads do now, written by a signal handler that needs nobody's consent."""
@@ -164,13 +168,15 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-class Launcher:
+class ProcessLauncher:
     """Starts workers for one runner. Safe to use from several threads."""
 
     workers = "worker processes"
     strikes = 2
 
-    def __init__(self, runner: Runner, method: str, adopt: Callable[[Any], None] | None = None) -> None:
+    def __init__(
+        self, runner: ChunkFunction, method: str, adopt: Callable[[Any], None] | None = None
+    ) -> None:
         if method not in METHODS:
             raise ArgumentValueError(f"start method {method!r} is not one of {', '.join(METHODS)}")
         self.method = method
@@ -180,13 +186,13 @@ class Launcher:
         if method == "forkserver":
             forkserver.current()  # comes up while the runner is pickled
         if method != "fork":
-            self._kit = kit.make_kit(runner)
+            self._kit = kit.write_worker_setup(runner)
 
     def retired(self, number: int) -> None:
         """Nothing is kept for a worker that has ended."""
 
     def refused(self, wanted: int, started: int, error: BaseException) -> ResourceError:
-        return limits(wanted, started, error)
+        return process_limit_error(wanted, started, error)
 
     def start(self, name: str, number: int) -> WorkerProcess:
         """A new worker, the ``number``-th of its executor. OSError or ResourceError when the system refuses."""
@@ -207,7 +213,9 @@ class Launcher:
         finally:
             theirs.close()
             os.close(write)
-        made = WorkerProcess(pid, ours, read, reap, ByReference() if self.method == "fork" else ByValue())
+        made = WorkerProcess(
+            pid, ours, read, reap, PickleByReference() if self.method == "fork" else PickleByValue()
+        )
         made.channel.leases.adopt = self._adopt
         return made
 
@@ -257,7 +265,7 @@ class Launcher:
                 stream.flush()  # or the child would print it again
             except Exception:
                 pass
-        with budget.parked_threads(), warnings.catch_warnings():
+        with budget.pause_opencv_threads(), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads: the user asked for it
             pid = os.fork()
             if pid == 0:
@@ -265,7 +273,7 @@ class Launcher:
                     ours.close()
                     os.close(read)
                     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-                    worker.begin(theirs, write, self._runner, name, number, how="fork")
+                    worker.worker_main(theirs, write, self._runner, name, number, how="fork")
                 finally:
                     os._exit(1)
         return pid, functools.partial(_wait, pid)
@@ -300,7 +308,7 @@ def _wait(pid: int, patience: float) -> int | None:
         pause = min(2 * pause, 0.05)
 
 
-def limits(wanted: int, started: int, error: BaseException) -> ResourceError:
+def process_limit_error(wanted: int, started: int, error: BaseException) -> ResourceError:
     """What to say when the system starts no more processes: the numbers, and what to do."""
 
     def shown(which: int) -> str:
@@ -330,7 +338,7 @@ _HINTS = {
 }
 
 
-def how_it_ended(code: int | None) -> str:
+def describe_exit(code: int | None) -> str:
     """An exit code in words.
 
     >>> how_it_ended(3)

@@ -17,19 +17,28 @@ import threading
 from typing import Any, NoReturn
 
 from millrace._src.core.errors import PlanError
-from millrace._src.core.log import keep_warnings
-from millrace._src.core.machine.shared_memory import Bytes8
-from millrace._src.core.machine.worker_devices import entered
-from millrace._src.core.random.rng import unlike_others
+from millrace._src.core.log import collect_warnings
+from millrace._src.core.machine.shared_memory import ByteArray
+from millrace._src.core.machine.worker_devices import set_start_method
+from millrace._src.core.random.rng import reseed_after_fork
 from millrace._src.data.engine import thread_limits as budget
-from millrace._src.data.engine.executors.base import Runner
+from millrace._src.data.engine.executors.base import ChunkFunction
 from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
 from millrace._src.data.engine.executors.worker_pool.remote_traceback import pack_error
-from millrace._src.data.engine.executors.worker_pool.serialization import ByReference, Home, flat_dumps
-from millrace._src.data.engine.transport.channel import Channel, Raw
-from millrace._src.data.engine.transport.chunk_codec import Objects, Packed, pack, unpack
+from millrace._src.data.engine.executors.worker_pool.serialization import (
+    PickleByReference,
+    WorkerPickle,
+    flat_dumps,
+)
+from millrace._src.data.engine.transport.channel import MessageChannel, RawMessage
+from millrace._src.data.engine.transport.chunk_codec import (
+    EncodedChunk,
+    ObjectCodec,
+    decode_chunk,
+    encode_chunk,
+)
 
-__all__ = ["CHUNK", "ERROR", "RESULT", "STACKS", "UNLOADABLE", "begin", "spawned"]
+__all__ = ["CHUNK", "ERROR", "RESULT", "STACKS", "UNLOADABLE", "worker_main", "spawn_main"]
 
 # Kinds of messages: a chunk to the worker; a result, an error, or "the runner does not load" from it.
 CHUNK, RESULT, ERROR, UNLOADABLE = range(4)
@@ -40,10 +49,10 @@ STACKS = signal.SIGURG
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 
-def begin(
+def worker_main(
     sock: socket.socket,
     stacks: int,
-    source: int | Runner,
+    source: int | ChunkFunction,
     name: str,
     number: int,
     *,
@@ -54,7 +63,7 @@ def begin(
     status = 1
     try:
         _settle(sock, stacks, name, die_with)
-        _live(Channel(sock), source, number, how)
+        _live(MessageChannel(sock), source, number, how)
         status = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())
@@ -68,9 +77,9 @@ def begin(
         os._exit(status)
 
 
-def spawned(sock: int, stacks: int, kit_fd: int, name: str, number: int) -> NoReturn:
+def spawn_main(sock: int, stacks: int, kit_fd: int, name: str, number: int) -> NoReturn:
     """The entry of a fresh interpreter."""
-    begin(socket.socket(fileno=sock), stacks, kit_fd, name, number, how="spawn")
+    worker_main(socket.socket(fileno=sock), stacks, kit_fd, name, number, how="spawn")
 
 
 def _settle(sock: socket.socket, stacks: int, name: str, die_with: int | None) -> None:
@@ -100,7 +109,7 @@ def _settle(sock: socket.socket, stacks: int, name: str, die_with: int | None) -
             writer, encoding, errors="backslashreplace", line_buffering=True, write_through=fd == 2
         )
         setattr(sys, stream, text)
-    unlike_others()
+    reseed_after_fork()
 
 
 def prctl(option: int, value: int | bytes) -> None:
@@ -118,23 +127,23 @@ def _end_with_parent(sock: socket.socket) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _live(channel: Channel, source: int | Runner, number: int, how: str) -> None:
-    objects: Objects
-    keep_warnings()
+def _live(channel: MessageChannel, source: int | ChunkFunction, number: int, how: str) -> None:
+    objects: ObjectCodec
+    collect_warnings()
     try:
-        entered(how)
+        set_start_method(how)
         if isinstance(source, int):
-            objects = Home()
-            kit.enter_world(kit.read_world(source))
-            budget.cap_this_process()
+            objects = WorkerPickle()
+            kit.apply_environment(kit.read_environment(source))
+            budget.limit_process_threads()
             runner = kit.load_runner(source)
             os.close(source)
         else:
-            objects, runner = ByReference(), source
-            budget.cap_this_process()
+            objects, runner = PickleByReference(), source
+            budget.limit_process_threads()
         runner.begin(number)
     except BaseException as error:
-        channel.send(UNLOADABLE, Raw(pack_error(_unloadable(error), Home())))
+        channel.send(UNLOADABLE, RawMessage(pack_error(_unloadable(error), WorkerPickle())))
         # A chunk may be on its way: ending with it unread would cut the line before the parent has our answer.
         while channel.receive() is not None:
             pass
@@ -158,7 +167,7 @@ def _unloadable(error: BaseException) -> PlanError:
     return failed
 
 
-def _answer(channel: Channel, runner: Runner, objects: Objects) -> bool:
+def _answer(channel: MessageChannel, runner: ChunkFunction, objects: ObjectCodec) -> bool:
     """One chunk; False when there are no more. Its memory is let go before the answer leaves, so that the
     answer can say so.
     """
@@ -170,7 +179,7 @@ def _answer(channel: Channel, runner: Runner, objects: Objects) -> bool:
     try:
         copied, kind = channel.copy(_work(runner, objects, data)), RESULT
     except BaseException as error:
-        copied, kind = channel.copy(Raw(pack_error(error, objects))), ERROR
+        copied, kind = channel.copy(RawMessage(pack_error(error, objects))), ERROR
     try:
         channel.post(kind, copied)
     except ConnectionError:
@@ -178,7 +187,7 @@ def _answer(channel: Channel, runner: Runner, objects: Objects) -> bool:
     return True
 
 
-def _work(runner: Runner, objects: Objects, data: list[Bytes8]) -> Packed:
-    chunk, _ = unpack(data.pop(), objects)
+def _work(runner: ChunkFunction, objects: ObjectCodec, data: list[ByteArray]) -> EncodedChunk:
+    chunk, _ = decode_chunk(data.pop(), objects)
     result, report = runner(chunk)
-    return pack(result, flat_dumps(objects, report), objects)
+    return encode_chunk(result, flat_dumps(objects, report), objects)

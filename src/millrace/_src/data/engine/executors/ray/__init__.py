@@ -14,10 +14,10 @@ from typing import Any
 
 from millrace._src.core.log import get_logger
 from millrace._src.core.settings import Settings
-from millrace._src.data.engine.executors.base import Executor, Runner
-from millrace._src.data.engine.executors.worker_pool.executor import CrewExecutor
+from millrace._src.data.engine.executors.base import ChunkFunction, Executor
+from millrace._src.data.engine.executors.worker_pool.executor import WorkerPoolExecutor
 
-from .cluster import hold
+from .cluster import acquire_cluster
 from .launcher import RayLauncher
 
 __all__ = ["RayExecutor", "make"]
@@ -27,14 +27,14 @@ log = get_logger(__name__)
 LEAST_BYTES, MOST_BYTES = 12 << 20, 80 << 20
 
 
-class RayExecutor(CrewExecutor):
+class RayExecutor(WorkerPoolExecutor):
     """Runs a segment in up to ``workers`` actors; ``grace`` seconds are given to a busy one at close."""
 
     kind = "ray"
 
     def __init__(
         self,
-        runner: Runner,
+        runner: ChunkFunction,
         workers: int,
         *,
         name: str = "millrace",
@@ -43,13 +43,13 @@ class RayExecutor(CrewExecutor):
         num_cpus: float = 1.0,
         object_store_memory: int | None = None,
     ) -> None:
-        launcher = RayLauncher(runner, hold(address, object_store_memory), workers, num_cpus)
+        launcher = RayLauncher(runner, acquire_cluster(address, object_store_memory), workers, num_cpus)
         super().__init__(runner, launcher, launcher.slots, name, grace)
         # a call costs the same for much as for little, but the store must hold what all workers have in hand
         self.most_bytes = max(LEAST_BYTES, min(MOST_BYTES, launcher.instance.store.most // (2 * self.slots)))
 
 
-def make(runner: Runner, workers: int, name: str, settings: Settings) -> Executor:
+def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
     options: dict[str, Any] = dict(settings.executor_options)
     made = RayExecutor(runner, workers, name=name, **options)
     log.info("%d workers on Ray", made.slots)

@@ -15,25 +15,25 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import DataError, PlanError
-from millrace._src.core.log import keep_warnings
-from millrace._src.core.machine.ray_cluster import look_for
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.log import collect_warnings
+from millrace._src.core.machine.ray_cluster import missing_paths
+from millrace._src.core.machine.shared_memory import ByteArray
 from millrace._src.core.optional import require
-from millrace._src.core.random.rng import unlike_others
+from millrace._src.core.random.rng import reseed_after_fork
 from millrace._src.data.engine import thread_limits as budget
-from millrace._src.data.engine.executors.base import Runner
+from millrace._src.data.engine.executors.base import ChunkFunction
 from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
 from millrace._src.data.engine.executors.worker_pool.remote_traceback import pack_error
-from millrace._src.data.engine.executors.worker_pool.serialization import Home, flat_dumps
-from millrace._src.data.engine.transport.chunk_codec import pack
-from millrace._src.data.engine.transport.scatter_gather import pieces_of, unpack_pieces
+from millrace._src.data.engine.executors.worker_pool.serialization import WorkerPickle, flat_dumps
+from millrace._src.data.engine.transport.chunk_codec import encode_chunk
+from millrace._src.data.engine.transport.scatter_gather import decode_buffers, split_buffers
 
 __all__ = ["ERROR", "RESULT", "MillraceWorker", "Message", "cannot_see", "stack_of"]
 
 RESULT, ERROR = range(2)
 
 # Runs of bytes and where each begins.
-Message = tuple[list[int], list[Bytes8]]
+Message = tuple[list[int], list[ByteArray]]
 
 # Arrays inside the runner up to this size are each worker's own, as a buffer that a user's function fills must be.
 # Larger ones are data: all workers of a node look at one copy, which cannot be written to.
@@ -44,44 +44,44 @@ class MillraceWorker:
     """One worker. Ray makes it an actor, so its methods run one after the other."""
 
     def __init__(self) -> None:
-        self.runner: Runner | None = None
-        self.objects = Home()
+        self.runner: ChunkFunction | None = None
+        self.objects = WorkerPickle()
 
     def begin(
-        self, world: dict[str, Any], parts: list[Bytes8], paths: list[str], number: int
+        self, world: dict[str, Any], parts: list[ByteArray], paths: list[str], number: int
     ) -> dict[str, Any]:
         """Load the runner. Says where this is, and why it cannot work, if so."""
         said = whereabouts()
         try:
             faulthandler.enable(file=2)
-            keep_warnings()
-            unlike_others()
-            kit.visit_world(world)
-            budget.cap_this_process()
-            missing = look_for(paths, None)
+            collect_warnings()
+            reseed_after_fork()
+            kit.merge_environment(world)
+            budget.limit_process_threads()
+            missing = missing_paths(paths, None)
             if missing:
                 raise cannot_see(missing[0], said["node"])
-            self.runner = kit.unfold([part if part.nbytes > OWN else part.copy() for part in parts])
+            self.runner = kit.unpickle_runner([part if part.nbytes > OWN else part.copy() for part in parts])
             self.runner.begin(number)
         except BaseException as error:
             return said | {"error": pack_error(_unloadable(error, said["node"]), self.objects)}
         return said | {"error": None}
 
-    def work(self, message: Message) -> tuple[int, list[int], list[Bytes8]]:
+    def work(self, message: Message) -> tuple[int, list[int], list[ByteArray]]:
         """The result of a chunk, or the error, in pieces that Ray copies into its store, each once."""
         try:
             return RESULT, *self._work(*message)
         except BaseException as error:
             return ERROR, [0], [np.frombuffer(pack_error(error, self.objects), np.uint8)]
 
-    def _work(self, starts: list[int], runs: list[Bytes8]) -> Message:
+    def _work(self, starts: list[int], runs: list[ByteArray]) -> Message:
         assert self.runner is not None
         if not self.runner.keeps_input:
             # the store keeps the original: if this worker is lost, another one must find the same rows
             runs = [run.copy() for run in runs]
-        chunk, _ = unpack_pieces(starts, runs, self.objects)
+        chunk, _ = decode_buffers(starts, runs, self.objects)
         result, report = self.runner(chunk)
-        return pieces_of(pack(result, flat_dumps(self.objects, report), self.objects))
+        return split_buffers(encode_chunk(result, flat_dumps(self.objects, report), self.objects))
 
     def close(self) -> None:
         runner, self.runner = self.runner, None

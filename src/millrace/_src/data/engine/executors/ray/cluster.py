@@ -14,9 +14,9 @@ from millrace._src.core.machine.ray_cluster import Cluster
 from millrace._src.data.engine.executors.worker_pool.executor import close_all
 
 from .actor import cannot_see
-from .object_store import Store
+from .object_store import ResultStore
 
-__all__ = ["Instance", "hold"]
+__all__ = ["RayCluster", "acquire_cluster"]
 
 log = get_logger(__name__)
 
@@ -30,13 +30,13 @@ def library() -> Any:
     return ray
 
 
-class Instance:
+class RayCluster:
     """A cluster in use; ``claimed`` CPUs are asked for by workers of this process."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster, self.ray, self.address = cluster, cluster.ray, cluster.address
         self.claimed = 0.0
-        self.store = Store(self._store_bytes() // _STORE_SHARE)
+        self.store = ResultStore(self._store_bytes() // _STORE_SHARE)
 
     def _store_bytes(self) -> int:
         here = self.ray.get_runtime_context().get_node_id()
@@ -83,14 +83,14 @@ class Instance:
 
 
 _lock = threading.RLock()
-_current: Instance | None = None
+_current: RayCluster | None = None
 
 
-def hold(address: str | None, object_store_memory: int | None) -> Instance:
+def acquire_cluster(address: str | None, object_store_memory: int | None) -> RayCluster:
     """The cluster at this address, held until `release`."""
     global _current
-    cluster = ray_cluster.hold(library(), address, object_store_memory)
+    cluster = ray_cluster.acquire_cluster(library(), address, object_store_memory)
     with _lock:
         if _current is None or _current.cluster is not cluster:
-            _current = Instance(cluster)
+            _current = RayCluster(cluster)
         return _current

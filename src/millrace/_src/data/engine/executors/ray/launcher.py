@@ -11,16 +11,16 @@ import numpy as np
 from millrace._src.core.errors import ResourceError
 from millrace._src.core.log import get_logger
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.executors.base import Runner
+from millrace._src.data.engine.executors.base import ChunkFunction
 from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
-from millrace._src.data.engine.executors.worker_pool.pool import Answer
+from millrace._src.data.engine.executors.worker_pool.pool import WorkerResult
 from millrace._src.data.engine.executors.worker_pool.remote_traceback import unpack_error
-from millrace._src.data.engine.executors.worker_pool.serialization import ByValue, flat_loads
-from millrace._src.data.engine.transport.chunk_codec import pack
-from millrace._src.data.engine.transport.scatter_gather import pieces_of, unpack_pieces
+from millrace._src.data.engine.executors.worker_pool.serialization import PickleByValue, flat_loads
+from millrace._src.data.engine.transport.chunk_codec import encode_chunk
+from millrace._src.data.engine.transport.scatter_gather import decode_buffers, split_buffers
 
 from .actor import RESULT, Message, MillraceWorker, stack_of
-from .cluster import Instance
+from .cluster import RayCluster
 
 __all__ = ["RayLauncher", "RayWorker"]
 
@@ -36,7 +36,7 @@ class RayLauncher:
     workers = "Ray workers"
     strikes = 3
 
-    def __init__(self, runner: Runner, instance: Instance, workers: int, cpus: float) -> None:
+    def __init__(self, runner: ChunkFunction, instance: RayCluster, workers: int, cpus: float) -> None:
         self.instance = instance
         self._cpus = cpus
         # CPUs that each worker asks for
@@ -45,10 +45,10 @@ class RayLauncher:
         self._closed = False
         self._up = 0
         try:
-            parts = [np.frombuffer(part, np.uint8) for part in kit.parts_of(runner)]
+            parts = [np.frombuffer(part, np.uint8) for part in kit.pickle_runner(runner)]
             self._paths = runner.paths()
             instance.check(self._paths)
-            self._world = kit.world_now() | {"environ": {}}
+            self._world = kit.capture_environment() | {"environ": {}}
             self._kit = instance.ray.put(parts)
             self._make = instance.ray.remote(MillraceWorker)
             self._claims = dict(enumerate(instance.claim(workers, cpus)))
@@ -119,7 +119,7 @@ class RayWorker:
         self._actor, self._said, self._number = actor, said, number
         self._flying: deque[Any] = deque()
         self._facts: dict[str, Any] = {}
-        self._objects = ByValue()
+        self._objects = PickleByValue()
         self._waited = 0.0
         self._bye: Any = None
         self._end: str | None = None
@@ -165,7 +165,7 @@ class RayWorker:
         return f"died on node {node} ({_first_line(error)})"
 
     def copy(self, chunk: Chunk) -> Message:
-        return pieces_of(pack(chunk, b"", self._objects))
+        return split_buffers(encode_chunk(chunk, b"", self._objects))
 
     def post(self, copied: Message) -> None:
         try:
@@ -174,9 +174,9 @@ class RayWorker:
             self._end = self._end or self._how(error)
             raise BrokenPipeError(str(error)) from error
 
-    def receive(self, timeout: float) -> Answer | None:
+    def receive(self, timeout: float) -> WorkerResult | None:
         if self._facts.get("error") is not None:
-            return Answer(None, unpack_error(self._facts.pop("error"), self._objects), unloadable=True)
+            return WorkerResult(None, unpack_error(self._facts.pop("error"), self._objects), unloadable=True)
         if self._end is not None or self._cut:
             return None
         if not self._flying:
@@ -192,11 +192,11 @@ class RayWorker:
         try:
             if kind == RESULT:
                 runs = [self._instance.store.own(run) for run in runs]
-                chunk, extra = unpack_pieces(starts, runs, self._objects)
-                return Answer((chunk, flat_loads(self._objects, extra)))
-            return Answer(None, unpack_error(runs[0], self._objects))
+                chunk, extra = decode_buffers(starts, runs, self._objects)
+                return WorkerResult((chunk, flat_loads(self._objects, extra)))
+            return WorkerResult(None, unpack_error(runs[0], self._objects))
         except Exception as error:
-            return Answer(None, error)
+            return WorkerResult(None, error)
 
     def ended(self) -> bool:
         return self._end is not None or self._cut

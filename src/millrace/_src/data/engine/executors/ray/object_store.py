@@ -12,10 +12,10 @@ from collections import deque
 
 import numpy as np
 
-from millrace._src.core.machine.shared_memory import Bytes8
+from millrace._src.core.machine.shared_memory import ByteArray
 from millrace._src.data.engine.transport.scatter_gather import LARGE
 
-__all__ = ["Store"]
+__all__ = ["ResultStore"]
 
 
 # Results that are kept a little longer. Without them the store is empty again and again, gives its pages back to the
@@ -23,7 +23,7 @@ __all__ = ["Store"]
 LAST = 3
 
 
-class Store:
+class ResultStore:
     """``most`` bytes of results may lie in the store while somebody looks at them."""
 
     def __init__(self, most: int) -> None:
@@ -31,7 +31,7 @@ class Store:
         self._taken = 0
         self._lock = threading.Lock()
         self._returns: deque[int] = deque()
-        self._last: deque[Bytes8] = deque()
+        self._last: deque[ByteArray] = deque()
         # parts of this process's memory that are the store, mapped for reading and writing
         self._mapped: list[tuple[int, int]] = []
 
@@ -46,7 +46,7 @@ class Store:
             self._taken -= self._returns.popleft()
         return self._taken
 
-    def own(self, run: Bytes8) -> Bytes8:
+    def own(self, run: ByteArray) -> ByteArray:
         """The bytes as ours, to be written to: in the store if they are there and may stay, else a copy."""
         if run.flags.writeable:
             return run
@@ -61,7 +61,7 @@ class Store:
                     return leased
         return run.copy()
 
-    def _is_stored(self, run: Bytes8) -> bool:
+    def _is_stored(self, run: ByteArray) -> bool:
         start = run.__array_interface__["data"][0]
         end = start + run.size
         if not any(first <= start and end <= last for first, last in self._mapped):
@@ -86,7 +86,7 @@ class _Lease:
 
     __slots__ = ("__array_interface__", "_returns", "_run")
 
-    def __init__(self, run: Bytes8, returns: deque[int]) -> None:
+    def __init__(self, run: ByteArray, returns: deque[int]) -> None:
         self._run, self._returns = run, returns
         address = run.__array_interface__["data"][0]
         self.__array_interface__ = dict(run.__array_interface__, data=(address, False))

@@ -9,23 +9,25 @@ import weakref
 from millrace._src.core.errors import ResourceError
 from millrace._src.core.log import get_logger
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.executors.base import Executor, Runner, Task
-from millrace._src.data.engine.shutdown import left
+from millrace._src.data.engine.executors.base import ChunkFunction, Executor, Task
+from millrace._src.data.engine.shutdown import remaining_seconds
 
-from .pool import Crew, Launcher, warn_fewer
-from .supervisor import Lane
+from .pool import WorkerLauncher, WorkerPool, warn_fewer
+from .supervisor import WorkerSupervisor
 
-__all__ = ["CrewExecutor", "close_all"]
+__all__ = ["WorkerPoolExecutor", "close_all"]
 
 log = get_logger(__name__)
 
 
-class CrewExecutor(Executor):
+class WorkerPoolExecutor(Executor):
     """Takes the launcher over: it is closed with the executor, and also when no worker can be started."""
 
-    def __init__(self, runner: Runner, launcher: Launcher, workers: int, name: str, grace: float) -> None:
+    def __init__(
+        self, runner: ChunkFunction, launcher: WorkerLauncher, workers: int, name: str, grace: float
+    ) -> None:
         self._grace = grace
-        self._crew = crew = Crew(runner, launcher, name, workers)
+        self._crew = crew = WorkerPool(runner, launcher, name, workers)
         self._end = weakref.finalize(self, _abandon, crew, grace)
         self._end.atexit = False
         _live.add(crew)
@@ -61,14 +63,16 @@ class CrewExecutor(Executor):
     def resize(self, workers: int) -> int:
         """More are started at once; those that are too many end when they have done what they have in hand."""
         crew = self._crew
-        have = crew.staying
+        have = crew.active_count
         try:
             for _ in range(workers - have):
                 _add_lane(crew)
         except (OSError, RuntimeError) as error:  # as many as there can be
-            log.warning("%s goes on with %d %s: %s", crew.name, crew.staying, crew.launcher.workers, error)
-        crew.dismiss(have - workers)
-        self.slots = crew.wanted = max(1, crew.staying)
+            log.warning(
+                "%s goes on with %d %s: %s", crew.name, crew.active_count, crew.launcher.workers, error
+            )
+        crew.shrink(have - workers)
+        self.slots = crew.wanted = max(1, crew.active_count)
         return self.slots
 
     def stacks(self) -> str:
@@ -77,13 +81,13 @@ class CrewExecutor(Executor):
 
     def close(self) -> None:
         self._end.detach()
-        self._crew.close(min(self._grace, left()))
+        self._crew.close(min(self._grace, remaining_seconds()))
 
 
-def _add_lane(crew: Crew) -> None:
+def _add_lane(crew: WorkerPool) -> None:
     """One more worker; raises what the system says when it gives none."""
     number = crew.next_number()
-    lane = Lane(crew, f"{crew.name}-{number}", number)
+    lane = WorkerSupervisor(crew, f"{crew.name}-{number}", number)
     with crew.lock:
         crew.lanes.append(lane)
     try:
@@ -94,7 +98,7 @@ def _add_lane(crew: Crew) -> None:
         raise
 
 
-def _abandon(crew: Crew, grace: float) -> None:
+def _abandon(crew: WorkerPool, grace: float) -> None:
     """The executor was dropped: a thread closes it, for a garbage collection must not wait."""
     if os.getpid() != crew.pid or crew.closed:
         return
@@ -104,7 +108,7 @@ def _abandon(crew: Crew, grace: float) -> None:
         crew.close(grace)
 
 
-_live: weakref.WeakSet[Crew] = weakref.WeakSet()
+_live: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
 
 
 def close_all() -> None:

@@ -11,14 +11,14 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-__all__ = ["Reach"]
+__all__ = ["ImportedModules"]
 
 _WORD = re.compile(r"[^\W\d]\w*")
 # wherever a line may begin one, over the lines that parentheses or a backslash join
 _IMPORT = re.compile(r"(?:^|[;:])[ \t]*(?:from|import)\b(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE)
 
 
-class Reach:
+class ImportedModules:
     """Modules by name and file; asked which of them a pickle or another module names."""
 
     def __init__(self, files: Mapping[str, str]) -> None:

@@ -30,9 +30,9 @@ import cloudpickle
 from millrace._src.core.log import get_logger, warn_once
 from millrace._src.core.user_code import is_installed
 
-from .imported_modules import Reach
+from .imported_modules import ImportedModules
 
-__all__ = ["collect", "finish", "install"]
+__all__ = ["collect_module_state", "apply_deferred_state", "install_module_state"]
 
 log = get_logger(__name__)
 
@@ -67,11 +67,11 @@ _Dumps = Callable[[Any, int], tuple[bytes, bool, set[str]]]
 # --- in the parent ----------------------------------------------------------------------------------------
 
 
-def collect(pipeline: bytes) -> bytes:
+def collect_module_state(pipeline: bytes) -> bytes:
     """The globals of every module of the user's that is loaded here, for the pickled pipeline; ``install`` takes it."""
     loaded = dict(sys.modules)
     files = {name: file for name, module in loaded.items() if (file := _users_file(name, module))}
-    reach = Reach(files)
+    reach = ImportedModules(files)
     carried = _Carried(_World({}, []))
     waiting = reach.named_in(pipeline)
     while waiting:
@@ -234,7 +234,7 @@ def _users_file(name: str, module: Any) -> str | None:
 # --- in a worker ------------------------------------------------------------------------------------------
 
 
-def install(data: Any) -> None:
+def install_module_state(data: Any) -> None:
     """From now on a module of the user's that is imported here gets the parent's values."""
     finder = _Finder(pickle.loads(data))
     sys.meta_path.insert(0, finder)
@@ -243,7 +243,7 @@ def install(data: Any) -> None:
             finder.fill(sys.modules[name])
 
 
-def finish() -> None:
+def apply_deferred_state() -> None:
     """The pipeline is loaded: give the modules that it brought what could not be loaded while they came."""
     for finder in sys.meta_path:
         if isinstance(finder, _Finder):

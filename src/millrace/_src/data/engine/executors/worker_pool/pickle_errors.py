@@ -10,13 +10,13 @@ import cloudpickle
 
 from millrace._src.core.errors import PlanError
 
-__all__ = ["cannot_pickle"]
+__all__ = ["pickling_error"]
 
 # Each step pickles parts of a failing object again; a few hundred small tries find it in practice.
 _TRIES = 400
 
 
-def cannot_pickle(thing: Any, error: BaseException, what: str) -> PlanError:
+def pickling_error(thing: Any, error: BaseException, what: str) -> PlanError:
     """The error for a runner that cloudpickle refuses, naming attribute and type when they can be told."""
     path, culprit = _find(thing)
     where = ""

@@ -14,15 +14,23 @@ from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from millrace._src.core.errors import ResourceError, WorkerDied
+from millrace._src.core.errors import ResourceError, WorkerDiedError
 from millrace._src.core.log import get_logger
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine.executors.base import Runner, Task
+from millrace._src.data.engine.executors.base import ChunkFunction, Task
 
 if TYPE_CHECKING:
-    from .supervisor import Lane
+    from .supervisor import WorkerSupervisor
 
-__all__ = ["Answer", "Crew", "Job", "Launcher", "Worker", "rows_of", "warn_fewer"]
+__all__ = [
+    "WorkerResult",
+    "WorkerPool",
+    "PendingTask",
+    "WorkerLauncher",
+    "WorkerHandle",
+    "describe_rows",
+    "warn_fewer",
+]
 
 log = get_logger(__name__)
 
@@ -30,7 +38,7 @@ log = get_logger(__name__)
 LOSSES = 3
 
 
-class Answer(NamedTuple):
+class WorkerResult(NamedTuple):
     """What a worker made of a chunk; ``unloadable``: it cannot work at all, nor can another."""
 
     result: tuple[Chunk, Any] | None
@@ -38,7 +46,7 @@ class Answer(NamedTuple):
     unloadable: bool = False
 
 
-class Worker(Protocol):
+class WorkerHandle(Protocol):
     """The parent's hold on one worker. Answers come in the order of the chunks that were posted."""
 
     # where it is, in words
@@ -53,7 +61,7 @@ class Worker(Protocol):
     def post(self, copied: Any) -> None:
         """Send it on its way. OSError when the worker is gone."""
 
-    def receive(self, timeout: float) -> Answer | None:
+    def receive(self, timeout: float) -> WorkerResult | None:
         """The next answer; None when there will be none. TimeoutError when it did not come in time; ResourceError or
         ValueError when it came and cannot be taken.
         """
@@ -76,14 +84,14 @@ class Worker(Protocol):
     def stack(self) -> str: ...
 
 
-class Launcher(Protocol):
+class WorkerLauncher(Protocol):
     """Starts workers for one runner."""
 
     # several of them, in words; and how many may end with a chunk in hand before the chunk is to blame
     workers: str
     strikes: int
 
-    def start(self, name: str, number: int) -> Worker:
+    def start(self, name: str, number: int) -> WorkerHandle:
         """OSError or ResourceError when there is none to be had."""
 
     def retired(self, number: int) -> None:
@@ -95,7 +103,7 @@ class Launcher(Protocol):
     def close(self) -> None: ...
 
 
-class Job:
+class PendingTask:
     """A task on its way, and the ends of the workers that had it in hand."""
 
     __slots__ = ("deaths", "task")
@@ -105,14 +113,14 @@ class Job:
         self.deaths: list[str] = []
 
 
-class Crew:
+class WorkerPool:
     """Everything here may be called from any thread."""
 
-    def __init__(self, runner: Runner, launcher: Launcher, name: str, wanted: int) -> None:
+    def __init__(self, runner: ChunkFunction, launcher: WorkerLauncher, name: str, wanted: int) -> None:
         self.runner, self.launcher, self.name, self.wanted = runner, launcher, name, wanted
         self.lock = threading.RLock()
-        self.queue: SimpleQueue[Job | None] = SimpleQueue()
-        self.lanes: list[Lane] = []
+        self.queue: SimpleQueue[PendingTask | None] = SimpleQueue()
+        self.lanes: list[WorkerSupervisor] = []
         self.closed = False
         self.failure: BaseException | None = None
         self.pid = os.getpid()
@@ -121,10 +129,10 @@ class Crew:
         self._started = 0
         # of lanes that are too many: those that have not come upon it yet, and those that are about to end
         self._surplus = 0
-        self._leaving: set[Lane] = set()
+        self._leaving: set[WorkerSupervisor] = set()
 
     @property
-    def staying(self) -> int:
+    def active_count(self) -> int:
         """Lanes that go on taking jobs."""
         with self.lock:
             return len(self.lanes) - len(self._leaving) - self._surplus
@@ -134,7 +142,7 @@ class Crew:
             self._started += 1
             return self._started - 1
 
-    def dismiss(self, count: int) -> None:
+    def shrink(self, count: int) -> None:
         """Let so many lanes end: those that come upon it when they ask for their next job."""
         with self.lock:
             if count <= 0 or self.closed:
@@ -143,7 +151,7 @@ class Crew:
             for _ in range(count):
                 self.queue.put(None)
 
-    def may_leave(self, lane: Lane) -> bool:
+    def confirm_exit(self, lane: WorkerSupervisor) -> bool:
         """A lane came upon the sign to end. The last one stays, whatever became of the others: it has their jobs."""
         with self.lock:
             if self.closed or self.failure is not None:
@@ -155,9 +163,9 @@ class Crew:
             return True
 
     def submit(self, task: Task) -> None:
-        self.put(Job(task))
+        self.put(PendingTask(task))
 
-    def put(self, job: Job) -> None:
+    def put(self, job: PendingTask) -> None:
         """Queue a job, new or rescued from a dead worker; refuse it if nobody will ever take it."""
         with self.lock:
             if not self.closed and self.failure is None:
@@ -165,11 +173,11 @@ class Crew:
                 return
         self.refuse(job)
 
-    def refuse(self, job: Job) -> None:
-        error = self.failure or WorkerDied(f"{self.name} was closed before this chunk was done")
+    def refuse(self, job: PendingTask) -> None:
+        error = self.failure or WorkerDiedError(f"{self.name} was closed before this chunk was done")
         job.task.finish(None, error)
 
-    def somebody_waits(self) -> bool:
+    def has_idle_worker(self) -> bool:
         return any(lane.waiting for lane in self.lanes)
 
     def succeeded(self) -> None:
@@ -182,7 +190,7 @@ class Crew:
             if self._losses > LOSSES * self.wanted:
                 who = f"{self.name} ({self.runner.describe()})"
                 what = f"{self._losses} {self.launcher.workers} of {who} died in a row; the last one {death}"
-                self.fail(WorkerDied(what))
+                self.fail(WorkerDiedError(what))
 
     def fail(self, error: BaseException) -> None:
         """Nothing can run any more: every task, queued or to come, gets this error."""
@@ -205,7 +213,7 @@ class Crew:
         for _ in range(sentinels):
             self.queue.put(None)
 
-    def lane_ends(self, lane: Lane, error: BaseException | None) -> None:
+    def remove_supervisor(self, lane: WorkerSupervisor, error: BaseException | None) -> None:
         """A lane has no worker and gets none. The others go on; without others all fails."""
         with self.lock:
             if lane in self.lanes:
@@ -242,7 +250,7 @@ class Crew:
             self.runner.close()
 
 
-def _all_ended(lanes: Sequence[Lane], seconds: float) -> bool:
+def _all_ended(lanes: Sequence[WorkerSupervisor], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     for lane in lanes:
         if lane.thread is not threading.current_thread():
@@ -250,7 +258,7 @@ def _all_ended(lanes: Sequence[Lane], seconds: float) -> bool:
     return not any(lane.thread.is_alive() for lane in lanes)
 
 
-def rows_of(chunk: Chunk | None) -> str:
+def describe_rows(chunk: Chunk | None) -> str:
     """The rows of a chunk by their place in the source: ``rows 0-63``, or the first few."""
     if chunk is None or not len(chunk):
         return "no rows"

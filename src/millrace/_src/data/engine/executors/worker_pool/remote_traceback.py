@@ -6,7 +6,7 @@ import traceback
 from typing import Any
 
 from millrace._src.core.errors import DataError
-from millrace._src.data.engine.transport.chunk_codec import Objects
+from millrace._src.data.engine.transport.chunk_codec import ObjectCodec
 
 from .serialization import flat_dumps, flat_loads
 
@@ -24,7 +24,7 @@ class RemoteTraceback(Exception):
         return "\n" + self.text.rstrip()
 
 
-def pack_error(error: BaseException, objects: Objects) -> bytes:
+def pack_error(error: BaseException, objects: ObjectCodec) -> bytes:
     """Bytes that :func:`unpack_error` understands, whatever the exception holds."""
     try:
         text = "".join(traceback.format_exception(error))
@@ -40,7 +40,7 @@ def pack_error(error: BaseException, objects: Objects) -> bytes:
     return flat_dumps(objects, (pickled, short, notes, text))
 
 
-def unpack_error(data: Any, objects: Objects) -> BaseException:
+def unpack_error(data: Any, objects: ObjectCodec) -> BaseException:
     pickled, short, notes, text = flat_loads(objects, bytes(data))
     error: BaseException
     try:

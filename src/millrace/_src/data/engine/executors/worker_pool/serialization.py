@@ -18,12 +18,12 @@ from typing import Any
 import cloudpickle
 from cloudpickle import cloudpickle as _inside
 
-from millrace._src.data.engine.transport.chunk_codec import Objects
+from millrace._src.data.engine.transport.chunk_codec import ObjectCodec
 
-__all__ = ["ByReference", "ByValue", "Home", "flat_dumps", "flat_loads"]
+__all__ = ["PickleByReference", "PickleByValue", "WorkerPickle", "flat_dumps", "flat_loads"]
 
 
-class ByValue:
+class PickleByValue:
     """The parent's side: everything that a fresh interpreter could not import goes along in full."""
 
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
@@ -35,7 +35,7 @@ class ByValue:
         return pickle.loads(data, buffers=buffers)
 
 
-class ByReference(ByValue):
+class PickleByReference(PickleByValue):
     """Both sides of a forked worker: it has the parent's modules, ``__main__`` included."""
 
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
@@ -47,7 +47,7 @@ class ByReference(ByValue):
         return data, _flat(buffers)
 
 
-class Home(ByValue):
+class WorkerPickle(PickleByValue):
     """The side of a worker with its own ``__main__``."""
 
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
@@ -86,7 +86,7 @@ def original_class(number: str, module: str, name: str) -> type:
     return found
 
 
-def flat_dumps(objects: Objects, value: Any) -> bytes:
+def flat_dumps(objects: ObjectCodec, value: Any) -> bytes:
     """Pickle and buffers as one run of bytes, for small things: reports and errors. None is no bytes."""
     if value is None:
         return b""
@@ -96,7 +96,7 @@ def flat_dumps(objects: Objects, value: Any) -> bytes:
     return b"".join([len(parts).to_bytes(4, "little"), sizes, *parts])
 
 
-def flat_loads(objects: Objects, data: bytes) -> Any:
+def flat_loads(objects: ObjectCodec, data: bytes) -> Any:
     if not data:
         return None
     count = int.from_bytes(data[:4], "little")

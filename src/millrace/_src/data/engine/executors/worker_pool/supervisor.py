@@ -7,11 +7,11 @@ import time
 from collections import deque
 from queue import Empty
 
-from millrace._src.core.errors import ResourceError, WorkerDied
+from millrace._src.core.errors import ResourceError, WorkerDiedError
 
-from .pool import Answer, Crew, Job, Worker, rows_of
+from .pool import PendingTask, WorkerHandle, WorkerPool, WorkerResult, describe_rows
 
-__all__ = ["Lane"]
+__all__ = ["WorkerSupervisor"]
 
 # A second chunk lies ready in the worker's socket while it works on the first, unless another worker is idle. With very
 # long chunks one may be soon, so it is done while chunks take less than this many seconds: more than the 40 ms they
@@ -22,18 +22,18 @@ QUICK = 0.1
 LOOK = 5.0
 
 
-class Lane:
+class WorkerSupervisor:
     """``waiting`` is True while the thread has nothing to do."""
 
-    def __init__(self, crew: Crew, name: str, number: int) -> None:
+    def __init__(self, crew: WorkerPool, name: str, number: int) -> None:
         self.crew, self.name, self.number = crew, name, number
         self.waiting = False
         # it has brought a result
         self.worked = False
-        self.worker: Worker | None = crew.launcher.start(name, number)
+        self.worker: WorkerHandle | None = crew.launcher.start(name, number)
         self._up = False
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._flying: deque[Job] = deque()
+        self._flying: deque[PendingTask] = deque()
         self._seconds = QUICK  # of the last chunks, smoothed
         self._sentinel = False
 
@@ -84,7 +84,7 @@ class Lane:
                 task = self._flying[0].task if self._flying else None
             except IndexError:
                 task = None
-            doing = "waiting for work" if task is None else f"working on {rows_of(task.chunk)}"
+            doing = "waiting for work" if task is None else f"working on {describe_rows(task.chunk)}"
             return f"{self.name} ({self.worker.place}), {doing}:\n{self.worker.stack()}"
 
     # ---- the thread ----------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class Lane:
                 self.crew.put(job)
             self._flying.clear()
             self._retire()
-            self.crew.lane_ends(self, error)
+            self.crew.remove_supervisor(self, error)
 
     def _comes_up(self) -> bool:
         """Wait until the worker can work: it takes no chunk before. False when nobody waits for it any more."""
@@ -123,7 +123,7 @@ class Lane:
                 self.waiting = True
                 job = self.crew.queue.get()
                 self.waiting = False
-            elif self._seconds > QUICK or self.crew.somebody_waits():
+            elif self._seconds > QUICK or self.crew.has_idle_worker():
                 break
             else:
                 try:
@@ -131,7 +131,7 @@ class Lane:
                 except Empty:
                     break
             if job is None:
-                self._sentinel = self.crew.may_leave(self)
+                self._sentinel = self.crew.confirm_exit(self)
             elif self.crew.closed or self.crew.failure is not None:
                 self.crew.refuse(job)
             elif job.task.cancelled:
@@ -141,7 +141,7 @@ class Lane:
             del job  # hold no result while waiting for the next
         return not self._sentinel
 
-    def _send(self, job: Job) -> None:
+    def _send(self, job: PendingTask) -> None:
         assert self.worker is not None
         assert job.task.chunk is not None
         try:
@@ -179,7 +179,7 @@ class Lane:
         self.worked = True
         task.finish(answer.result, answer.error)
 
-    def _receive(self, worker: Worker) -> Answer | None:
+    def _receive(self, worker: WorkerHandle) -> WorkerResult | None:
         while True:
             try:
                 return worker.receive(LOOK)
@@ -223,11 +223,11 @@ class Lane:
     def _closing(self) -> bool:
         return self.crew.closed  # another thread may have closed since the last look
 
-    def _verdict(self, job: Job) -> WorkerDied:
+    def _verdict(self, job: PendingTask) -> WorkerDiedError:
         ends = job.deaths[0] if len(set(job.deaths)) == 1 else " and ".join(job.deaths)
-        rows = rows_of(job.task.chunk)
+        rows = describe_rows(job.task.chunk)
         ids = [] if job.task.chunk is None else [int(i) for i in job.task.chunk.ids[:8]]
-        return WorkerDied(
+        return WorkerDiedError(
             f"{len(job.deaths)} {self.crew.launcher.workers} running {self.crew.runner.describe()} on the same {rows} "
             f"(ids {', '.join(map(str, ids))}{' ...' if len(ids) == 8 else ''}) each {ends}"
         )

@@ -17,15 +17,23 @@ from typing import Any
 from millrace._src.core import log_settings
 from millrace._src.core.errors import PlanError, ResourceError
 from millrace._src.core.machine import shared_memory as slab
-from millrace._src.data.engine.executors.base import Runner
+from millrace._src.data.engine.executors.base import ChunkFunction
 
 from . import module_state as modules
-from .pickle_errors import cannot_pickle
-from .serialization import ByValue
+from .pickle_errors import pickling_error
+from .serialization import PickleByValue
 
 __all__ = [
-    "enter_world", "load_runner", "make_kit", "parts_of", "prelude", "read_world", "unfold", "visit_world", "world_now",
-]  # fmt: skip
+    "apply_environment",
+    "load_runner",
+    "write_worker_setup",
+    "pickle_runner",
+    "prelude",
+    "read_environment",
+    "unpickle_runner",
+    "merge_environment",
+    "capture_environment",
+]
 
 _ALIGN = 4096  # buffers begin on a page of their own, so that writing to one copies nothing of another
 _HEAD = struct.Struct("<8sQ")
@@ -36,11 +44,11 @@ _MAGIC = b"MRKIT001"
 prelude: list[str] = []
 
 
-def make_kit(runner: Runner) -> int:
+def write_worker_setup(runner: ChunkFunction) -> int:
     """A descriptor of the finished kit. Raises PlanError when the runner cannot be pickled."""
-    parts = parts_of(runner)
+    parts = pickle_runner(runner)
     sizes = [memoryview(part).nbytes for part in parts]
-    head: dict[str, Any] = {"world": world_now(), "parts": []}
+    head: dict[str, Any] = {"world": capture_environment(), "parts": []}
     # The header's own length moves the parts; offsets count from the first page after it.
     end = 0
     for size in sizes:
@@ -63,24 +71,24 @@ def make_kit(runner: Runner) -> int:
     return fd
 
 
-def parts_of(runner: Runner) -> list[Any]:
+def pickle_runner(runner: ChunkFunction) -> list[Any]:
     """The pickled runner, the globals of the user's modules, and the runner's large buffers as they lie here."""
     try:
-        data, buffers = ByValue().dumps(runner)
+        data, buffers = PickleByValue().dumps(runner)
     except Exception as error:
-        raise cannot_pickle(runner, error, runner.describe()) from error
-    return [data, modules.collect(data), *buffers]
+        raise pickling_error(runner, error, runner.describe()) from error
+    return [data, modules.collect_module_state(data), *buffers]
 
 
-def unfold(parts: Sequence[Any]) -> Runner:
+def unpickle_runner(parts: Sequence[Any]) -> ChunkFunction:
     """The runner again; its large arrays are views of the parts."""
-    modules.install(parts[1])
-    runner: Runner = ByValue().loads(parts[0], parts[2:])
-    modules.finish()
+    modules.install_module_state(parts[1])
+    runner: ChunkFunction = PickleByValue().loads(parts[0], parts[2:])
+    modules.apply_deferred_state()
     return runner
 
 
-def world_now() -> dict[str, Any]:
+def capture_environment() -> dict[str, Any]:
     """What a worker may want to know of this process."""
     return {
         "environ": dict(os.environ),
@@ -88,7 +96,7 @@ def world_now() -> dict[str, Any]:
         "argv": getattr(sys, "argv", []),
         "cwd": _here(),
         "prelude": prelude,
-        "log": log_settings.carried(),
+        "log": log_settings.export_settings(),
     }
 
 
@@ -106,7 +114,7 @@ def _write(fd: int, offset: int, part: Any) -> None:
         view, offset = view[done:], offset + done
 
 
-def _open(fd: int) -> tuple[Any, slab.Bytes8, int]:
+def _open(fd: int) -> tuple[Any, slab.ByteArray, int]:
     data = slab.map_fd(fd, slab.read_size(fd), private=True)
     magic, length = _HEAD.unpack_from(data.data)
     if magic != _MAGIC:
@@ -115,20 +123,20 @@ def _open(fd: int) -> tuple[Any, slab.Bytes8, int]:
     return head, data, -(-(_HEAD.size + length) // _ALIGN) * _ALIGN
 
 
-def read_world(fd: int) -> dict[str, Any]:
+def read_environment(fd: int) -> dict[str, Any]:
     world: dict[str, Any] = _open(fd)[0]["world"]
     return world
 
 
-def enter_world(world: dict[str, Any]) -> None:
+def apply_environment(world: dict[str, Any]) -> None:
     """Take on the parent's environment, folder, import path and log as they are now."""
     os.environ.clear()
     os.environ.update(world["environ"])
     sys.path.clear()
-    visit_world(world)
+    merge_environment(world)
 
 
-def visit_world(world: dict[str, Any]) -> None:
+def merge_environment(world: dict[str, Any]) -> None:
     """The same in a process that has an environment of its own, perhaps on another machine: it keeps that, and what it
     can import comes first.
     """
@@ -140,11 +148,11 @@ def visit_world(world: dict[str, Any]) -> None:
     known = set(sys.path)
     sys.path += [entry for entry in world["path"] if entry not in known]
     sys.argv[:] = world["argv"]
-    log_settings.enter(world["log"])
+    log_settings.apply_settings(world["log"])
     for name in world["prelude"]:
         importlib.import_module(name)
 
 
-def load_runner(fd: int) -> Runner:
+def load_runner(fd: int) -> ChunkFunction:
     head, data, base = _open(fd)
-    return unfold([data[base + offset : base + offset + size] for offset, size in head["parts"]])
+    return unpickle_runner([data[base + offset : base + offset + size] for offset, size in head["parts"]])

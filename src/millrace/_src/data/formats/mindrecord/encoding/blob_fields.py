@@ -14,7 +14,7 @@ from millrace._src.data.formats.mindrecord.schema import Field
 
 from .packed_integers import unpack_many, unpack_uniform
 
-__all__ = ["DUMMY_BLOB", "Pieces", "blob_columns", "join"]
+__all__ = ["DUMMY_BLOB", "ByteSlices", "blob_columns", "join"]
 
 DUMMY_BLOB = bytes(4)  # what a row without blob fields holds
 Ints = npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ class Buffer(Protocol):
     def __getitem__(self, key: slice, /) -> bytes: ...
 
 
-class Pieces:
+class ByteSlices:
     """Byte ranges in one or several maps, one range per row."""
 
     def __init__(self, maps: Sequence[Any], starts: list[int], ends: list[int]) -> None:
@@ -51,7 +51,7 @@ def join(parts: list[bytes]) -> tuple[bytes, Ints, Ints]:
 
 
 def blob_columns(
-    pieces: Pieces, fields: Sequence[Field], wanted: Sequence[str], packed: bool, views: bool = False
+    pieces: ByteSlices, fields: Sequence[Field], wanted: Sequence[str], packed: bool, views: bool = False
 ) -> dict[str, Any]:
     """The wanted blob fields of rows whose payloads are these pieces."""
     if not pieces.starts:
@@ -73,7 +73,7 @@ def blob_columns(
     spans = _walk_each(pieces, len(fields))
     for field, (begins, stops) in zip(fields, spans):
         if field.name in wanted:
-            columns[field.name] = _from_pieces(field, Pieces(pieces.maps, begins, stops), packed, views)
+            columns[field.name] = _from_pieces(field, ByteSlices(pieces.maps, begins, stops), packed, views)
     return columns
 
 
@@ -81,7 +81,7 @@ def _nowhere() -> tuple[Ints, Ints]:
     return np.empty(0, np.int64), np.empty(0, np.int64)
 
 
-def _from_pieces(field: Field, pieces: Pieces, packed: bool, views: bool) -> Any:
+def _from_pieces(field: Field, pieces: ByteSlices, packed: bool, views: bool) -> Any:
     if field.type == "bytes":
         return pieces.views() if views else pieces.cut()
     return _named(field, *join(pieces.cut()), packed)
@@ -111,7 +111,7 @@ def _walk_all(data: bytes, starts: Ints, ends: Ints, count: int) -> list[tuple[I
     return spans
 
 
-def _walk_each(pieces: Pieces, count: int) -> list[tuple[list[int], list[int]]]:
+def _walk_each(pieces: ByteSlices, count: int) -> list[tuple[list[int], list[int]]]:
     """Places of each field, found row by row without copying the row."""
     spans: list[tuple[list[int], list[int]]] = [([], []) for _ in range(count)]
     read = _LENGTH.unpack_from

@@ -17,18 +17,18 @@ from millrace._src.data.formats.mindrecord.atomic_commit import sums_path
 from millrace._src.data.formats.mindrecord.file_names import checked_name, refuse_existing, shard_names
 from millrace._src.data.formats.mindrecord.header import Header
 from millrace._src.data.formats.mindrecord.remote_files import RemoteSet
-from millrace._src.data.formats.mindrecord.staging import Draft
+from millrace._src.data.formats.mindrecord.staging import StagedSet
 
 from .salvage import Salvage
 from .verify import Problem, all_files, ranges
 
-__all__ = ["Repaired", "repair"]
+__all__ = ["RepairResult", "repair"]
 
 _MOST_PROBLEMS = 1000
 
 
 @dataclasses.dataclass
-class Repaired:
+class RepairResult:
     """What repair wrote, and what it could not save."""
 
     files: list[str]
@@ -43,7 +43,7 @@ def repair(
     target: str | os.PathLike[str],
     overwrite: bool = False,
     progress: Callable[[int], object] = lambda rows: None,
-) -> Repaired:
+) -> RepairResult:
     """Write the rows of a damaged set that are whole to a new set; the damaged one is not touched.
 
     Rows keep their order and their shard, and their bytes. A row that cannot be proven whole is lost. With
@@ -67,8 +67,8 @@ def repair(
     finals = shard_names(checked_name(target), len(paths))
     _refuse(finals, paths, overwrite)
     headers = [_empty(template, finals, number) for number in range(len(paths))]
-    done = Repaired([str(final) for final in finals])
-    draft = Draft(finals, headers)
+    done = RepairResult([str(final) for final in finals])
+    draft = StagedSet(finals, headers)
     try:
         for number, path in enumerate(paths):
             _save(path, number, cipher, template, draft, done, progress)
@@ -103,8 +103,8 @@ def _save(
     number: int,
     cipher: crypto.Cipher,
     template: Header,
-    draft: Draft,
-    done: Repaired,
+    draft: StagedSet,
+    done: RepairResult,
     progress: Callable[[int], object],
 ) -> None:
     copy_: RemoteSet | None = None

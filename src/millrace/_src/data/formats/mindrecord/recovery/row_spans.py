@@ -17,17 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import FormatError
-from millrace._src.data.formats.mindrecord.row_scan import chain
+from millrace._src.data.formats.mindrecord.row_scan import scan_rows
 from millrace._src.data.formats.mindrecord.schema import RecordSchema
 
-__all__ = ["Run", "Span", "fixed_size", "proven"]
+__all__ = ["PageRun", "Span", "fixed_size", "validate_spans"]
 
 Ints = npt.NDArray[np.int64]
 Span = tuple[int, int] | str  # a payload in the file, or why it is lost
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
+class PageRun:
     """The rows of one group in one page, by what the header says."""
 
     page: int | None
@@ -54,7 +54,9 @@ def fixed_size(schema: RecordSchema) -> int | None:
     return total + (8 * len(schema.blob) if len(schema.blob) > 1 else 0)
 
 
-def proven(data: Any, size: int, run: Run, known: tuple[Ints, Ints] | None) -> tuple[list[Span], bool]:
+def validate_spans(
+    data: Any, size: int, run: PageRun, known: tuple[Ints, Ints] | None
+) -> tuple[list[Span], bool]:
     """Each row's payload or why it is lost; and whether the lengths alone prove all of them.
 
     ``known`` are first and last byte (exclusive) of each row, its length included, from other evidence.
@@ -64,7 +66,7 @@ def proven(data: Any, size: int, run: Run, known: tuple[Ints, Ints] | None) -> t
     reason = "the file is cut short"
     if run.end <= size:
         try:
-            begins, ends = chain(data, run.start, run.end, run.rows)
+            begins, ends = scan_rows(data, run.start, run.end, run.rows)
             if int(ends[-1]) == run.end:
                 return list(zip(begins.tolist(), ends.tolist())), True
             reason = f"the lengths of the rows in its page end {run.end - int(ends[-1])} bytes too early"

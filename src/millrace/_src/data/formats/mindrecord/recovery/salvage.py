@@ -26,7 +26,12 @@ from millrace._src.core.io.remote import RemotePath
 from millrace._src.data.formats.mindrecord import encryption as crypto
 from millrace._src.data.formats.mindrecord.atomic_commit import index_path
 from millrace._src.data.formats.mindrecord.checksums import Checksums, read_checksums
-from millrace._src.data.formats.mindrecord.encoding.blob_fields import DUMMY_BLOB, Pieces, blob_columns, join
+from millrace._src.data.formats.mindrecord.encoding.blob_fields import (
+    DUMMY_BLOB,
+    ByteSlices,
+    blob_columns,
+    join,
+)
 from millrace._src.data.formats.mindrecord.encoding.msgpack import DUMMY_RAW, decode_columns
 from millrace._src.data.formats.mindrecord.header import (
     BLOB,
@@ -40,9 +45,9 @@ from millrace._src.data.formats.mindrecord.remote_files import RemoteFile
 from millrace._src.data.formats.mindrecord.shard import RemoteShard, Shard
 
 from .index_evidence import IndexEvidence
-from .row_spans import Ints, Run, fixed_size, proven
+from .row_spans import Ints, PageRun, fixed_size, validate_spans
 
-__all__ = ["Block", "Salvage"]
+__all__ = ["RecoveredBlock", "Salvage"]
 
 _BLOCK_ROWS = 1024
 _NOWHERE = (-1, -1)  # the place of a dummy that is damaged
@@ -53,7 +58,7 @@ Place = tuple[int, int, int, int] | str
 
 
 @dataclasses.dataclass
-class Block:
+class RecoveredBlock:
     """Some neighbouring rows: the good ones as stored bytes, the bad ones as (page, row, reason).
 
     Notes are of rows that are saved although something around them is damaged.
@@ -141,7 +146,7 @@ class Salvage:
 
     # --- rows -----------------------------------------------------------------------------------------------
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RecoveredBlock]:
         """All rows in order, some at a time."""
         start, places, pages, size = 0, list[Place](), list[int | None](), 0
         for place, page in self._places():
@@ -190,17 +195,19 @@ class Salvage:
 
     def _group(self, page: Page, raw: tuple[int, int, int] | None) -> Iterator[tuple[Place, int | None]]:
         rows, start = page.end_row - page.start_row, self.header.page_start(page.id)
-        blob_run = Run(page.id, start, start + page.used, rows)
-        raw_run = Run(*raw, rows) if raw is not None else Run(None, 0, 0, rows)
+        blob_run = PageRun(page.id, start, start + page.used, rows)
+        raw_run = PageRun(*raw, rows) if raw is not None else PageRun(None, 0, 0, rows)
         spans = [(run.start, min(run.end, self.size)) for run in (blob_run, raw_run)]
         with self._holding([span for span in spans if span[1] > span[0]]):
-            blobs, all_blobs = proven(self.data, self.size, blob_run, self._even(blob_run))
-            raws, all_raws = proven(self.data, self.size, raw_run, None)
+            blobs, all_blobs = validate_spans(self.data, self.size, blob_run, self._even(blob_run))
+            raws, all_raws = validate_spans(self.data, self.size, raw_run, None)
             if not (all_blobs and all_raws):
                 known = self._known(page, blob_run, raw_run)
                 if known is not None:
-                    raws = raws if all_raws else proven(self.data, self.size, raw_run, known[0])[0]
-                    blobs = blobs if all_blobs else proven(self.data, self.size, blob_run, known[1])[0]
+                    raws = raws if all_raws else validate_spans(self.data, self.size, raw_run, known[0])[0]
+                    blobs = (
+                        blobs if all_blobs else validate_spans(self.data, self.size, blob_run, known[1])[0]
+                    )
         schema = self.header.schema
         # the part of a row that the schema leaves empty is a dummy: without it nothing is lost
         raws = raws if schema.raw else [_NOWHERE if isinstance(span, str) else span for span in raws]
@@ -213,7 +220,7 @@ class Salvage:
             else:
                 yield (*raw_span, *blob_span), page.id
 
-    def _even(self, run: Run) -> tuple[Ints, Ints] | None:
+    def _even(self, run: PageRun) -> tuple[Ints, Ints] | None:
         """The places of rows that must all have one size."""
         size = fixed_size(self.header.schema)
         if size is None or (size + 8) * run.rows != run.end - run.start:
@@ -222,7 +229,7 @@ class Salvage:
         return starts, starts + size + 8
 
     def _known(
-        self, page: Page, blob_run: Run, raw_run: Run
+        self, page: Page, blob_run: PageRun, raw_run: PageRun
     ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]] | None:
         """What the index says of a group, if that fits together and fits the header."""
         table = self.index.places(page.start_row, page.end_row) if self.index is not None else None
@@ -260,10 +267,10 @@ class Salvage:
                 [
                     span
                     for run in runs
-                    for span in proven(
+                    for span in validate_spans(
                         self.data,
                         self.size,
-                        Run(int(columns[run[0], 0]), int(starts[run[0]]), int(ends[run[-1]]), len(run)),
+                        PageRun(int(columns[run[0], 0]), int(starts[run[0]]), int(ends[run[-1]]), len(run)),
                         (starts[run], ends[run]),
                     )[0]
                 ]
@@ -276,12 +283,12 @@ class Salvage:
 
     # --- decoding -------------------------------------------------------------------------------------------
 
-    def _block(self, start: int, places: list[Place], pages: list[int | None]) -> Block:
+    def _block(self, start: int, places: list[Place], pages: list[int | None]) -> RecoveredBlock:
         good = [n for n, place in enumerate(places) if not isinstance(place, str)]
         lost = [(pages[n], start + n, place) for n, place in enumerate(places) if isinstance(place, str)]
         spans = cast("list[tuple[int, int, int, int]]", [places[n] for n in good])
         if not spans:
-            return Block(len(places), [], [], lost)
+            return RecoveredBlock(len(places), [], [], lost)
         ranges = [pair for s in spans for pair in ((s[0], s[1]), (s[2], s[3])) if pair != _NOWHERE]
         with self._shard.holding(ranges) if self._shard is not None else contextlib.nullcontext():
             raw, blob = self._cut(spans)
@@ -294,7 +301,7 @@ class Salvage:
         lost += [(pages[good[n]], start + good[n], text) for n, text in bad.items()]
         kept = [n for n in range(len(good)) if n not in bad]
         whole = [(pages[n], start + n, text) for n, text in notes.items() if n not in bad]
-        return Block(
+        return RecoveredBlock(
             len(places),
             [raw[n] for n in kept],
             [blob[n] for n in kept],
@@ -366,7 +373,7 @@ class Salvage:
             if schema.raw:
                 decode_columns(*join(list(raw)), schema.raw, [f.name for f in schema.raw])
             if schema.blob:
-                pieces = Pieces(blob, [0] * len(blob), [len(b) for b in blob])
+                pieces = ByteSlices(blob, [0] * len(blob), [len(b) for b in blob])
                 blob_columns(pieces, schema.blob, [f.name for f in schema.blob], self.header.version >= "3.0")
         except FormatError as error:
             column = error.context.get("column")

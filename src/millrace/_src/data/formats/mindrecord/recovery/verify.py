@@ -16,12 +16,12 @@ from millrace._src.data.formats.mindrecord.atomic_commit import finish_commit
 from millrace._src.data.formats.mindrecord.checksums import write_checksums
 from millrace._src.data.formats.mindrecord.header import Header
 from millrace._src.data.formats.mindrecord.shard import Shard, open_shard
-from millrace._src.data.formats.mindrecord.shard_discovery import open_all
+from millrace._src.data.formats.mindrecord.shard_discovery import open_shards
 from millrace._src.data.formats.mindrecord.sqlite_index import compare_rows
 
 from .salvage import Salvage
 
-__all__ = ["Problem", "Verdict", "add_checksums", "ranges", "reindex", "verify"]
+__all__ = ["Problem", "VerificationResult", "add_checksums", "ranges", "reindex", "verify"]
 
 _MOST_PROBLEMS = 1000
 
@@ -48,7 +48,7 @@ class Problem:
 
 
 @dataclasses.dataclass
-class Verdict:
+class VerificationResult:
     """What verify found: problems of the data, and of indexes and checksums (which can be made anew)."""
 
     files: list[str]
@@ -67,7 +67,7 @@ class Verdict:
 def verify(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     progress: Callable[[int], object] = lambda rows: None,
-) -> Verdict:
+) -> VerificationResult:
     """Walk a whole set and say what is wrong with it; nothing is changed.
 
     >>> from millrace.mindrecord import FileWriter
@@ -78,7 +78,7 @@ def verify(
     """
     cipher = crypto.current()
     paths, template = all_files(files, cipher)
-    verdict = Verdict([str(path) for path in paths])
+    verdict = VerificationResult([str(path) for path in paths])
     for number, path in enumerate(paths):
         try:
             shard = open_shard(path, cipher)
@@ -140,7 +140,9 @@ def ranges(found: list[tuple[int | None, int, str]], file: str, shard: int) -> l
     return made
 
 
-def _walk(salvage: Salvage, number: int, verdict: Verdict, progress: Callable[[int], object]) -> int:
+def _walk(
+    salvage: Salvage, number: int, verdict: VerificationResult, progress: Callable[[int], object]
+) -> int:
     """Add what is wrong with the rows of one file; return how many rows are lost."""
     lost: list[tuple[int | None, int, str]] = []
     rows = bad = 0
@@ -163,7 +165,11 @@ def _walk(salvage: Salvage, number: int, verdict: Verdict, progress: Callable[[i
 
 
 def _check(
-    shard: Shard, number: int, cipher: crypto.Cipher, verdict: Verdict, progress: Callable[[int], object]
+    shard: Shard,
+    number: int,
+    cipher: crypto.Cipher,
+    verdict: VerificationResult,
+    progress: Callable[[int], object],
 ) -> None:
     before = len(verdict.problems)
     with contextlib.closing(Salvage.of_shard(shard)) as salvage:
@@ -185,7 +191,7 @@ def _what_is_left(
     number: int,
     cipher: crypto.Cipher,
     template: Header | None,
-    verdict: Verdict,
+    verdict: VerificationResult,
     progress: Callable[[int], object],
 ) -> None:
     try:
@@ -197,9 +203,9 @@ def _what_is_left(
         _walk(salvage, number, verdict, progress)
 
 
-def _check_set(files: Any, cipher: crypto.Cipher, verdict: Verdict) -> None:
+def _check_set(files: Any, cipher: crypto.Cipher, verdict: VerificationResult) -> None:
     try:
-        open_all(files if isinstance(files, (str, os.PathLike)) else list(files), cipher)
+        open_shards(files if isinstance(files, (str, os.PathLike)) else list(files), cipher)
     except FormatError as error:
         file = str(error.context.get("file", verdict.files[0]))
         verdict.problems.append(_problem(error, file, 0))
@@ -218,7 +224,7 @@ def reindex(
     ['again.mindrecord.db']
     """
     cipher, done = crypto.current(), []
-    for shard in open_all(files if isinstance(files, (str, os.PathLike)) else list(files), cipher):
+    for shard in open_shards(files if isinstance(files, (str, os.PathLike)) else list(files), cipher):
         if not shard.is_local:
             raise FormatError(
                 "copy the file here first: an index is rebuilt on a local disk", file=str(shard.path)
@@ -247,7 +253,9 @@ def add_checksums(files: str | os.PathLike[str] | Sequence[str | os.PathLike[str
     if verdict.problems:
         raise FormatError(f"checksums are taken of a whole set only: {verdict.problems[0]}")
     done = []
-    for shard in open_all(files if isinstance(files, (str, os.PathLike)) else list(files), crypto.current()):
+    for shard in open_shards(
+        files if isinstance(files, (str, os.PathLike)) else list(files), crypto.current()
+    ):
         if not shard.is_local:
             raise FormatError("copy the file here first: checksums lie on a local disk", file=str(shard.path))
         if shard.encrypted:
