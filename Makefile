@@ -17,7 +17,7 @@
 #   make smoke        build wheel and sdist, install each in a bare environment, run a pipeline and a typed program
 #   make clean        remove everything these commands made
 #
-# One test:        make test ARGS="tests/test_layering.py -k random"
+# One test:        make test ARGS="tests/contracts/architecture/test_layering.py -k random"
 # A part:          make bench ARGS="--only serving"; the other tables stay. In a hurry: ARGS="--repeat 1 --minutes 30"
 # Another Python:  PYTHON=/usr/bin/python3.12 make test
 # Without lock:    LOCK=no make test installs the newest releases that pyproject.toml allows
@@ -98,21 +98,21 @@ nightly: $(STAMPS)/dev
 
 # A part: make isa ARGS="--only OpenCV". Results only, no tests: ARGS="--results".
 isa: $(STAMPS)/dev
-	@$(BIN)/python -m tests.isa.run --jobs $(JOBS) $(ARGS)
+	@$(BIN)/python -m tests.e2e.isa.run --jobs $(JOBS) $(ARGS)
 
 # Suites that need a CUDA device: operations, layers, zoo, training, transfer. docs/gpu.md has the last result.
 gpu: $(STAMPS)/dev
-	@$(BIN)/python -m tests.gpu $(ARGS)
+	@$(BIN)/python -m tests.e2e.gpu $(ARGS)
 
 # Each setting is a whole run of the suite; ARGS="--only busy" runs one, ARGS="--list" names them.
 settings: $(STAMPS)/dev
-	@$(BIN)/python -m tests.settings $(ARGS)
+	@$(BIN)/python -m tests.e2e.settings $(ARGS)
 
 check: $(STAMPS)/dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q tests/test_layering.py tests/test_untrusted_input.py
+	@$(BIN)/python -m pytest -q tests/contracts/architecture/test_layering.py tests/contracts/architecture/test_untrusted_input.py
 
 # Known vulnerabilities of what is installed. Not part of `check`: it needs a vulnerability service on the network. pip-audit
 # has a separate environment: what it requires must not change the locked one.
@@ -173,11 +173,11 @@ peer-webdataset peer-huggingface peer-torchaudio peer-lightning: peer-torch
 # Skipped with a word where MindSpore cannot be installed; the converters want OpenCV and pandas on its side.
 interop: $(STAMPS)/dev peer-mindspore
 	@if test -e $(PEERS)/mindspore/.stamp; then \
-		$(BIN)/python tests/data/formats/mindrecord/interop.py $(PEERS)/mindspore/bin/python && \
-		$(BIN)/python tests/interop/mind_dataset.py $(PEERS)/mindspore/bin/python && \
-		$(BIN)/python tests/interop/checkpoints.py $(PEERS)/mindspore/bin/python && \
-		$(BIN)/python tests/interop/run_scripts.py $(PEERS)/mindspore/bin/python && \
-		$(BIN)/python tests/interop/random_pipelines.py $(PEERS)/mindspore/bin/python --count $(PIPELINES); \
+		$(BIN)/python tests/e2e/interop/mindrecord/interop.py $(PEERS)/mindspore/bin/python && \
+		$(BIN)/python tests/e2e/interop/mind_dataset.py $(PEERS)/mindspore/bin/python && \
+		$(BIN)/python tests/e2e/interop/checkpoints.py $(PEERS)/mindspore/bin/python && \
+		$(BIN)/python tests/e2e/interop/run_scripts.py $(PEERS)/mindspore/bin/python && \
+		$(BIN)/python tests/e2e/interop/random_pipelines.py $(PEERS)/mindspore/bin/python --count $(PIPELINES); \
 	else echo "interop left out: $(MINDSPORE) could not be installed"; fi
 
 bench: $(STAMPS)/dev peers
@@ -187,8 +187,9 @@ bench: $(STAMPS)/dev peers
 # that takes batches (extra `torch`) is not tested.
 FLOORS ?= .venv-floors
 FLOOR_EXTRAS := parquet,crypto,audio,text,video,s3,jax,ray,onnx,serve,mnn
-FLOOR_TESTS  := tests/core tests/data/fluent tests/data/kernels tests/data/formats tests/data/sources \
-	tests/data/engine/executors tests/serve tests/tensor tests/ops tests/nn tests/grad tests/graph tests/sink tests/train
+FLOOR_TESTS  := tests/unit/core tests/unit/data/pipeline tests/unit/data/kernels tests/unit/data/formats \
+	tests/unit/data/sources tests/unit/data/engine/executors tests/unit/serve tests/unit/runtime tests/unit/transfer \
+	tests/unit/train
 FLOOR_TOOLS  := pytest pytest-timeout pytest-xdist hypothesis 'moto[s3,server]'
 
 floors:
@@ -215,7 +216,7 @@ lock:
 
 # Everything happens in a temporary folder; nothing of this one's environments is seen.
 smoke:
-	@"$(PYTHON)" tests/smoke.py
+	@"$(PYTHON)" tests/e2e/packaging/smoke.py
 
 clean:
 	rm -rf $(VENV) $(FLOORS) $(NEWEST) $(AUDIT) $(PEERS) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -37,9 +37,9 @@ import numpy as np
 from millrace._src.core.errors import ServeError
 from millrace._src.serve.protobuf_messages import INFERENCE, messages
 from millrace.serve import Client
-from tests.serve.hostile import ATTACKS
-from tests.serve.models import write
-from tests.serve.sockets import Target, answer, raw, send, target, whole_of
+from tests.contracts.serve_protocols.hostile_requests import ATTACKS
+from tests.unit.serve.example_models import write
+from tests.unit.serve.raw_sockets import Target, answer, raw, send, target, whole_of
 
 __all__ = ["attack"]
 

@@ -27,7 +27,7 @@ sys.path[:1] = [str(HERE.parent)]
 
 from benchmarks import machine  # noqa: E402
 from benchmarks.marks import filled  # noqa: E402
-from tests.smoke import bare, built, run  # noqa: E402
+from tests.e2e.packaging.smoke import bare, built, run  # noqa: E402
 
 PAGE = HERE.parent / "docs" / "how-to" / "install.md"
 BEGIN, END = "<!-- installed: made by benchmarks/install.py -->", "<!-- end of installed -->"

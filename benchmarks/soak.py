@@ -36,7 +36,7 @@ from benchmarks.soaking.held import Watch, compared, objects_by_type  # noqa: E4
 from benchmarks.soaking.page import page  # noqa: E402
 from benchmarks.soaking.serving import Serving  # noqa: E402
 from millrace import log  # noqa: E402
-from tests.leaks import MARK  # noqa: E402
+from tests.support.leaks import MARK  # noqa: E402
 
 
 class Soak:

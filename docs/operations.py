@@ -1,7 +1,7 @@
 """For the reference pages: tables of operations and layers, made from what a module lists.
 
 A page says ``<!-- names of millrace.ops -->``. Names are grouped by the file that holds them, whose first line is the
-heading. docs/hooks.py puts the tables in; tests/docs/test_reference.py checks that nothing is left out.
+heading. docs/hooks.py puts the tables in; tests/e2e/docs/test_reference.py checks that nothing is left out.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from millrace._src.core import stable_ids
-from tests.cache_server import cache_home
-from tests.leaks import MARK, Footprint
-from tests.ray_nodes import local_ray
+from tests.support.cache_server import cache_home
+from tests.support.leaks import MARK, Footprint
+from tests.support.ray_nodes import local_ray
 
 # No deadline: a shared two-core machine pauses a process for longer than any example takes.
 settings.register_profile("dev", max_examples=50, deadline=None)

@@ -10,7 +10,7 @@ import millrace.dataset as ds
 from benchmarks.soaking import Family, Place
 from benchmarks.soaking.pipelines import Squares, add_one, squares
 from millrace._src.data.cache import server_admin as admin
-from tests.cache_server import PORT, CacheHome
+from tests.support.cache_server import PORT, CacheHome
 
 __all__ = ["Caches"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.leaks import Footprint
+from tests.support.leaks import Footprint
 
 __all__ = ["NAMES", "Watch", "compared", "objects_by_type", "of_process"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.soaking import EVENTS, SCALED
 from benchmarks.soaking.deck import FAMILIES
 from benchmarks.soaking.held import MORE_OBJECTS, NAMES
-from tests.serve.hostile import ATTACKS
+from tests.contracts.serve_protocols.hostile_requests import ATTACKS
 
 __all__ = ["page"]
 

@@ -15,7 +15,7 @@ from millrace import int32
 from millrace._src.core.errors import MillraceError
 from millrace.dataset import audio, text, transforms, vision
 from millrace.mindrecord import FileWriter
-from tests.leaks import Footprint
+from tests.support.leaks import Footprint
 
 __all__ = ["Pipelines", "Squares", "add_one", "squares"]
 

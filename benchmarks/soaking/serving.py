@@ -19,8 +19,8 @@ from benchmarks.soaking.held import of_process
 from millrace._src.core.errors import ServeError
 from millrace._src.serve.protobuf_messages import INFERENCE, messages
 from millrace.serve import Client, Servable, start
-from tests.serve.hostile import ATTACKS, Slow, Target, target
-from tests.serve.models import Pair, any_rows, config, write
+from tests.contracts.serve_protocols.hostile_requests import ATTACKS, Slow, Target, target
+from tests.unit.serve.example_models import Pair, any_rows, config, write
 
 __all__ = ["Serving"]
 

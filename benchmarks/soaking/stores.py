@@ -12,8 +12,8 @@ from benchmarks.soaking.trainings import trained
 from millrace._src.core.io import remote
 from millrace._src.core.io.remote import upload
 from millrace.mindrecord import FileWriter
-from tests.faulty import Proxy
-from tests.s3 import s3_server
+from tests.support.faulty_s3_proxy import Proxy
+from tests.support.s3_server import s3_server
 
 __all__ = ["Stores"]
 

@@ -38,7 +38,7 @@ from millrace.train import _LAZY as _OF_TRAIN
 
 # isort: off
 # fmt: off
-if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typed_block.py writes them
+if TYPE_CHECKING:  # for type checkers, written by tests/contracts/public_api/typed_block.py
     from millrace._src.compat.dump import set_dump as set_dump
     from millrace._src.parallel.strategies import (
         Layout as Layout, build_searched_strategy as build_searched_strategy,

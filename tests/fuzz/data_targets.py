@@ -28,7 +28,7 @@ from millrace._src.data.transforms.serialization import transform_from_json
 from millrace._src.observe.live.event_log import EventLogReader, EventLogWriter
 from millrace._src.observe.live.run_state import RunState
 from millrace.dataset import vision
-from tests.contracts.fake_data import everything, find
+from tests.contracts.sources.fake_data import everything, find
 
 from .target import Target, file_target, json_target
 
@@ -291,7 +291,7 @@ def _source(name: str, fake: Any) -> Target:
         import random
         import tempfile
 
-        from tests.mutations import mutated_bytes
+        from tests.support.mutations import mutated_bytes
 
         with tempfile.TemporaryDirectory(dir=folder) as inside:
             arguments = fake.write(Path(inside))

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from tests.mutations import mutated_bytes, mutated_json
+from tests.support.mutations import mutated_bytes, mutated_json
 
 from .target import Target, json_bytes
 

@@ -1,6 +1,6 @@
 """Operations with PyTorch's names and arguments: ``from millrace import mint``."""
 
-# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file.
+# Written by `python -m tests.contracts.public_api.make_faces` from the table of operations: change that, not this file.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Operations with NumPy's names and arguments: ``import millrace.numpy as mnp``."""
 
-# Written by `python -m tests.names.make_faces` from the table of operations: change that, not this file.
+# Written by `python -m tests.contracts.public_api.make_faces` from the table of operations: change that, not this file.
 
 from __future__ import annotations
 

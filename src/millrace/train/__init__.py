@@ -11,7 +11,7 @@ from millrace._src.core.lazy import lazy as _lazy
 
 # isort: off
 # fmt: off
-if TYPE_CHECKING:  # the same tables as type checkers read them; tests/names/typed_block.py writes them
+if TYPE_CHECKING:  # for type checkers, written by tests/contracts/public_api/typed_block.py
     from millrace._src.parallel.strategies import (
         build_searched_strategy as build_searched_strategy,
         load_distributed_checkpoint as load_distributed_checkpoint,

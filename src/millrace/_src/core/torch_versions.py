@@ -6,7 +6,7 @@ import re
 
 __all__ = ["BELOW", "OLDEST", "range_text", "status_of"]
 
-# pyproject.toml declares the same range in its extra `train`; tests/test_lock.py compares them.
+# pyproject.toml declares the same range in its extra `train`; tests/e2e/packaging/test_lock.py compares them.
 OLDEST = "2.11"
 BELOW = "2.16"
 

@@ -19,7 +19,7 @@ NUMBERS = (
     "OPENCV_FOR_THREADS_NUM",
 )
 OURS = "MILLRACE_"
-# Every variable of our own; tests/cli/doctor compares with what the source reads.
+# Every variable of our own; tests/unit/cli/doctor compares with what the source reads.
 VARIABLES = (
     "MILLRACE_CACHE_KEY",
     "MILLRACE_CHECKPOINT_KEY",

@@ -1,6 +1,6 @@
 """The module paths of MindSpore 2.7.0 under which scripts find names of its training half.
 
-tests/test_mindspore_paths.py compares them with what was recorded from the wheel.
+tests/parity/compat/test_mindspore_paths.py compares them with what was recorded from the wheel.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A saved pipeline and an archive name their transforms. A name that is not in ``TRANSFORMS`` is refused, so that a file
 never decides what is imported or looked up. ``Plugin`` and ``PythonTokenizer`` are absent on purpose: they run code of
-the user. ``tests/data/transforms/test_stored.py`` checks that the list is complete.
+the user. ``tests/unit/data/transforms/test_serialization.py`` checks that the list is complete.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Calling an operator by its overload costs a microsecond more than PyTorch's own functions and methods, which are
 compiled for their arguments. Those in the lists below take the operator's arguments as they are, in its order, and
-reach the same overload with the same values: tests/graph/test_quick.py looks at what each of them dispatches. All
-others go by the overload.
+reach the same overload with the same values: tests/unit/runtime/graph/test_fast_dispatch.py looks at what each
+of them dispatches. All others go by the overload.
 """
 
 from __future__ import annotations

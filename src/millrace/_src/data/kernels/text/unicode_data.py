@@ -1,4 +1,4 @@
-"""Properties of Unicode 15.1, as MindSpore 2.7.0 has them. Made by tests/parity/text/make_tables.py."""
+"""Properties of Unicode 15.1, as MindSpore 2.7.0 has them. Made by tests/parity/data/text/make_tables.py."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class OpSpec:
 
 
 OP_REGISTRY: list[OpSpec] = []
-# Face -> public name -> (module, attribute): what tests/names/make_faces.py writes down.
+# Face -> public name -> (module, attribute): what tests/contracts/public_api/make_faces.py writes down.
 PUBLIC_NAMES: dict[str, dict[str, tuple[str, str]]] = {}
 
 

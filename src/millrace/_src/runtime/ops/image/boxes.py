@@ -175,7 +175,8 @@ def _weighed(at: Tensor, length: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return first, (first + 1).clamp_max(length - 1), (1 - share) * inside, share * inside
 
 
-# differentiable=False: by the features it is (tests/ops/test_networks.py), by the regions it is not.
+# differentiable=False: by the features it is (tests/unit/runtime/ops/nn/test_stateful_ops.py), by the regions
+# it is not.
 @op(accepts=FLOATS, dtype=SAME, differentiable=False)
 def roi_align(
     features: Tensor,

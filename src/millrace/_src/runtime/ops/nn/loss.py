@@ -175,7 +175,8 @@ def nll_loss_of(
 
 
 # The next ones have MindSpore's gradients, which are not those of finite differences (hence differentiable=False;
-# tests/ops/test_networks.py has them): labels never have one, and that by logits takes labels to sum up to 1.
+# tests/unit/runtime/ops/nn/test_stateful_ops.py has them): labels never have one, and that by logits takes
+# labels to sum up to 1.
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED, differentiable=False)

@@ -51,7 +51,8 @@ def _normalised(x: Tensor, mean: Tensor | None, variance: Tensor | None, *rest: 
     )
 
 
-# differentiable=False: by the input, the scale and the bias they are (tests/ops/test_networks.py); by the running
+# differentiable=False: by the input, the scale and the bias they are
+# (tests/unit/runtime/ops/nn/test_stateful_ops.py); by the running
 # statistics, which the suite over the table would ask for too, they are not.
 @op("ops", accepts=FLOATS, dtype=SAME, differentiable=False)
 def batch_norm(

@@ -44,8 +44,8 @@ __all__ = [
 # The first two numbers of the release in use.
 release = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
-# Private name -> the lowest release that has it. tests/tensor/test_private.py compares the table with this file and
-# with the release in use, and calls every fall-back.
+# Private name -> the lowest release that has it. tests/unit/runtime/tensor/test_private.py compares the table
+# with this file and with the release in use, and calls every fall-back.
 LOWEST = {
     "torch._C._VariableFunctions": "2.6",
     "torch._C._nn": "2.6",

@@ -1,0 +1,17 @@
+from millrace._src.runtime.ops.numpy import windows as c
+from tests.contracts.ops.samples import Call, Fails, samples
+
+
+@samples(c.vander)
+def _(make):
+    yield Call(make(3))
+    yield Call(make(3), 2, True)
+    yield Call([1, 2, 3])
+    yield Fails(make(2, 3))
+
+
+@samples(c.bartlett, c.blackman, c.hamming, c.hanning)
+def _(make):
+    yield Call(5)
+    yield Call(1)
+    yield Fails("text")

@@ -1,0 +1,34 @@
+from millrace._src.runtime.ops.math import pairs as p
+from tests.contracts.ops.samples import Call, Fails, binary, samples
+
+binary(
+    p.add,
+    p.sub,
+    p.mul,
+    p.add_scaled,
+    p.sub_scaled,
+    p.subtract,
+    p.real_div,
+    p.maximum,
+    p.minimum,
+    p.true_divide,
+    p.atan2,
+)
+binary(p.pow, p.hypot, p.xlogy, low=0.5, high=3.0)
+binary(p.floor_div, p.floor_divide, p.floor_mod, p.fmod, p.remainder, low=1.2, high=5.0)
+binary(p.equal, p.not_equal, p.less, p.less_equal, p.greater, p.greater_equal)
+binary(p.logical_and, p.logical_or, p.logical_xor)
+binary(p.bitwise_and, p.bitwise_or, p.bitwise_xor, exact=True)
+
+
+@samples(p.div)
+def _(make):
+    yield Call(make(3, 4), make(3, 4, low=0.5))
+    yield Call(make(3, 4), make(4, low=0.5), rounding_mode="floor")
+    yield Call(make(3, 4), 1.5, rounding_mode="trunc")
+    yield Call(make(3, dtype="int32", high=9), make(3, dtype="int32", low=1, high=4))
+    yield Call(make(3, dtype="int32", high=9), 2, rounding_mode="floor")
+    yield Call(make(0, 2), make(2))
+    yield Call(make(3), 0)
+    yield Fails(make(3), 2, rounding_mode="up")
+    yield Fails(make(3), "text")

@@ -1,0 +1,31 @@
+"""Layers of mathematics."""
+
+from tests.parity.runtime.nn.layers import cases_of, make
+
+case = cases_of(__name__)
+
+POSITIVE = make(3, 4, low=0.2, high=4)
+case("ReduceLogSumExp", [make(2, 3, 4)], 1)
+case("ReduceLogSumExp", [make(2, 3, 4)], axis=(0, 2), keep_dims=True)
+case("ReduceLogSumExp", [make(2, 3, 4)], axis="a")
+case("Range", [], 1, 8, 2)
+case("Range", [], 5)
+case("Range", [], 0.0, 1.0, 0.25)
+case("Range", [], 1, 8, 0)
+case("LGamma", [POSITIVE])
+case("LGamma", [make(3, 4)])
+case("DiGamma", [POSITIVE])
+case("DiGamma", [make(3, 4)])
+case("IGamma", [POSITIVE, make(3, 4, low=0.2, high=4, seed=1)], options={"grads": False})
+case("LBeta", [POSITIVE, make(3, 4, low=0.2, high=4, seed=1)])
+case("MatMul", [make(2, 3), make(3, 4)])
+case("MatMul", [make(3, 2), make(4, 3)], True, True)
+case("MatMul", [make(2, 3, 4), make(4, 5)])
+case("MatMul", [make(2, 3), make(2, 4)])
+case("Moments", [make(2, 3, 4)])
+case("Moments", [make(2, 3, 4)], axis=1, keep_dims=True)
+case("Moments", [make(2, 3, 4)], axis=(0, 2), keep_dims=False)
+case("Moments", [make(2, 3, 4)], axis="a")
+SQUARE = make(3, 3, 3)
+case("MatInverse", [SQUARE @ SQUARE.transpose(0, 2, 1) + 1])
+case("MatDet", [SQUARE @ SQUARE.transpose(0, 2, 1) + 1])
