@@ -186,10 +186,10 @@ def _report() -> list[str]:
     found = []
     for graphs in all_capture_caches():
         programs = [entry.program for entry in graphs.entries.values() if isinstance(entry, CachedProgram)]
-        why = sorted({program.uncaptured for program in programs} - {""})
+        why = sorted({program.cuda_graph_failure for program in programs} - {""})
         calls = [len(program.calls) for program in programs]
         found.append(
-            f"{graphs.name}: {calls} calls, replayed {graphs.replayed}, fell back {graphs.fell_back} {why}"
+            f"{graphs.name}: {calls} calls, replayed {graphs.replayed}, fell back {graphs.eager_calls} {why}"
         )
     return found
 

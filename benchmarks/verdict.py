@@ -36,9 +36,9 @@ def run(data: ds.Dataset) -> tuple[Diagnosis, PerformanceModel]:
 def pair(planted: Planted, rows: int) -> str:
     """One line: what was predicted, and what came of it."""
     verdict, before = run(planted.build(rows))
-    told = f"{planted.name:26} others {before.others:.1f}  "
+    told = f"{planted.name:26} others {before.other_cores:.1f}  "
     if verdict.change is None:
-        return f"{told}silent ({verdict.kind})"
+        return f"{told}silent ({verdict.bottleneck})"
     arguments = dict(verdict.change.arguments)
     if verdict.change.knob == "random_access":
         arguments["random_access"] = True

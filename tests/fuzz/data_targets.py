@@ -172,7 +172,7 @@ def _history(folder: Path) -> list[bytes]:
 def _read_history(path: str) -> None:
     state = RunState()
     for line in EventLogReader(path).all():
-        state.take(line)
+        state.apply(line)
 
 
 def _mindrecord(folder: Path) -> list[bytes]:

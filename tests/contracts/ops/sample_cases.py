@@ -63,7 +63,7 @@ def operations() -> list[OpSpec]:
 def cases(spec: OpSpec) -> Iterator[Case]:
     """Every sample through every face."""
     for number, sample in enumerate(load().get(key(spec), [])):
-        for face, name in spec.faces:
+        for face, name in spec.public_names:
             if face != "Tensor" or (sample.args and isinstance(sample.args[0], (np.ndarray, Typed))):
                 yield Case(f"{face}.{name}", number, sample, None, sample.args, sample.kwargs)
         for name, options, call in spec.primitives:

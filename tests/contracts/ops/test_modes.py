@@ -17,7 +17,7 @@ from tests.contracts.ops.sample_cases import HERE, applied, cases, key, operatio
 from tests.contracts.ops.samples import Typed  # noqa: E402
 
 torch.set_num_threads(1)
-TABLE = [spec for spec in operations() if spec.faces or spec.primitives]
+TABLE = [spec for spec in operations() if spec.public_names or spec.primitives]
 each_operation = pytest.mark.parametrize("spec", TABLE, ids=key)
 # "family.operation" -> why a step with it runs operation by operation ("leaves"), why its bits differ in the two modes
 # ("bits"), or why it cannot be mapped over rows ("rows"); they only shrink.

@@ -93,8 +93,8 @@ def test_order_is_pure_and_any_block_can_be_asked(made, key):
     again = sampler.order(size, key, labels_for(size))
     assert rows.tolist() == again.at(0, again.size + 5).tolist()
     positions = np.arange(order.size, dtype=np.int64)
-    assert rows.tolist() == order.lookup(positions).tolist()
-    assert rows[::-1].tolist() == order.lookup(positions[::-1]).tolist()
+    assert rows.tolist() == order.take(positions).tolist()
+    assert rows[::-1].tolist() == order.take(positions[::-1]).tolist()
     for step in (1, 3):
         blocks = [order.at(i, i + step) for i in range(0, order.size, step)]
         assert rows.tolist() == [row for block in blocks for row in block.tolist()]

@@ -124,7 +124,7 @@ def test_the_numbers_of_autotune_are_taken() -> None:
     tuner = iterator._run.tuner
     assert tuner is not None
     assert tuner.record.loaded == "tuned_0.json"
-    assert tuner.knobs.segments[0].executor.slots == 5
+    assert tuner.knobs.segments[0].executor.num_workers == 5
     iterator.close()
     tree = ds.deserialize(json_filepath="tuned_0.json")
     assert tree is not None
@@ -135,7 +135,7 @@ def test_the_history_of_a_run_is_read() -> None:
     from millrace._src.observe.live.event_log import EventLogReader
 
     with EventLogReader("run.history") as tail:
-        _, lines = tail.more()
+        _, lines = tail.read_new()
     assert [line["is"] for line in lines if "is" in line] == ["pipeline", "point", "verdict", "end", "over"]
 
 

@@ -92,7 +92,7 @@ def test_an_archive_with_transforms_of_images_is_served() -> None:
         "Rescale",
         "HWC2CHW",
     ]
-    (made,) = loaded.answer([images])
+    (made,) = loaded.predict([images])
     assert made.tolist() == [1, 1]  # the bias that is stored decides
 
 
@@ -100,7 +100,7 @@ def test_an_archive_with_transforms_of_text_is_served() -> None:
     loaded = load_model_file("archives/words.mindir")
     steps = loaded.pre[loaded.inputs[0].name]
     assert steps.takes_text
-    (made,) = loaded.answer([np.array([b"a b c", b"b"], object)])
+    (made,) = loaded.predict([np.array([b"a b c", b"b"], object)])
     assert made.tolist() == np.ones((2, 3, 2)).tolist()
 
 

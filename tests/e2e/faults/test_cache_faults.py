@@ -113,7 +113,7 @@ def test_the_nth_call_fails(
         error = (errno.ENOSPC, errno.EIO, errno.EMFILE)[at % 3]
         cache = ds.DatasetCache() if where == "memory" else ds.DatasetCache(path=str(tmp_path / f"{at}"))
         if where == "memory":
-            cache.settle()
+            cache.resolve()
             cache.get_stat()  # the server runs, and is reached
         data = data_of(cache, by_number)
         faults.arm(at, lasting, error)

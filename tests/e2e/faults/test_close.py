@@ -180,7 +180,7 @@ def test_code_that_waits_in_a_thread_is_left_to_finish(name: str, executor: str,
 def test_the_consumer_closes_while_its_workers_wait(name: str, stuck: Stuck) -> None:
     """Closed by the thread that iterates, while a thread of the engine is inside the user's code."""
     iterator = BLOCKED[name](stuck).create_dict_iterator(num_epochs=1)
-    assert not iterator._run.root.ready()  # begins the work, takes no row
+    assert not iterator._run.root.is_ready()  # begins the work, takes no row
     assert stuck.entered.wait(PATIENCE)
     ends(iterator.stop)
 
@@ -197,7 +197,7 @@ def test_a_generator_that_was_left_is_closed_after_all(stuck: Stuck) -> None:
             closed.set()
 
     iterator = ds.GeneratorDataset(rows, "x").create_dict_iterator(num_epochs=1)
-    assert not iterator._run.root.ready()  # begins the work, takes no row
+    assert not iterator._run.root.is_ready()  # begins the work, takes no row
     assert stuck.entered.wait(PATIENCE)
     ends(iterator.stop)
     assert not closed.is_set()

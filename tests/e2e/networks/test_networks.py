@@ -46,5 +46,5 @@ def test_a_net_learns_as_under_mindspore_and_alike_in_both_modes(name):
     assert (
         capture_cache_of(step).recorded,
         capture_cache_of(step).replayed,
-        capture_cache_of(step).fell_back,
+        capture_cache_of(step).eager_calls,
     ) == (1, 2, 0)

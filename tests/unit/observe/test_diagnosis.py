@@ -30,7 +30,7 @@ def verdict_of(run: RunStats, cores: int = 2) -> Diagnosis:
 def test_a_map_that_waits_gets_more_threads() -> None:
     run = run_of(segment(op(busy=1.98, cpu=0.02)), process_cpu=0.05, idle=1.9)
     verdict = verdict_of(run)
-    assert verdict.kind == "slow map"
+    assert verdict.bottleneck == "slow map"
     assert verdict.change is not None
     assert verdict.change.call == ".map(decode, ..., num_parallel_workers=16)"
     assert 7 < verdict.gain <= 8
@@ -39,7 +39,7 @@ def test_a_map_that_waits_gets_more_threads() -> None:
 def test_work_on_one_thread_wants_every_core() -> None:
     run = run_of(segment(op(busy=0.98, cpu=0.98), workers=1), process_cpu=1.0, idle=3.0)
     verdict = verdict_of(run, cores=4)
-    assert verdict.kind == "too few workers"
+    assert verdict.bottleneck == "too few workers"
     assert verdict.change is not None
     assert verdict.change.arguments == {"num_parallel_workers": 4}
     assert verdict.change.call == ".map(decode, ..., num_parallel_workers=4)"
@@ -49,7 +49,7 @@ def test_work_on_one_thread_wants_every_core() -> None:
 def test_python_on_threads_goes_to_processes() -> None:
     run = run_of(segment(op(busy=1.9, cpu=0.95, python=True)), process_cpu=1.0, idle=3.0)
     verdict = verdict_of(run, cores=4)
-    assert verdict.kind == "gil"
+    assert verdict.bottleneck == "gil"
     assert verdict.change is not None
     assert verdict.change.arguments == {"python_multiprocessing": True, "num_parallel_workers": 4}
 
@@ -58,7 +58,7 @@ def test_a_budget_that_holds_workers_back_is_raised() -> None:
     stage = segment(op(busy=1.0, cpu=0.02), workers=8)
     stage.refused, stage.bytes = 90, 100_000_000
     verdict = verdict_of(run_of(stage, process_cpu=0.05, idle=1.9))
-    assert verdict.kind == "memory budget"
+    assert verdict.bottleneck == "memory budget"
     assert verdict.change is not None
     assert verdict.change.value > BUDGET
     assert verdict.gain > 4
@@ -84,13 +84,13 @@ def test_batches_of_one_row_grow() -> None:
 def test_a_slow_start_is_named() -> None:
     run = run_of(segment(op(busy=1.99, cpu=1.99)), process_cpu=2.0, idle=0.0, first=2.0)
     run.ended = 3.0
-    assert verdict_of(run).kind == "first batch"
+    assert verdict_of(run).bottleneck == "first batch"
     run.stages.insert(0, StageStats("shuffle at train.py:8", "barrier", where="train.py:8", buffer=10_000))
     verdict = verdict_of(run)
-    assert verdict.kind == "shuffle buffer"
+    assert verdict.bottleneck == "shuffle buffer"
     assert verdict.change is not None
     assert verdict.change.call == ".shuffle(2500)"
-    assert verdict.predicted > verdict.rate
+    assert verdict.predicted_rate > verdict.rate
 
 
 # nothing to change --------------------------------------------------------------------------------
@@ -98,22 +98,22 @@ def test_a_slow_start_is_named() -> None:
 
 def test_nothing_delivered_is_no_verdict() -> None:
     verdict = verdict_of(RunStats())
-    assert verdict.kind == "nothing"
+    assert verdict.bottleneck == "nothing"
     assert verdict.change is None
     assert "Nothing was delivered" in str(verdict)
 
 
 def test_a_slow_consumer_has_nothing_to_gain() -> None:
     verdict = verdict_of(run_of(segment(op(busy=0.3, cpu=0.3)), wait=0.1, consumer=3.0))
-    assert verdict.kind == "slow consumer"
+    assert verdict.bottleneck == "slow consumer"
     assert verdict.change is None
-    assert verdict.predicted == verdict.rate
+    assert verdict.predicted_rate == verdict.rate
     assert "would change nothing" in str(verdict)
 
 
 def test_full_cores_need_less_work_per_row() -> None:
     verdict = verdict_of(run_of(segment(op(busy=1.9, cpu=1.9)), process_cpu=1.95, idle=0.05))
-    assert verdict.kind == "cores full"
+    assert verdict.bottleneck == "cores full"
     assert verdict.stage == "map(decode) at /home/me/train.py:7"
     assert verdict.change is None
 
@@ -133,7 +133,7 @@ def test_a_short_run_is_not_judged(rows: int, seconds: float, said: str) -> None
     )
     run = run_of(stage, rows=rows, wait=seconds, process_cpu=seconds, idle=3 * seconds, first=0.001)
     verdict = verdict_of(run, cores=4)
-    assert verdict.kind == "too short"
+    assert verdict.bottleneck == "too short"
     assert verdict.change is None
     assert str(verdict) == said
 
@@ -141,7 +141,7 @@ def test_a_short_run_is_not_judged(rows: int, seconds: float, said: str) -> None
 def test_a_run_that_is_mostly_its_start_is_not_judged() -> None:
     """Worker processes took 0.4 of 1.0 seconds to start: what was busy afterwards says little."""
     run = run_of(segment(op(busy=0.6, cpu=0.6), kind="processes", workers=1), first=0.4, idle=3.0)
-    assert verdict_of(run, cores=4).kind == "too short"
+    assert verdict_of(run, cores=4).bottleneck == "too short"
 
 
 def test_a_part_that_hardly_worked_is_not_the_bottleneck() -> None:
@@ -179,7 +179,7 @@ def test_cores_taken_by_other_programs_are_named_and_nothing_is_advised(loops: i
         work = segment(op(busy=1.95, cpu=cpu * 0.9, python=python))
         verdict = verdict_of(run_of(work, process_cpu=cpu, idle=0.0))
         assert verdict.change is None, str(verdict)
-        assert verdict.kind == "other programs"
+        assert verdict.bottleneck == "other programs"
         assert f"they take {2 - cpu:.1f} of the 2 cores" in str(verdict)
 
 
@@ -187,7 +187,7 @@ def test_a_disk_is_slow_whoever_else_computes() -> None:
     """Rows that wait a hundred times as long as they compute do not wait for a core."""
     run = run_of(segment(op(busy=1.98, cpu=0.015)), process_cpu=0.03, idle=0.0)
     verdict = verdict_of(run)
-    assert verdict.kind == "slow map"
+    assert verdict.bottleneck == "slow map"
     assert verdict.change is not None
     assert verdict.change.knob == "num_parallel_workers"
 
@@ -263,7 +263,7 @@ def numbers(rows: int) -> ds.Dataset:
 
 
 def test_a_set_smaller_than_a_batch_is_not_told_to_batch_more(no_leaks: None) -> None:
-    assert drained(numbers(5).map(lambda x: x, ["x"]).batch(32)).kind == "too short"
+    assert drained(numbers(5).map(lambda x: x, ["x"]).batch(32)).bottleneck == "too short"
 
 
 def test_counters_tell_what_was_asked_for(no_leaks: None) -> None:
@@ -274,7 +274,7 @@ def test_counters_tell_what_was_asked_for(no_leaks: None) -> None:
             pass
     stats = iterator._run.stats
     [stage] = stats.stages
-    assert [one.asked for one in stage.ops if one.kind == "Map"] == [3]
+    assert [one.requested_workers for one in stage.ops if one.kind == "Map"] == [3]
     assert (stage.batch_size, stats.epochs, stats.rows) == (4, 2, 16)
 
 
@@ -298,7 +298,7 @@ def test_600_rows_in_processes_blame_nobody_who_was_idle(no_leaks: None) -> None
 
 def test_a_verdict_is_data_too() -> None:
     verdict = verdict_of(run_of(segment(op(busy=1.98, cpu=0.02)), process_cpu=0.05, idle=1.9))
-    assert json.loads(json.dumps(verdict.to_dict()))["kind"] == verdict.kind
+    assert json.loads(json.dumps(verdict.to_dict()))["kind"] == verdict.bottleneck
 
 
 def test_the_comparison_of_predicted_and_real_gains_runs() -> None:

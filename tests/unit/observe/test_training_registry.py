@@ -22,8 +22,8 @@ def own_folder(tmp_path, monkeypatch):
 def now(path):
     state = RunState()
     for line in EventLogReader(path).all():
-        assert state.take(line), line
-    return state.now(ended=True)
+        assert state.apply(line), line
+    return state.snapshot(ended=True)
 
 
 def test_a_training_is_seen_with_its_loss_and_rate():

@@ -28,10 +28,10 @@ def run(making, moving, stepping):
         began = max(made, sent)
         sent = began + move
         channel.moving += move
-        channel.pushing(host=0)
-        channel.pushed(device=1)
+        channel.begin_transfer(host=0)
+        channel.end_transfer(device=1)
         got = max(sent, over)
-        channel.took(waited=got - over if number else 0.0, stepped=over - taken[-1] if taken else 0.0)
+        channel.record_step(waited=got - over if number else 0.0, stepped=over - taken[-1] if taken else 0.0)
         taken.append(got)
         over = got + step
     return channel
@@ -101,7 +101,7 @@ def test_the_first_error_is_the_one_that_is_told():
 
 def test_a_batch_that_never_arrives_is_a_slow_transfer():
     channel = Channel("planted")
-    channel.pushing(host=1)
+    channel.begin_transfer(host=1)
     assert judge(channel, waiting=5).situation == "transfer slow"
 
 
@@ -120,13 +120,13 @@ def test_the_status_reads_as_mindspore_writes_it():
         "                         -1 -> -1",
         "            push_start_time -> push_end_time",
     ]
-    channel.pushing(host=1)
+    channel.begin_transfer(host=1)
     lines = str(channel).splitlines()
     assert lines[2] == "host_queue: 1;"
     assert lines[5].endswith("-> -1")
     assert lines[7].endswith("-> ")
     for _ in range(14):
-        channel.pushed(device=2)
-        channel.pushing(host=0)
+        channel.end_transfer(device=2)
+        channel.begin_transfer(host=0)
     assert len(str(channel).splitlines()) == 17  # the last ten
     assert channel.to_dict()["have_sent"] == 14

@@ -110,7 +110,7 @@ def test_no_response_holds_rows_of_others(running, models, name):
     alone = load_model_file(models[name])
     before = batches(running, name)
     for row, response in zip(rows, ask_at_once(running, name, rows), strict=True):
-        assert response.tobytes() == alone.answer([row[None]])[0].tobytes()
+        assert response.tobytes() == alone.predict([row[None]])[0].tobytes()
     after = batches(running, name)
     assert (after[0] - before[0], after[1] - before[1]) == (USERS, USERS)
     with Client(running.url) as client:

@@ -130,11 +130,11 @@ def test_an_onnx_file_takes_transforms_too(tmp_path):
     again = load_model_file(str(tmp_path / "net.mindir"))
     assert again.runner.platform == "onnxruntime_onnx"
     assert (again.inputs[0].datatype, again.inputs[0].shape) == ("UINT8", (-1, 2))
-    assert again.answer([np.array([[1, 2], [3, 4]], np.uint8)])[0].tolist() == [0, 0]
+    assert again.predict([np.array([[1, 2], [3, 4]], np.uint8)])[0].tolist() == [0, 0]
     # an archive can be given other transforms
     other = Servable(tmp_path / "net.mindir", post=[Softmax()])
     other.save(str(tmp_path / "other.mindir"))
-    assert load_model_file(str(tmp_path / "other.mindir")).answer([np.ones((1, 2), np.float32)])[
+    assert load_model_file(str(tmp_path / "other.mindir")).predict([np.ones((1, 2), np.float32)])[
         0
     ].tolist() == [[0.5, 0.5]]
 
@@ -192,5 +192,5 @@ def test_any_number_of_rows_gives_what_the_net_gives(tmp_path):
     for rows in (1, 2, 9):
         given = np.random.default_rng(rows).standard_normal((rows, 1, 4, 4)).astype(np.float32)
         want = net(Tensor(given)).asnumpy()
-        np.testing.assert_array_equal(ready.answer([given])[0], want)
+        np.testing.assert_array_equal(ready.predict([given])[0], want)
         np.testing.assert_array_equal(cell(Tensor(given)).asnumpy(), want)

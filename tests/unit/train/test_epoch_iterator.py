@@ -35,6 +35,6 @@ def test_the_state_is_after_the_batch_that_was_used(stop):
 def test_epochs_end_where_the_dataset_says():
     feed = EpochIterator(data(), epochs=2, through_sink=True)
     assert [len(values(feed.epoch())) for _ in range(2)] == [7, 7]
-    assert feed.batches == 14
-    assert feed.sink.channel.taken == 14
+    assert feed.batches_delivered == 14
+    assert feed.prefetcher.channel.taken == 14
     feed.close()

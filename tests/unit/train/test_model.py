@@ -352,8 +352,8 @@ def test_an_error_that_is_not_about_shapes_passes_as_it_is():
 def test_the_feed_counts_and_waits():
     feed = feeding.EpochIterator(data(), epochs=2)
     assert len(list(feed.epoch())) == 3
-    assert feed.batches == 3
-    assert feed.waited > 0
+    assert feed.batches_delivered == 3
+    assert feed.wait_seconds > 0
     assert feed.state() is not None
     feed.close()
 

@@ -263,8 +263,8 @@ def test_the_host_takes_a_share_of_the_decoding(tmp_path: Any, host_decoder: lis
     expected = on_host(data)
     for share, least, most in ((1.0, 0, 0), (0.5, 1, 11), (0.0, 12, 12)):
         host_decoder.clear()
-        source = data._for_card(1)
-        source.card.work[0].share.set(share)
+        source = data._device_run(1)
+        source.device_work.work[0].share.set(share)
         with DevicePrefetcher(source, epochs=1) as feed:
             made = [batch[0].asnumpy() for batch in feed]
         assert least <= sum(host_decoder) <= most
@@ -276,13 +276,13 @@ def test_the_share_follows_what_steps_wait_for() -> None:
     share = SharedFloat()
     split = DecodeBalancer([share])
     for _ in range(EVERY * 5):
-        split.look(full=True, waited=0.0, stepped=1.0)
+        split.update(full=True, waited=0.0, stepped=1.0)
     assert share.get() == pytest.approx(5 * UP)
     for turn in range(EVERY):
-        split.look(full=False, waited=1.0 * turn, stepped=1.0)
+        split.update(full=False, waited=1.0 * turn, stepped=1.0)
     assert share.get() == pytest.approx(5 * UP * DOWN)
     for _ in range(EVERY):
-        split.look(full=False, waited=EVERY - 1.0, stepped=20.0)  # nobody waits: it stays
+        split.update(full=False, waited=EVERY - 1.0, stepped=20.0)  # nobody waits: it stays
     assert share.get() == pytest.approx(5 * UP * DOWN)
     copy = pickle.loads(pickle.dumps(share))
     share.set(0.125)

@@ -62,8 +62,8 @@ def test_an_error_of_a_row_comes_where_its_batch_would():
     assert next(feed)[0].asnumpy().tolist() == [2, 3]
     with pytest.raises(DataError, match="five is bad"):
         next(feed)
-    assert feed.verdict().situation == "ended early"
-    assert "five is bad" in feed.verdict().evidence
+    assert feed.diagnosis().situation == "ended early"
+    assert "five is bad" in feed.diagnosis().evidence
     with pytest.raises(DeviceQueueError, match="five is bad"):  # the first error is the one that is told
         next(feed)
 
@@ -97,7 +97,7 @@ def test_pause_and_resume():
     rest = []
     while (item := feed._ring.take(timeout=0.2)) is not None:
         rest.append(item.value.values[0].item())
-    sent = feed.channel.have_sent
+    sent = feed.channel.sent
     assert sent < 100
     feed.resume()
     assert [first[0].item(), *rest, *(batch[0].item() for batch in feed)] == list(range(100))

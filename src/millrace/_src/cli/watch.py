@@ -90,20 +90,20 @@ def _nothing(arguments: argparse.Namespace) -> str:
 def _state(tail: EventLogReader, state: RunState) -> RunState:
     """Read what was added; a file that began anew makes a new state."""
     while True:
-        anew, lines = tail.more()
+        anew, lines = tail.read_new()
         if anew:
             state = RunState()
         if not lines:
             return state
         for line in lines:
-            state.take(line)
+            state.apply(line)
 
 
 def _now(path: Path) -> dict[str, Any]:
     with EventLogReader(path) as tail:
         ended = tail.ended
         state = _state(tail, RunState())
-        return {**state.now(ended), "damaged": state.damaged + tail.damaged}
+        return {**state.snapshot(ended), "damaged": state.damaged + tail.damaged}
 
 
 def _list() -> int:
@@ -135,7 +135,7 @@ def _text(path: Path) -> int:
         while True:
             ended = tail.ended
             state = _state(tail, state)
-            now = state.now(ended)
+            now = state.snapshot(ended)
             screen.update(
                 Text("\n".join(text_summary(now, width=max(60, screen.console.width)))), refresh=True
             )

@@ -269,7 +269,7 @@ class Checker:
             if parameter is not None:
                 parameter.check(value)
 
-    def tell(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def error_message(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Note on an error with which arguments the call was made: its words are MindSpore's, which seldom say so."""
         if hasattr(error, "__notes__"):
             return  # of a call inside this one, which is the one to look at
@@ -289,7 +289,7 @@ class Checker:
                 self.check(args, kwargs)
                 return run(*args, **kwargs)
             except (ArgumentTypeError, ArgumentValueError) as error:
-                self.tell(error, args, kwargs)
+                self.error_message(error, args, kwargs)
                 raise
 
         return wrapper

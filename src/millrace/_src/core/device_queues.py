@@ -45,7 +45,7 @@ class TransferCounts:
     waited: float
     stepping: float
     ended: str
-    fed_by: RunStats | None
+    pipeline_stats: RunStats | None
 
 
 _loaders: list[Callable[[], Any]] = []

@@ -24,7 +24,7 @@ class Settings:
 
     seed: int | None = None
     # counts the calls of set_seed: setting the same seed again starts eager transforms anew
-    seed_turn: int = 0
+    seed_generation: int = 0
     prefetch_size: int = 16
     num_parallel_workers: int | None = None
     numa_enable: bool = False
@@ -63,7 +63,7 @@ class Settings:
     # what `dataset.run_on` was told for it
     executor_options: tuple[tuple[str, Any], ...] = ()
     # whose memory batches are put into (core/lending.py); None is the engine's own. Nobody sets it by hand
-    lender: Any = None
+    allocator: Any = None
 
     def replace(self, **changes: Any) -> Settings:
         return dataclasses.replace(self, **changes)
@@ -89,7 +89,7 @@ def update(**changes: Any) -> None:
     global _settings
     with _lock:
         if "seed" in changes:
-            changes["seed_turn"] = _settings.seed_turn + 1
+            changes["seed_turn"] = _settings.seed_generation + 1
         _settings = _settings.replace(**changes)
 
 

@@ -33,7 +33,7 @@ class OpStats:
     # one worker at a time may be in it: a source with one place to read from, a transform that remembers rows
     serial: bool = False
     # what the user asked for already: workers for it (or for every op), and worker processes
-    asked: int | None = None
+    requested_workers: int | None = None
     processes: bool = False
     # rows that came to its segment, and those that it gave
     rows: int = 0
@@ -51,7 +51,7 @@ class CacheCounts:
     """
 
     hits: int = 0
-    made: int = 0
+    misses: int = 0
     stored: int = 0
     # of the rows that were stored
     bytes: int = 0
@@ -65,7 +65,7 @@ class CacheCounts:
     def __add__(self, more: CacheCounts) -> CacheCounts:
         return CacheCounts(
             self.hits + more.hits,
-            self.made + more.made,
+            self.misses + more.misses,
             self.stored + more.stored,
             self.bytes + more.bytes,
             self.on_disk + more.on_disk,
@@ -100,7 +100,7 @@ class StageStats:
     busy: float = 0.0
     cpu: float = 0.0
     # processor seconds of the thread that runs this stage, and those below it, ahead of the consumer
-    pump_cpu: float = 0.0
+    dispatch_cpu: float = 0.0
     wait_in: float = 0.0
     wait_out: float = 0.0
     # pulls at which the byte budget kept another chunk from being started
@@ -108,7 +108,7 @@ class StageStats:
     # bytes of rows that waited on disk, since memory had no room for them
     spilled: int = 0
     # rows that came from each input of a mix
-    drawn: list[int] = dataclasses.field(default_factory=list)
+    sampled: list[int] = dataclasses.field(default_factory=list)
     # what a cache in it did
     cache: CacheCounts | None = None
     ops: list[OpStats] = dataclasses.field(default_factory=list)

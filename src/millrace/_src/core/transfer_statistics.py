@@ -39,8 +39,8 @@ class Channel:
     name: str
     device: str = "cpu"
     # batches that the pipeline made, those that reached the device, and those that were taken there
-    made: int = 0
-    have_sent: int = 0
+    produced: int = 0
+    sent: int = 0
     taken: int = 0
     epochs: int = 0
     sent_bytes: int = 0
@@ -62,10 +62,10 @@ class Channel:
     ended: str = ""
     error: BaseException | None = None
     # batches that there are in all, where that is known; and whether steps stopped taking before they had come
-    whole: int | None = None
-    cut: bool = False
+    total_batches: int | None = None
+    stopped_early: bool = False
     # a step has asked for a batch after the data ended
-    short: bool = False
+    exhausted: bool = False
     # the pipeline's own report, which knows its stages
     report: Callable[[], Any] | None = None
 
@@ -74,7 +74,7 @@ class Channel:
 
     # the sending side -------------------------------------------------------------------------------
 
-    def pushing(self, host: int) -> None:
+    def begin_transfer(self, host: int) -> None:
         """A batch leaves the host ring, which then holds `host` more."""
         push = Push(time.time())
         with self._lock:
@@ -82,10 +82,10 @@ class Channel:
             self.first = self.first or push
             self.last.append(push)
 
-    def pushed(self, device: int, size: int = 0) -> None:
+    def end_transfer(self, device: int, size: int = 0) -> None:
         """The batch has reached the device ring, which then holds `device`."""
         with self._lock:
-            self.have_sent += 1
+            self.sent += 1
             self.sent_bytes += size
             self.device_queue.append(device)
             self.last[-1].end = time.time()
@@ -99,11 +99,11 @@ class Channel:
     def leave(self) -> None:
         """Steps take no more. Before all batches have come that there are, they ended early."""
         with self._lock:
-            self.cut = self.error is None and (self.ended != ENDED or self.taken < self.made)
+            self.stopped_early = self.error is None and (self.ended != ENDED or self.taken < self.produced)
 
     # the taking side --------------------------------------------------------------------------------
 
-    def took(self, waited: float, stepped: float) -> None:
+    def record_step(self, waited: float, stepped: float) -> None:
         """A step got its batch: what it waited for, and what it had computed before."""
         self.taken += 1
         self.waited += waited
@@ -129,7 +129,7 @@ class Channel:
             return {
                 "channel_name": self.name,
                 "device": self.device,
-                "have_sent": self.have_sent,
+                "have_sent": self.sent,
                 "have_taken": self.taken,
                 "host_queue": list(self.host_queue),
                 "device_queue": list(self.device_queue),
@@ -156,7 +156,7 @@ class Channel:
             first, done = (self.first.start, self.first.end) if self.first else (None, None)
             lines = [
                 f"channel_name: {self.name}",
-                f"have_sent: {self.have_sent};",
+                f"have_sent: {self.sent};",
                 f"host_queue: {', '.join(map(str, self.host_queue))};",
                 f"device_queue: {', '.join(map(str, self.device_queue))};",
                 f"{'push_first_start_time':>27} -> push_first_end_time",

@@ -23,7 +23,7 @@ def register_run(run: ObservedRun) -> None:
     if not _asked:
         _ask()
     for one in list(active):
-        one.follow(run)
+        one.add_run(run)
 
 
 def _ask() -> None:

@@ -55,23 +55,23 @@ class Diagnosis:
     True
     """
 
-    kind: str
+    bottleneck: str
     stage: str
     where: str
     evidence: tuple[str, ...]
     advice: str
     change: Recommendation | None
     rate: float
-    predicted: float
+    predicted_rate: float
 
     @property
     def gain(self) -> float:
         """How many times as fast the change is expected to be."""
-        return self.predicted / self.rate if self.rate else 1.0
+        return self.predicted_rate / self.rate if self.rate else 1.0
 
     def at(self, rate: float) -> Diagnosis:
         """The same gain from another rate: that of the whole run, where no start-up could be left out."""
-        return dataclasses.replace(self, rate=rate, predicted=rate * self.gain)
+        return dataclasses.replace(self, rate=rate, predicted_rate=rate * self.gain)
 
     def __str__(self) -> str:
         text = (
@@ -81,9 +81,7 @@ class Diagnosis:
         )
         text += f" {self.advice}" if self.advice else ""
         if self.change is not None:
-            text += (
-                f" From {count(self.rate)} to about {per_second(self.predicted, 'row')} ({self.gain:.1f}x)."
-            )
+            text += f" From {count(self.rate)} to about {per_second(self.predicted_rate, 'row')} ({self.gain:.1f}x)."
         return text
 
     def to_dict(self) -> dict[str, Any]:
@@ -282,10 +280,10 @@ def _without(model: PerformanceModel, run: RunStats) -> Diagnosis:
     spent = sums.stages[number].ops[stage.ops.index(op)][2] / sums.rows
     share = spent / model.cpu if model.cpu else 0.0
     if model.taken:
-        told = f"they take {model.others:.1f} of the {model.cores} cores, and this run uses the rest"
+        told = f"they take {model.other_cores:.1f} of the {model.cores} cores, and this run uses the rest"
         advice = "Measure again without them before you change anything."
         return Diagnosis("other programs", "other programs", "", (told,), advice, None, rate, rate)
-    if model.full:
+    if model.cores_saturated:
         half = model.cpu / (model.cpu - spent / 2)
         told = f"all {model.cores} cores are in use, and it takes {share:.0%} of the run's processor time"
         advice = (

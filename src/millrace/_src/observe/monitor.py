@@ -119,7 +119,7 @@ class Monitor:
         if self._server is not None:
             self._server.forget()
 
-    def follow(self, run: ObservedRun) -> None:
+    def add_run(self, run: ObservedRun) -> None:
         """Watch this run too."""
         if os.getpid() == self._pid and not self._over.is_set():
             start_history(run, self.interval)

@@ -37,11 +37,11 @@ class ObservedRun(Protocol):
     def budget(self) -> MemoryUsage: ...
 
     @property
-    def ledger(self) -> Sized:
+    def failed_rows(self) -> Sized:
         """Rows that were skipped or replaced."""
 
     @property
-    def padding(self) -> int: ...
+    def padded_rows(self) -> int: ...
 
     @property
     def closed(self) -> bool: ...

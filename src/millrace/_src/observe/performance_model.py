@@ -72,14 +72,14 @@ class PerformanceModel:
     measured: float
     sums: RunSnapshot
     # the byte budget kept workers without work
-    squeezed: bool = False
+    memory_limited: bool = False
     # cores that this run used, and that other programs took of those it might have used
     used: float = 0.0
-    others: float = 0.0
+    other_cores: float = 0.0
     # cores were all in use, by this process or by others
-    full: bool = False
+    cores_saturated: bool = False
     # threads of this process took turns at the GIL
-    turns: bool = False
+    gil_contention: bool = False
 
     @property
     def seconds(self) -> float:
@@ -89,7 +89,7 @@ class PerformanceModel:
     @property
     def taken(self) -> bool:
         """Other programs fill the cores: whatever computes here only waits for its turn."""
-        return self.full and self.others > OTHERS
+        return self.cores_saturated and self.other_cores > OTHERS
 
     @property
     def cpu(self) -> float:
@@ -104,7 +104,7 @@ class PerformanceModel:
         for part in self.parts:
             yield str(part.stage), part.rate
         # a run that mostly waits gets its share of taken cores when it wakes up; nobody else may hope for one
-        left = max(self.used, self.cores / 2 if self.taken else self.cores - self.others)
+        left = max(self.used, self.cores / 2 if self.taken else self.cores - self.other_cores)
         yield "cores", left / self.cpu if self.cpu > 0 else float("inf")
         yield "gil", 1 / self.gil if self.gil > 0 else float("inf")
 
@@ -127,7 +127,7 @@ class PerformanceModel:
 
     def predict(self, after: PerformanceModel, *, same_loss: bool = True) -> float:
         """Rows per second after a change. What the model misses now it misses then, unless the change cures that."""
-        shared = same_loss or self.others > NOISE * self.cores
+        shared = same_loss or self.other_cores > NOISE * self.cores
         loss = min(1.0, max(0.5, self.measured / self.rate)) if shared and self.rate else 1.0
         return max(self.measured, after.rate * loss)
 
@@ -153,11 +153,11 @@ class PerformanceModel:
             cores,
             sums.rows / seconds,
             sums,
-            squeezed=squeezed,
+            memory_limited=squeezed,
             used=used,
-            others=others,
-            full=full,
-            turns=turns,
+            other_cores=others,
+            cores_saturated=full,
+            gil_contention=turns,
         )
 
 

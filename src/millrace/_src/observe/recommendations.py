@@ -51,7 +51,7 @@ class Candidate:
 
 
 def list_candidates(model: PerformanceModel, run: RunStats, budget: int) -> Iterator[Candidate]:
-    if model.squeezed:
+    if model.memory_limited:
         yield from _budget(model, run, budget)
         return  # more of anything would be held back too
     for part in model.parts if model.measured > EXPLAINED * model.rate else ():
@@ -91,7 +91,7 @@ def _segment(model: PerformanceModel, part: StageCost, stage: StageStats) -> Ite
             yield Candidate("python_multiprocessing", True, arguments, part.stage, op, predicted)
     most = MOST_THREADS if stage.shares_gil else MOST_PROCESSES
     # a number that was asked for already and not given would not be given when it is asked for again
-    counts = _counts(max(stage.workers, op.asked or 0), model.cores, most)
+    counts = _counts(max(stage.workers, op.requested_workers or 0), model.cores, most)
     remembers = any(other.serial and other.kind == "Map" for other in stage.ops)
     if counts and not remembers and not (op.serial and op.kind == "Read"):
         value, predicted = _fewest([(n, model.predict(_with_workers(model, part, n))) for n in counts])

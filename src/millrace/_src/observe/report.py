@@ -49,8 +49,8 @@ class Report:
         self.peak_bytes = run.budget.peak
         self.budget_bytes = run.budget.limit
         self.spilled_bytes = sum(stage.spilled for stage in stats.stages)
-        self.skipped = len(run.ledger)
-        self.padding = run.padding
+        self.skipped = len(run.failed_rows)
+        self.padding = run.padded_rows
         self.cores = available_cores()
         steady = window_of(stats)
         # rates and shares are those after the start-up, where the run was long enough to leave it out
@@ -189,7 +189,7 @@ def _cache(stage: StageStats, unit: str) -> dict[str, Any]:
 
 def _stage(stage: StageStats, steady: StageSnapshot, took: float, unit: str) -> dict[str, Any]:
     # a barrier has no workers: its work is that of the thread it runs in
-    busy, cpu = (stage.busy, stage.cpu) if stage.busy else (stage.pump_cpu, stage.pump_cpu)
+    busy, cpu = (stage.busy, stage.cpu) if stage.busy else (stage.dispatch_cpu, stage.dispatch_cpu)
     share = (steady.busy if stage.busy else steady.pump_cpu) / (took * max(1, stage.working)) if took else 0.0
     return {
         "name": stage.name,
@@ -215,7 +215,7 @@ def _stage(stage: StageStats, steady: StageSnapshot, took: float, unit: str) -> 
         # what a cache in it did, if there is one
         "cache": None if stage.cache is None else _cache(stage, unit),
         # rows from each input of a mix
-        "drawn": list(stage.drawn),
+        "drawn": list(stage.sampled),
         "ops": [
             {
                 "name": op.name,

@@ -46,7 +46,7 @@ class TrainingCounts:
 class MonitoredTraining(Protocol):
     """What can be looked at."""
 
-    def look(self) -> TrainingCounts: ...
+    def counts(self) -> TrainingCounts: ...
 
 
 # Trainings that begin faster than anybody looks: the last so many are seen.

@@ -54,7 +54,7 @@ class TrainReport:
         """Seconds of a step without its waiting."""
         return (self.seconds - self.waited) / self.steps if self.steps else 0.0
 
-    def verdict(self) -> str:
+    def diagnosis(self) -> str:
         """Who waited for whom, in a sentence."""
         if not self.steps:
             return "No step was made."
@@ -69,7 +69,7 @@ class TrainReport:
             f"would be {gain:.2f} times as fast. What the pipeline says of itself stands below."
         )
 
-    def together(self) -> str:
+    def time_breakdown(self) -> str:
         """How the time of a training is made of its parts: their sum, or in sink mode the longest of them."""
         shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in self.parts.items())
         longest = max(self.parts, key=lambda name: self.parts[name])
@@ -89,7 +89,7 @@ class TrainReport:
             f"Training: {self.steps} steps in {self.seconds:.2f} s, {self.steps_per_second:.1f} steps/s; "
             f"{self.step_seconds * 1e3:.2f} ms a step, {waiting:.2f} ms of waiting before it."
         )
-        lines = [steps, self.verdict(), self.together()]
+        lines = [steps, self.diagnosis(), self.time_breakdown()]
         if self.sink is not None:
             lines.append(f"On the way to the device: {self.sink}")
         if self.pipeline is not None:

@@ -60,9 +60,9 @@ def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
     >>> judge(channel).situation
     'step slow'
     """
-    if channel.error is not None or channel.cut or channel.short or (channel.ended and waiting):
+    if channel.error is not None or channel.stopped_early or channel.exhausted or (channel.ended and waiting):
         return _ended(channel)
-    if not channel.have_sent:
+    if not channel.sent:
         return _nothing(channel, waiting)
     if channel.taken < FEW and not waiting:
         return Verdict(TOO_EARLY, f"{channel.taken} steps have run", "Look again after some more")
@@ -79,8 +79,8 @@ def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
     if channel.moving > channel.data:
         return Verdict(
             "transfer slow",
-            f"steps waited {share:.0%} of the time; moving a batch took {_each(channel.moving, channel.have_sent)}, "
-            f"making it {_each(channel.data, channel.have_sent)}",
+            f"steps waited {share:.0%} of the time; moving a batch took {_each(channel.moving, channel.sent)}, "
+            f"making it {_each(channel.data, channel.sent)}",
             "Send fewer bytes: keep images uint8 and normalise them on the device, or send a smaller type",
             _transfer(channel),
         )
@@ -97,7 +97,7 @@ def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
         )
     return Verdict(
         "data slow",
-        f"steps waited {share:.0%} of the time; the pipeline took {_each(channel.data, channel.have_sent)} a batch, a "
+        f"steps waited {share:.0%} of the time; the pipeline took {_each(channel.data, channel.sent)} a batch, a "
         f"step {_each(channel.stepping, channel.taken)}{_share_of(stage)}",
         stage.advice or FASTER,
         stage.name,
@@ -105,7 +105,9 @@ def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
 
 
 def _ended(channel: Channel) -> Verdict:
-    counted = f"{channel.have_sent} batches" + ("" if channel.whole is None else f" of {channel.whole}")
+    counted = f"{channel.sent} batches" + (
+        "" if channel.total_batches is None else f" of {channel.total_batches}"
+    )
     if channel.error is not None:
         failed = f"{type(channel.error).__name__}: {channel.error}"
         return Verdict(
@@ -114,7 +116,7 @@ def _ended(channel: Channel) -> Verdict:
             "Mend what the error names; steps that waited failed because of it",
             "the data",
         )
-    if channel.cut:
+    if channel.stopped_early:
         return Verdict(
             "ended early",
             f"the steps ended after {channel.taken} batches, while the data had more: {counted} were sent",

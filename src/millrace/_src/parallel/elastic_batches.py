@@ -81,7 +81,7 @@ class GlobalBatches:
         self.batch_size, self.num_epochs, self.seed = batch_size, num_epochs, seed
         self.epoch = self.step = 0
         if state is not None:
-            self._go_on(state)
+            self._resume(state)
         config.set_seed(self.seed)
         self.steps = make(1, 0, batch_size).get_dataset_size()
         if self.steps < 1:
@@ -104,7 +104,7 @@ class GlobalBatches:
         self.dataset = mine.take(self.steps)
         self._iterator: Any = None
 
-    def _go_on(self, state: dict[str, Any]) -> None:
+    def _resume(self, state: dict[str, Any]) -> None:
         names = ("version", "seed", "epoch", "step", "steps", "batch_size")
         if not isinstance(state, dict) or any(type(state.get(name)) is not int for name in names):
             raise CursorError("this is no state of GlobalBatches: give what state() returned.")

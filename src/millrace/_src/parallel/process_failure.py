@@ -27,7 +27,7 @@ class ProcessFailure:
     traceback: str
 
     @property
-    def weight(self) -> int:
+    def root_cause_order(self) -> int:
         """How little it is to blame: it ended by itself (0), had said why when it was told to end (1), missed a
         partner (2), or was just told to end (3)."""
         alone = any(words in self.traceback for words in LEFT_ALONE)
@@ -43,7 +43,7 @@ class ProcessFailure:
         """
         who = f"rank {self.rank} (pid {self.pid} on {host})"
         # one that was told to end while its own error was ending it would have had Python's status for that
-        exitcode = 1 if self.weight == 1 else self.exitcode
+        exitcode = 1 if self.root_cause_order == 1 else self.exitcode
         if exitcode < 0:
             name = signal.Signals(-exitcode).name
             why = "; for want of memory, perhaps: dmesg says" if name == "SIGKILL" else ""
@@ -60,7 +60,7 @@ def first_failure(deaths: Sequence[ProcessFailure]) -> ProcessFailure:
     >>> root_of([left, Death(1, 2, 1, "ValueError: boom")]).rank
     1
     """
-    return min(deaths, key=lambda death: (death.weight, death.rank))
+    return min(deaths, key=lambda death: (death.root_cause_order, death.rank))
 
 
 def last_traceback(folder: Path, local_rank: int) -> str:

@@ -98,7 +98,7 @@ class Batcher:
                 each.start()
 
     @property
-    def lives(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether it computes: started, and no thread of it has ended."""
         return bool(self._threads) and all(each.is_alive() for each in self._threads)
 

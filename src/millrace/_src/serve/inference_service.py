@@ -51,7 +51,7 @@ class InferenceService:
         self.config = config
         self.models: dict[str, dict[int, ModelVersion]] = {}
         # leaving: what comes is answered, and nothing more should come; stopping: it is the end
-        self.leaving = self.stopping = False
+        self.draining = self.stopping = False
         self._batcher = Batcher(config.max_queue, config.timeout, config.workers)
         self.metrics = Metrics(lambda: self._batcher.waiting)
         # transforms run beside the model; a model is loaded by a thread of its own, however busy the others are
@@ -81,16 +81,16 @@ class InferenceService:
     @property
     def ready(self) -> bool:
         """Whether requests are welcome."""
-        return not self.leaving and len(self.models) == len(self.config.models)
+        return not self.draining and len(self.models) == len(self.config.models)
 
     @property
-    def computes(self) -> bool:
+    def is_live(self) -> bool:
         """Whether the threads that compute live."""
-        return self._batcher.lives
+        return self._batcher.is_alive
 
     def close(self) -> None:
         """Compute what waits, and end the threads."""
-        self.leaving = self.stopping = True
+        self.draining = self.stopping = True
         self._batcher.close()
         self._rows.shutdown()
         self._converters.close()
@@ -153,7 +153,7 @@ class InferenceService:
         loaded = version.loaded
         rows = self._rows_of(version, arrays)
         if loaded.pre:
-            arrays = await offload(self._rows, functools.partial(loaded.prepare, arrays))
+            arrays = await offload(self._rows, functools.partial(loaded.preprocess, arrays))
         if loaded.batching.on:
             key = (id(loaded), *((each.shape[1:], each.dtype) for each in arrays))
             most, wait = self.config.max_batch, self._wait
@@ -161,7 +161,7 @@ class InferenceService:
             key, most, wait = (id(loaded), id(arrays)), 1, 0.0
         made = await self._batcher.submit(key, loaded.runner.run, arrays, rows, most, wait, version.seen)
         if loaded.post:
-            made = await offload(self._rows, functools.partial(loaded.finish, made))
+            made = await offload(self._rows, functools.partial(loaded.postprocess, made))
         return made
 
     async def convert(self, size: int, call: Callable[[], T]) -> T:
@@ -193,7 +193,7 @@ class InferenceService:
             raise ServeError("the request has no rows: the first length of its inputs is 0")
         return rows
 
-    def ended(self, version: ModelVersion | None, protocol: str, status: int, began: float) -> None:
+    def record_request(self, version: ModelVersion | None, protocol: str, status: int, began: float) -> None:
         """Count a request; one that names no model of ours is counted without a name."""
         model, number = ("", "") if version is None else (version.model, str(version.number))
         self.metrics.request(model, number, protocol, status, time.perf_counter() - began)

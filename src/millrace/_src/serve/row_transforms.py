@@ -40,7 +40,7 @@ class RowTransforms:
                     f"{type(operation).__name__} in {where} is random: it belongs to training. A request must give the "
                     "same answer each time; leave it out, or take its fixed kin (CenterCrop for RandomCrop)"
                 )
-        self._call: Callable[..., Any] = Compose(list(self.operations)).rows(None)
+        self._call: Callable[..., Any] = Compose(list(self.operations)).row_function(None)
 
     @property
     def takes_text(self) -> bool:

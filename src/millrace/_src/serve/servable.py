@@ -196,13 +196,13 @@ class LoadedModel:
                 return  # nobody knows which lengths it likes
             raise FormatError(f"the model does not compute on what it says that it takes: {error}") from error
         if self.post:
-            shown = self.finish(made)
+            shown = self.postprocess(made)
             self.outputs = tuple(
                 TensorSpec(spec.name, datatype_of(each.dtype), (-1, *each.shape[1:]))
                 for spec, each in zip(self.outputs, shown, strict=True)
             )
 
-    def prepare(self, arrays: Sequence[Array]) -> list[Array]:
+    def preprocess(self, arrays: Sequence[Array]) -> list[Array]:
         """What was sent, as the model takes it."""
         made = []
         for spec, array in zip(self.runner.inputs, arrays, strict=True):
@@ -210,7 +210,7 @@ class LoadedModel:
             made.append(array if steps is None else stack_inputs(steps.rows(spec.name, array), spec))
         return made
 
-    def finish(self, arrays: Sequence[Array]) -> list[Array]:
+    def postprocess(self, arrays: Sequence[Array]) -> list[Array]:
         """What the model gave, as it is sent."""
         made = []
         for spec, array in zip(self.runner.outputs, arrays, strict=True):
@@ -218,9 +218,9 @@ class LoadedModel:
             made.append(array if steps is None else collect_rows(steps.rows(spec.name, array)))
         return made
 
-    def answer(self, arrays: Sequence[Array]) -> list[Array]:
+    def predict(self, arrays: Sequence[Array]) -> list[Array]:
         """All of it, here and now."""
-        return self.finish(self.runner.run(self.prepare(arrays)))
+        return self.postprocess(self.runner.run(self.preprocess(arrays)))
 
 
 def _checked(given: Any) -> ModelInputSignature:

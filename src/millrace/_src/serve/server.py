@@ -94,7 +94,7 @@ class ModelServer:
 
     async def _left(self) -> None:
         """Say that the server is not ready, for a while where that was asked for, and still answer: others notice."""
-        self.app.service.leaving = True
+        self.app.service.draining = True
         if self.config.drain:
             await asyncio.sleep(self.config.drain)
 

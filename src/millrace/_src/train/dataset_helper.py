@@ -72,23 +72,25 @@ class DatasetHelper:
 
     def get_mbuf_queue_size(self) -> int:
         """Batches that wait on the device; none where no sink is between."""
-        return 0 if self._feed.sink is None else len(self._feed.sink)
+        return 0 if self._feed.prefetcher is None else len(self._feed.prefetcher)
 
     def get_send_info(self, run_context: Any = None) -> Any:
         """What was handed out: batches, and seconds of waiting for them; with a sink also what its channel knows, and
         the verdict."""
-        told = {"batches": self._feed.batches, "waited": self._feed.waited}
-        return told if self._feed.sink is None else {**told, **queue_info(self._feed.sink.channel)}
+        told = {"batches": self._feed.batches_delivered, "waited": self._feed.wait_seconds}
+        return (
+            told if self._feed.prefetcher is None else {**told, **queue_info(self._feed.prefetcher.channel)}
+        )
 
     def stop_send(self) -> None:
         """Send nothing more until ``continue_send``; what was sent can be taken."""
-        if self._feed.sink is not None:
-            self._feed.sink.pause()
+        if self._feed.prefetcher is not None:
+            self._feed.prefetcher.pause()
 
     def continue_send(self) -> None:
         """Go on after ``stop_send``."""
-        if self._feed.sink is not None:
-            self._feed.sink.resume()
+        if self._feed.prefetcher is not None:
+            self._feed.prefetcher.resume()
 
     def release(self) -> None:
         """End the data, and release what they hold."""

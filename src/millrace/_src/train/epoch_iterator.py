@@ -114,16 +114,16 @@ class EpochIterator:
         through_sink: bool | None = None,
     ) -> None:
         self.dataset = dataset
-        self.batches = 0
+        self.batches_delivered = 0
         # seconds in which the training waited for data
-        self.waited = 0.0
+        self.wait_seconds = 0.0
         self._iterator: Any = None
-        self.sink: Sink | None = None
+        self.prefetcher: Sink | None = None
         device = get_device()
         if hasattr(dataset, "create_tuple_iterator"):
             if through_sink or (through_sink is None and device != "cpu"):
                 self._iterator = create_device_source(dataset, epochs, device, at)
-                self.sink = Sink(self._iterator, epochs=epochs, device=device, states=True, at=at)
+                self.prefetcher = Sink(self._iterator, epochs=epochs, device=device, states=True, at=at)
             else:
                 resume = {} if at is None else {"state": at}
                 self._iterator = dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume)
@@ -132,7 +132,7 @@ class EpochIterator:
                 f"A training over {type(dataset).__name__} cannot go on in the middle: only datasets know their place."
             )
         # batches that nobody moves before they are asked for
-        self._moves = device != "cpu" and self.sink is None
+        self._moves = device != "cpu" and self.prefetcher is None
         self._flow: Iterator[Any] | None = None
 
     def epoch(self) -> Iterator[Any]:
@@ -142,15 +142,15 @@ class EpochIterator:
         while True:
             began = clock()
             batch = next(source, None)
-            self.waited += clock() - began
+            self.wait_seconds += clock() - began
             if batch is None:
                 return
-            self.batches += 1
+            self.batches_delivered += 1
             yield [_moved(each) for each in batch] if self._moves else batch
 
     def _source(self) -> Any:
-        if self.sink is not None:
-            return self.sink
+        if self.prefetcher is not None:
+            return self.prefetcher
         return self.dataset if self._iterator is None else self._iterator
 
     def take(self, count: int) -> Iterator[Any]:
@@ -161,8 +161,8 @@ class EpochIterator:
 
     def state(self) -> dict[str, Any] | None:
         """Where the data stand after the last batch handed out, or None where they cannot tell."""
-        if self.sink is not None:  # the iterator itself is ahead of what was handed out
-            state: dict[str, Any] | None = self.sink.state()
+        if self.prefetcher is not None:  # the iterator itself is ahead of what was handed out
+            state: dict[str, Any] | None = self.prefetcher.state()
             return state
         return self._iterator.state() if hasattr(self._iterator, "state") else None
 
@@ -177,8 +177,8 @@ class EpochIterator:
 
     def close(self, over: bool = False) -> None:
         """End the iterator, and release what it holds; `over` says that there were as many steps as was planned."""
-        if self.sink is not None:
-            self.sink.close(over)
+        if self.prefetcher is not None:
+            self.prefetcher.close(over)
         if hasattr(self._iterator, "release"):
             self._iterator.release()
 

@@ -40,7 +40,7 @@ class TrainingLoop:
         # finished epochs, and steps of the one under way
         self.epoch = self.step_in_epoch = 0
         # whether the data of that epoch have come to their end, which the next position lies behind
-        self._between = False
+        self._epoch_exhausted = False
         self.seconds = 0.0
         # where the run that is resumed stood, with what its callbacks had kept
         self.resumed: TrainingPosition | None = None
@@ -56,12 +56,14 @@ class TrainingLoop:
         self.steps_in_epoch = int(params.get("batch_num") or 0)
         self.over = False
         self.loss: float | None = None
-        self.rate: float | None = None
+        self.learning_rate: float | None = None
 
     def position(self) -> TrainingPosition:
         """Where the training stands after the last step."""
         full = self.sink is not None and self.step_in_epoch >= self.sink
-        epoch, steps = (self.epoch + 1, 0) if self._between or full else (self.epoch, self.step_in_epoch)
+        epoch, steps = (
+            (self.epoch + 1, 0) if self._epoch_exhausted or full else (self.epoch, self.step_in_epoch)
+        )
         kept, values = callback_states(self.callbacks.callbacks), callback_tensors(self.callbacks.callbacks)
         values |= _as_values(self.params.get("net_outputs"))
         return TrainingPosition(epoch, self.params.cur_step_num, steps, self.feed.state(), kept, values)
@@ -79,7 +81,7 @@ class TrainingLoop:
             wait_for_staging()
 
     def _run(self, first: int, last: int, done: int, after_epoch: Callable[[], None] | None) -> None:
-        params, context, tell = self.params, self.context, self.callbacks.tell
+        params, context, tell = self.params, self.context, self.callbacks.call
         tell("on_train_begin", context)
         if self.resumed is not None:
             # what the last step gave: where it ended an epoch, what follows an epoch is still to come
@@ -88,7 +90,7 @@ class TrainingLoop:
         for epoch in range(first, last):
             params.cur_epoch_num = epoch + 1
             self.epoch, self.step_in_epoch, done = epoch, done, 0
-            self._between = False
+            self._epoch_exhausted = False
             tell("on_train_epoch_begin", context)
             self._epoch()
             wait_for_staging()  # what comes now is not watched
@@ -116,25 +118,25 @@ class TrainingLoop:
                 if self.context.get_stop_requested():
                     break
             else:
-                self._between = True
+                self._epoch_exhausted = True
         self.seconds += time.perf_counter() - began
         self._timed = (self.seconds, None)
 
-    def look(self) -> steps.TrainingCounts:
+    def counts(self) -> steps.TrainingCounts:
         """How it stands at this moment; called from another thread, and asks nothing of the device."""
         seconds, since = self._timed
         seconds += 0.0 if since is None else time.perf_counter() - since
         return steps.TrainingCounts(
             type(self.params.network).__name__,
-            self._before + self.feed.batches,
-            self.feed.batches,
+            self._before + self.feed.batches_delivered,
+            self.feed.batches_delivered,
             self.epoch + 1,
             self.epochs,
             self.steps_in_epoch,
             seconds,
-            min(self.feed.waited, seconds),
+            min(self.feed.wait_seconds, seconds),
             self.loss,
-            self.rate,
+            self.learning_rate,
             self.over,
             self.feed.stats(),
         )
@@ -148,16 +150,16 @@ class TrainingLoop:
         for inputs in batches:
             if not begun:
                 params["train_dataset_element"], begun = inputs, True
-                _with_write_guard(callbacks.tell, "on_train_step_begin", self.context)
+                _with_write_guard(callbacks.call, "on_train_step_begin", self.context)
                 self._switch()
             outputs = network(*inputs) if not _pending_copies else _with_write_guard(network, *inputs)
             self.step_in_epoch += 1
         params["net_outputs"] = outputs
         if self._has_async_checkpoint:
             with guard_writes():
-                callbacks.tell("on_train_step_end", self.context)
+                callbacks.call("on_train_step_end", self.context)
         else:
-            callbacks.tell("on_train_step_end", self.context)
+            callbacks.call("on_train_step_end", self.context)
 
 
 def _as_values(outputs: Any) -> dict[str, Tensor]:
@@ -193,7 +195,7 @@ def evaluate(
     results: Callable[[], None],
 ) -> None:
     """An evaluation: `update` sees what the net made of each batch, `results` puts the sums into `params`."""
-    context, tell = RunContext(params), callbacks.tell
+    context, tell = RunContext(params), callbacks.call
     params.mode, params.cur_step_num = "eval", 0
     switch()
     tell("on_eval_begin", context)

@@ -329,12 +329,15 @@ class Model:
             list_callback=told.callbacks,
         )
         first = initial_epoch if at is None else max(initial_epoch, at.epoch)
-        with self._feed(dataset, -1 if sunk else epoch - initial_epoch, at, sinks) as feed, told:
+        with (
+            self._create_epoch_iterator(dataset, -1 if sunk else epoch - initial_epoch, at, sinks) as feed,
+            told,
+        ):
             self._trains = None
             training = self._training = TrainingLoop(params, told, feed, self._switch(trains=True))
             training.sink = (sink_size if sink_size > 0 else size) if sunk else None
             params.training, training.resumed = training, at
-            after = None if valid is None else partial(self._between, training, *valid)
+            after = None if valid is None else partial(self._evaluate_between_epochs, training, *valid)
             if should_show_progress(told.callbacks):
                 told.add(ProgressBar())
             if steps.has_subscribers():
@@ -343,7 +346,7 @@ class Model:
             self._shape_seen = _shape_of(params.train_dataset_element) or self._shape_seen
 
     @contextmanager
-    def _feed(
+    def _create_epoch_iterator(
         self, dataset: Any, epochs: int, at: TrainingPosition | None = None, sinks: bool = False
     ) -> Iterator[EpochIterator]:
         feed = EpochIterator(dataset, epochs, None if at is None else at.data, through_sink=sinks or None)
@@ -353,7 +356,9 @@ class Model:
         finally:
             feed.close()
 
-    def _between(self, training: TrainingLoop, valid_dataset: Any, due: Any, sinks: bool) -> None:
+    def _evaluate_between_epochs(
+        self, training: TrainingLoop, valid_dataset: Any, due: Any, sinks: bool
+    ) -> None:
         """The evaluation after an epoch of training; what callbacks saw of the training comes back after it."""
         params = training.params
         if not due(params.cur_epoch_num):
@@ -405,7 +410,7 @@ class Model:
             if with_loss:
                 params.eval_results = {**params.metrics, **scores.loss()}
 
-        with self._feed(dataset, 1, sinks=sinks) as feed:
+        with self._create_epoch_iterator(dataset, 1, sinks=sinks) as feed:
             evaluate(params, told, feed, self._switch(trains=False), scores.update, results)
         return dict(params.metrics)
 

@@ -45,7 +45,7 @@ class BatchTransforms:
 
     def __call__(self, values: Sequence[Any], move: Move) -> list[Any]:
         """The values in the order of the schema; those that only pass are still on the host."""
-        by_name = dict(zip(self.work.given, values, strict=True))
+        by_name = dict(zip(self.work.input_columns, values, strict=True))
         for column, steps in self.columns:
             by_name[column.name] = wrap(_transform_column(column, steps, by_name, move))
         return [by_name[name] for name in self.work.columns]
@@ -53,7 +53,7 @@ class BatchTransforms:
 
 def _ordered(column: OffloadedColumn) -> tuple[OffloadStep, ...]:
     """Normalize before HWC2CHW as HWC2CHW before Normalize: the same numbers, and bytes are turned, not floats."""
-    steps, drawn = list(column.steps), list(column.drawn)
+    steps, drawn = list(column.steps), list(column.random_columns)
     for i in range(len(steps) - 1):
         first, second = steps[i], steps[i + 1]
         if (first.kernel, second.kernel) == ("normalize", "planes") and first.args["is_hwc"]:
@@ -86,7 +86,7 @@ def _transform_column(
 def _drawn(column: OffloadedColumn, by_name: dict[str, Any], count: int) -> list[list[Any] | None]:
     """For each step, what was drawn for each row; None where nothing was."""
     found: list[list[Any] | None] = []
-    for names in column.drawn:
+    for names in column.random_columns:
         parts = [by_name[name].asnumpy().tolist() for name in names]
         found.append(list(zip(*parts, strict=True)) if parts else None)
     return found
@@ -109,10 +109,10 @@ def _apply_steps(
 
 
 def _rows(step: OffloadStep, drawn: list[Any] | None, x: torch.Tensor) -> Any:
-    if step.place is None:
+    if step.row_params is None:
         return drawn
     size = x.shape[1:3]
-    return [step.place(*size)] if drawn is None else [step.place(*size, *row) for row in drawn]
+    return [step.row_params(*size)] if drawn is None else [step.row_params(*size, *row) for row in drawn]
 
 
 def _of_rows(drawn: Sequence[list[Any] | None], count: int) -> list[list[Any]]:

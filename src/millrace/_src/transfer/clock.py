@@ -23,7 +23,7 @@ class Clock:
         """Seconds since some moment."""
         return time.perf_counter()
 
-    def meet(self, when: float) -> None:
+    def synchronize(self, when: float) -> None:
         """This thread knows of something that happened then: it is not earlier."""
 
 
@@ -43,7 +43,7 @@ class SimulatedClock(Clock):
     def now(self) -> float:
         return float(getattr(self._local, "at", 0.0))
 
-    def meet(self, when: float) -> None:
+    def synchronize(self, when: float) -> None:
         self._local.at = max(self.now(), when)
 
     def spend(self, seconds: float) -> None:

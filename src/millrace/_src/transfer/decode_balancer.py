@@ -37,7 +37,7 @@ class DecodeBalancer:
         self._full = 0
         self._before = (0.0, 0.0)
 
-    def look(self, full: bool, waited: float, stepped: float) -> None:
+    def update(self, full: bool, waited: float, stepped: float) -> None:
         """After each batch: whether the host had more ready, and how long steps have waited and worked up to now."""
         self._batches += 1
         self._full += full

@@ -56,12 +56,12 @@ class PinnedAllocator(HostAllocator):
                 log.warning("no more pinned memory (%d bytes wanted): batches take longer: %s", size, error)
         return super().make(size)
 
-    def takes(self, array: npt.NDArray[Any]) -> bool:
+    def accepts(self, array: npt.NDArray[Any]) -> bool:
         if self._refused:
             return True
         return array.flags.writeable and torch.from_numpy(array.reshape(-1).view(np.uint8)).is_pinned()
 
-    def adopt(self, shared: npt.NDArray[np.uint8]) -> None:
+    def pin_external(self, shared: npt.NDArray[np.uint8]) -> None:
         mapping: Any = shared.base
         runtime = torch.cuda.cudart()
         with torch.cuda.device(self.device):

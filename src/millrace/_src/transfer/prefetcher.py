@@ -93,7 +93,7 @@ class DevicePrefetcher:
         if at is not None and epochs > 0:
             epochs -= int(at["epoch"])  # those behind the state that the source goes on from
         self.channel = Channel(name or f"sink-{next(_numbers)}", device)
-        self.channel.whole, self.channel.report = whole, getattr(source, "report", None)
+        self.channel.total_batches, self.channel.report = whole, getattr(source, "report", None)
         self._patience = patience
         # the time that steps, the pipeline and the way between them are measured by
         self._clock = clock = clock or Clock()
@@ -156,9 +156,9 @@ class DevicePrefetcher:
         assert isinstance(value, TransferredBatch)
         if self._since is None:
             self.channel.first_wait = now - asked  # the rings were empty, and libraries set themselves up
-            self.channel.took(0.0, 0.0)
+            self.channel.record_step(0.0, 0.0)
         else:
-            self.channel.took(now - asked, asked - self._since)
+            self.channel.record_step(now - asked, asked - self._since)
         self._since = now
         if value.state is not None:
             self._state = value.state
@@ -195,10 +195,10 @@ class DevicePrefetcher:
         channel = self.channel
         if channel.error is None and channel.ended != ENDED:
             return SinkStopped(
-                f"channel {channel.name!r}: {channel.ended} after {channel.have_sent} batches were sent and "
+                f"channel {channel.name!r}: {channel.ended} after {channel.sent} batches were sent and "
                 f"{channel.taken} taken, and a step asked for another one. Take batches before it is released or closed"
             )
-        channel.short = True
+        channel.exhausted = True
         kind = SinkEnded if channel.error is None else DeviceQueueError
         return kind(
             f"channel {channel.name!r}: a step asked for a batch and none will come. {judge(channel, waiting=waited)}"
@@ -221,13 +221,13 @@ class DevicePrefetcher:
         """
         return self._state
 
-    def look(self) -> TransferCounts:
+    def counts(self) -> TransferCounts:
         """How it stands at this moment, for whoever shows it."""
         channel, host = self.channel, self._host
         return TransferCounts(
             channel.name,
             channel.device,
-            channel.have_sent,
+            channel.sent,
             channel.taken,
             channel.sent_bytes,
             0 if host is None else len(host),
@@ -251,7 +251,7 @@ class DevicePrefetcher:
         share = seconds["idle"] / seconds["whole"] if seconds["whole"] else 0.0
         return {"device_seconds": seconds, "device_idle_share": share}
 
-    def verdict(self) -> Verdict:
+    def diagnosis(self) -> Verdict:
         """What steps wait for, and what to change."""
         return judge(self.channel)
 
@@ -327,7 +327,7 @@ class _PipelineReader:
                     channel.epochs = done
                     put(RingItem(_End(source.state() if self.states else None)))
                     continue
-                channel.made += 1
+                channel.produced += 1
                 size = size_of(row)
                 put(
                     RingItem(TransferredBatch(list(row), size, source.state() if self.states else None), size)
@@ -353,12 +353,12 @@ class _PipelineReader:
         if not isinstance(item.value, TransferredBatch):
             self.ring.put(item)
             return
-        self.channel.pushing(len(self.ring))
+        self.channel.begin_transfer(len(self.ring))
         if self.mover is not None and self.mover.card is not None:
             batch: TransferredBatch = item.value
             item = RingItem(self.mover.send(batch.values, batch.size, batch.state), item.size)
         self.channel.full += self.ring.put(item)
-        self.channel.pushed(len(self.ring), item.size)
+        self.channel.end_transfer(len(self.ring), item.size)
 
 
 class _Transferrer:
@@ -375,7 +375,7 @@ class _Transferrer:
                 if isinstance(item.value, TransferredBatch):
                     item = self._sent(item)
                     self.channel.full += self.ready.put(item)
-                    self.channel.pushed(len(self.ready), item.size)
+                    self.channel.end_transfer(len(self.ready), item.size)
                 else:
                     self.ready.put(item)
             self.ready.finish()
@@ -397,14 +397,14 @@ class _Transferrer:
             return None  # the pipeline has ended, or everything has
 
     def _sent(self, item: RingItem) -> RingItem:
-        self.channel.pushing(len(self.host))
+        self.channel.begin_transfer(len(self.host))
         began = self.clock.now()
         batch: TransferredBatch = item.value
         sent = self.mover.send(batch.values, batch.size, batch.state)
         self.channel.moving += self.clock.now() - began
         split = None if self.mover.card is None else self.mover.card.split
         if split is not None:
-            split.look(len(self.host) > 0, self.channel.waited, self.channel.stepping)
+            split.update(len(self.host) > 0, self.channel.waited, self.channel.stepping)
         return RingItem(sent, item.size)
 
 

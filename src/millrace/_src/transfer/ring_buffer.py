@@ -64,7 +64,7 @@ class RingBuffer:
                 self._room.wait()
             if self._closed:
                 raise RingClosedError
-            clock.meet(self._freed[len(self._items)])
+            clock.synchronize(self._freed[len(self._items)])
             put = clock.now()
             self._items.append((item, put))
             self._bytes += item.size
@@ -81,7 +81,7 @@ class RingBuffer:
                     raise RingClosedError
                 return None
             item, put = self._items.popleft()
-            self.clock.meet(put)
+            self.clock.synchronize(put)
             self._freed.append(self.clock.now())
             self._bytes -= item.size
             self._room.notify()

@@ -19,7 +19,7 @@ GB = 10**9
 
 def test_no_server_is_fine(home: CacheHome):
     [found] = shared_cache(Machine())
-    assert (found.level, found.found) == (
+    assert (found.level, found.summary) == (
         "ok",
         "no server at port 50052; only DatasetCache(session_id) asks for one",
     )
@@ -30,10 +30,10 @@ def test_a_server_and_what_a_dead_one_left(home: CacheHome):
     process = home.start()
     server, left = shared_cache(Machine())
     assert server.level == "ok"
-    assert server.found.startswith(f"server at port 50052, process {process}: 0 bytes of ")
+    assert server.summary.startswith(f"server at port 50052, process {process}: 0 bytes of ")
     assert left.level == "note"
-    assert f"{home.folder}/millrace/cache-50060.sock" in left.found
-    assert "50052" not in left.found
+    assert f"{home.folder}/millrace/cache-50060.sock" in left.summary
+    assert "50052" not in left.summary
     assert left.remedy == "millrace cache stop --port 50060"
     assert home.run("millrace", "cache", "stop", "--port", "50060").returncode == 0
     assert len(list(shared_cache(Machine()))) == 1
@@ -45,7 +45,7 @@ def test_a_server_of_another_release(home: CacheHome, monkeypatch):
     monkeypatch.setattr(admin, "info", lambda *_: old)
     [found] = shared_cache(Machine())
     assert found.level == "note"
-    assert f"it is of version 0.0.1, this is {__version__}" in found.found
+    assert f"it is of version 0.0.1, this is {__version__}" in found.summary
     assert found.remedy == "millrace cache stop --port 50052 && millrace cache start --port 50052"
 
 
@@ -55,7 +55,7 @@ def test_a_server_that_refuses(home: CacheHome, monkeypatch):
 
     monkeypatch.setattr(admin, "info", refuse)
     [found] = shared_cache(Machine())
-    assert (found.level, found.means) == ("warning", "DatasetCache(session_id) fails")
+    assert (found.level, found.impact) == ("warning", "DatasetCache(session_id) fails")
     assert found.remedy.startswith("millrace cache stop --port 50052 && ")
 
 
@@ -63,7 +63,7 @@ def test_a_server_that_refuses(home: CacheHome, monkeypatch):
 def test_a_port_that_is_none(port, home: CacheHome):
     [found] = shared_cache(Machine(environ={"MS_CACHE_PORT": port}))
     assert found.level == "problem"
-    assert found.found == f"MS_CACHE_PORT is {port!r}"
+    assert found.summary == f"MS_CACHE_PORT is {port!r}"
     assert "unset MS_CACHE_PORT" in found.remedy
 
 
@@ -81,7 +81,7 @@ def test_rows_in_dev_shm_where_memory_must_have_a_name(free, levels, home: Cache
     found = list(shared_cache(machine))
     assert [one.level for one in found] == levels
     if len(found) == 2:
-        assert found[1].found == (
+        assert found[1].summary == (
             "rows would lie in /dev/shm, which has 67.1 MB free; a server takes up to 13.1 GB"
         )
         assert "remount" in found[1].remedy

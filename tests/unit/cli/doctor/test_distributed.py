@@ -40,28 +40,28 @@ def said(monkeypatch):
 def test_this_machine_can(tmp_path):
     [found, *_] = checks.collectives(Machine())
     assert found.level == "ok"
-    assert "gloo" in found.found
+    assert "gloo" in found.summary
 
 
 def test_without_pytorch_nothing_is_wrong(tmp_path, monkeypatch):
     monkeypatch.setattr(checks, "_facts", lambda: None)
     [found] = checks.collectives(Machine())
     assert found.level == "ok"
-    assert "'torch" in found.found
+    assert "'torch" in found.summary
 
 
 def test_gloo_that_does_not_work(said):
     said(why="unable to resolve hostname to a (local) address")
     [found, *_] = checks.collectives(Machine())
     assert found.level == "problem"
-    assert "unable to resolve hostname" in found.found
+    assert "unable to resolve hostname" in found.summary
     assert "GLOO_SOCKET_IFNAME" in found.remedy
 
 
 def test_an_old_nccl(said):
     said(nccl=(2, 10, 3))
     found = [each for each in checks.collectives(Machine()) if each.level == "warning"]
-    assert [each.found for each in found] == ["NCCL 2.10.3 is older than 2.18"]
+    assert [each.summary for each in found] == ["NCCL 2.10.3 is older than 2.18"]
     assert "pip install --upgrade" in found[0].remedy
 
 
@@ -107,7 +107,7 @@ def test_gpus(name, tmp_path, said):
     said(**says)
     found = list(checks.gpus(machine(tmp_path, **has)))
     assert found[-1].level == level
-    assert words in found[-1].found
+    assert words in found[-1].summary
     assert bool(found[-1].remedy) == (level != "ok")
 
 

@@ -51,7 +51,7 @@ V1 = {"proc/self/cgroup": "1:cpu:/\n2:memory:/\n3:pids:/\n"}
 def test_cores_without_quota(machine):
     found = only(cpu.cores(machine(V2)))
     assert found.level == "ok"
-    assert found.found == "8 cores for this process, 8 in the machine; no CPU quota"
+    assert found.summary == "8 cores for this process, 8 in the machine; no CPU quota"
 
 
 @pytest.mark.parametrize(
@@ -68,20 +68,20 @@ def test_cores_against_the_quota(machine, files, cores, level):
     found = only(cpu.cores(machine(files, cores=cores, affinity=cores)))
     assert found.level == level
     if level != "ok":
-        assert "2 cores for this process" in found.found
+        assert "2 cores for this process" in found.summary
         assert "export OMP_NUM_THREADS=2" in found.remedy
-        assert f"start {cores} threads each" in found.means
+        assert f"start {cores} threads each" in found.impact
 
 
 def test_less_than_a_core(machine):
     found = only(cpu.cores(machine(V2 | {"sys/fs/cgroup/cpu.max": "50000 100000"})))
     assert found.level == "warning"
-    assert "0.5 of a core" in found.found
+    assert "0.5 of a core" in found.summary
     assert "--cpus" in found.remedy
 
 
 def test_affinity_is_named(machine):
-    assert "3 in its affinity mask" in only(cpu.cores(machine(V2, affinity=3))).found
+    assert "3 in its affinity mask" in only(cpu.cores(machine(V2, affinity=3))).summary
 
 
 @pytest.mark.parametrize(("stopped", "level"), [(50, "warning"), (5, "ok")])
@@ -117,16 +117,16 @@ def test_the_container_s_limit_counts_without_its_file_cache(machine):
     }
     found = only(memory.memory(machine(files)))
     assert found.level == "ok"
-    assert found.found.startswith("3 GB free of the container's 4 GB; a pipeline may hold 2 GB")
+    assert found.summary.startswith("3 GB free of the container's 4 GB; a pipeline may hold 2 GB")
 
 
 def test_shared_memory(machine):
     small, large = Space(64 << 20, 64 << 20, 9), Space(8 * GB, 8 * GB, 9)
-    assert "no /dev/shm" in only(memory.shared_memory(machine())).found
+    assert "no /dev/shm" in only(memory.shared_memory(machine())).summary
     files = {"dev/shm/.x": ""}
     assert only(memory.shared_memory(machine(files, space=large))).level == "ok"
     note = only(memory.shared_memory(machine(files, space=small, memfd=True)))
-    assert (note.level, note.found) == ("note", "/dev/shm has 67.1 MB free of 67.1 MB")
+    assert (note.level, note.summary) == ("note", "/dev/shm has 67.1 MB free of 67.1 MB")
     warning = only(memory.shared_memory(machine(files, space=small, memfd=False)))
     assert warning.level == "warning"
     assert "--shm-size" in warning.remedy
@@ -165,7 +165,7 @@ def test_processes_count_the_threads_of_this_user(machine):
     files = limited(tasks=5000)
     for pid, (uid, count) in enumerate([(1000, 30), (1000, 12), (0, 7000)], 1):
         files[f"proc/{pid}/status"] = f"Name:\tx\nUid:\t{uid}\t{uid}\nThreads:\t{count}\n"
-    assert only(limits.processes(machine(files))).found == "5000, 42 in use"
+    assert only(limits.processes(machine(files))).summary == "5000, 42 in use"
 
 
 @pytest.mark.parametrize(("tasks", "level"), [(99999, "ok"), (1000, "note"), (100, "warning")])
@@ -178,14 +178,14 @@ def test_the_container_s_limit_on_processes(machine):
     user, container = limits.processes(machine(files))
     assert user.level == "ok"
     assert container.level == "warning"
-    assert container.found == "of the container (pids.max): 100, 95 in use"
+    assert container.summary == "of the container (pids.max): 100, 95 in use"
     assert "--pids-limit" in container.remedy
 
 
 def test_address_space_and_locked_memory(machine):
     assert only(limits.address_space(machine(limited()))).level == "ok"
     assert only(limits.address_space(machine(limited(space=4 * GB)))).level == "warning"
-    assert "8.39 MB" in only(limits.locked_memory(machine(limited()))).found
+    assert "8.39 MB" in only(limits.locked_memory(machine(limited()))).summary
 
 
 def test_maps(machine):
@@ -202,16 +202,16 @@ def test_temporary_folder(machine, tmp_path):
     assert full.level == "warning"
     assert "export TMPDIR=" in full.remedy
     few = only(folders.temporary(machine(space=Space(100 * GB, 50 * GB, 3))))
-    assert "room for 3 more files" in few.found
+    assert "room for 3 more files" in few.summary
     gone = only(folders.temporary(machine(temp=tmp_path / "gone")))
     assert gone.level == "problem"
-    assert "No such file" in gone.found
+    assert "No such file" in gone.summary
 
 
 def test_cache_folder_is_made_when_needed(machine, tmp_path):
     found = only(folders.cache(machine()))
     assert found.level == "ok"
-    assert found.found.startswith(str(tmp_path / ".cache" / "millrace"))
+    assert found.summary.startswith(str(tmp_path / ".cache" / "millrace"))
     (tmp_path / ".cache").write_text("a file")
     assert only(folders.cache(machine())).level == "warning"
 
@@ -233,7 +233,7 @@ def test_indexes_of_files_that_are_gone(machine, tmp_path, monkeypatch):
     here = machine(environ={"XDG_CACHE_HOME": str(tmp_path / "cache")})
     ok, stale = folders.cache(here)
     assert ok.level == "ok"
-    assert stale.found.startswith("1 indexes")
+    assert stale.summary.startswith("1 indexes")
     assert stale.remedy == f"rm -r {tmp_path / 'cache' / 'millrace' / 'offsets'}"
 
 
@@ -242,15 +242,15 @@ def test_indexes_of_files_that_are_gone(machine, tmp_path, monkeypatch):
 
 def test_python(machine):
     found = only(python.interpreter(machine()))
-    assert sys.version.split()[0] in found.found
+    assert sys.version.split()[0] in found.summary
     slow = list(python.interpreter(machine(environ={"PYTHONDEVMODE": "1"})))[-1]
     assert (slow.level, slow.remedy) == ("note", "unset PYTHONDEVMODE")
 
 
 def test_lock(machine, monkeypatch):
-    assert "on" in only(python.lock(machine())).found
+    assert "on" in only(python.lock(machine())).summary
     monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
-    assert only(python.lock(machine())).found.startswith("off")
+    assert only(python.lock(machine())).summary.startswith("off")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_the_clock_takes_time():
 def test_libraries_that_are_there(machine):
     found = only(libraries.needed(machine()))
     assert found.level == "ok"
-    assert "numpy " in found.found
+    assert "numpy " in found.summary
 
 
 def test_a_library_that_does_not_load(machine, monkeypatch):
@@ -286,7 +286,7 @@ def test_a_library_that_does_not_load(machine, monkeypatch):
 def test_a_library_that_is_too_old(machine, monkeypatch):
     monkeypatch.setattr(libraries, "version_of", lambda name: "1.2.3" if name == "pillow" else None)
     old = [found for found in libraries.needed(machine()) if found.level == "problem"]
-    assert only(old).found.startswith("pillow 1.2.3 is older than")
+    assert only(old).summary.startswith("pillow 1.2.3 is older than")
 
 
 def test_two_opencvs(machine, monkeypatch):
@@ -299,13 +299,13 @@ def test_two_opencvs(machine, monkeypatch):
 def test_every_extra_is_named_or_found(machine, monkeypatch):
     monkeypatch.setattr(libraries, "version_of", lambda name: None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    found = only(libraries.extras(machine())).found
+    found = only(libraries.extras(machine())).summary
     assert "pip install 'torch>=2.2'" in found
     assert all(name in found for name in libraries.EXTRAS)
 
 
 def test_jpeg(machine):
-    assert "turbo" in only(libraries.jpeg(machine())).found
+    assert "turbo" in only(libraries.jpeg(machine())).summary
 
 
 # --- threads and processes --------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def test_variables(machine, environ, level, remedy):
 
 def test_a_key_is_not_shown(machine):
     found = only(threads.variables(machine(environ={"MILLRACE_RECORD_KEY": "secret"})))
-    assert "secret" not in found.found
+    assert "secret" not in found.summary
 
 
 def test_every_variable_of_the_source_is_known():
@@ -376,7 +376,7 @@ def test_a_trial_that_fails(machine, monkeypatch):
     monkeypatch.setattr(workers, "TRIAL", "raise ValueError('no such luck')")
     found = only(workers.trial(machine(environ={})))
     assert found.level == "problem"
-    assert found.found.endswith("ValueError: no such luck")
+    assert found.summary.endswith("ValueError: no such luck")
 
 
 # --- all of them ------------------------------------------------------------------------------------------
@@ -390,7 +390,7 @@ def test_a_check_that_breaks_is_a_finding(machine):
         machine(), {"one": broken, "two": lambda machine: [Finding("ok", "fine")]}
     )
     assert (first.level, first.check) == ("warning", "one")
-    assert "RuntimeError: oh" in first.found
+    assert "RuntimeError: oh" in first.summary
     assert (second.level, second.check) == ("ok", "two")
 
 
@@ -399,18 +399,18 @@ def test_a_bare_machine_breaks_nothing(tmp_path, monkeypatch):
     monkeypatch.setitem(checks.CHECKS, "worker processes", lambda machine: [])
     bare = Machine(root=tmp_path, environ={"HOME": str(tmp_path)}, temp=tmp_path)
     found = list(checks.diagnose(bare))
-    assert not [finding for finding in found if "this check failed" in finding.found]
+    assert not [finding for finding in found if "this check failed" in finding.summary]
 
 
 def test_what_is_not_ok_has_a_meaning_and_a_remedy():
     """On this machine, whatever it is."""
     for finding in checks.diagnose(Machine()):
         assert finding.level in LEVELS
-        assert finding.found
+        assert finding.summary
         if finding.level != "ok":
-            assert finding.means
+            assert finding.impact
             assert finding.remedy
-        json.dumps(finding.found)
+        json.dumps(finding.summary)
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0 bytes"), (1500, "1.5 kB"), (2.5e12, "2.5 TB")])
@@ -431,5 +431,5 @@ def test_pytorch_and_its_tested_range(monkeypatch, machine, version, level, word
     monkeypatch.setattr(libraries, "version_of", lambda name: version)
     finding = only(libraries.pytorch(machine()))
     assert finding.level == level
-    assert words in finding.found
+    assert words in finding.summary
     assert ("torch>=2.11,<2.16" in finding.remedy) == (level != "ok")

@@ -14,8 +14,8 @@ from millrace._src.cli.doctor.finding import Machine
 def test_this_machine_can_serve():
     [found] = checks.serving(Machine())
     assert found.level == "ok"
-    assert "uvicorn" in found.found
-    assert "port 8000 is" in found.found
+    assert "uvicorn" in found.summary
+    assert "port 8000 is" in found.summary
 
 
 def test_what_is_missing_is_named_with_what_it_costs(monkeypatch):
@@ -28,7 +28,7 @@ def test_what_is_missing_is_named_with_what_it_costs(monkeypatch):
     ):
         monkeypatch.setattr(checks, "_absent", lambda names, gone=missing: [n for n in names if n in gone])
         found = list(checks.serving(Machine()))
-        assert (found[-1].level, words in found[-1].found) == (level, True), found
+        assert (found[-1].level, words in found[-1].summary) == (level, True), found
 
 
 def test_a_port_that_is_taken_is_said(monkeypatch):

@@ -63,7 +63,7 @@ def test_scratch_of_the_dead_is_found_everywhere(machine, tmp_path):
     assert sum(one.bytes for one in leftovers.find(machine)) == 3000
     finding = next(iter(leftovers.leftovers(machine)))
     assert finding.level == "note"
-    assert finding.found.startswith("3 with 3 kB: ")
+    assert finding.summary.startswith("3 with 3 kB: ")
     assert finding.remedy == f"millrace doctor --clean {tmp_path / 'data'}"
 
 

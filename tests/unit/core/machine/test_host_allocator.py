@@ -29,7 +29,7 @@ class Watched(HostAllocator):
         self.makes += 1
         return super().make(size)
 
-    def takes(self, array):
+    def accepts(self, array):
         return self.taking or "Memory" in type(getattr(array.base, "base", None)).__name__
 
 
@@ -70,7 +70,7 @@ def test_what_somebody_holds_keeps_its_values(steps):
             assert bool((value == mark).all())
     value = None
     held.clear()
-    assert lender.lent == 0
+    assert lender.allocated_bytes == 0
 
 
 def test_memory_comes_back_and_is_used_again():
@@ -98,7 +98,7 @@ def test_from_many_threads():
     for thread in threads:
         thread.join(60)
     assert not wrong
-    assert lender.lent == 0
+    assert lender.allocated_bytes == 0
 
 
 def test_another_process_gets_plain_memory():
@@ -161,4 +161,4 @@ def test_batches_are_the_same_in_lent_memory_and_keep_their_values_while_held(na
     rows.stop()
     del rows, row, kept, held
     gc.collect()
-    assert lender.lent == 0
+    assert lender.allocated_bytes == 0

@@ -33,7 +33,7 @@ def test_the_beginning_is_that_of_the_whole(size):
 @pytest.mark.parametrize("size", SIZES[1:])
 def test_positions_anywhere(size):
     positions = np.array([size - 1, 0, size // 2])
-    assert RandomPermutation(size, 7).lookup(positions).tolist() == whole(size, 7)[positions].tolist()
+    assert RandomPermutation(size, 7).take(positions).tolist() == whole(size, 7)[positions].tolist()
 
 
 def test_the_first_rows_need_no_sort_of_all(monkeypatch):

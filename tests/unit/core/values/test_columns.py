@@ -104,7 +104,7 @@ def test_rows_of_one_string_have_no_dimensions() -> None:
     column = StringColumn.of(["a", "日本", ""])
     assert [value.shape for value in column] == [(), (), ()]
     assert [value.item() for value in sent(column)] == ["a", "日本", ""]
-    assert column.stacked().tolist() == ["a", "日本", ""]
+    assert column.to_dense().tolist() == ["a", "日本", ""]
     assert column[-1].item() == ""
     with pytest.raises(IndexError):
         column[3]

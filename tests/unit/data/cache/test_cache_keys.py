@@ -31,9 +31,11 @@ FAKES = everything()
 def key(data: ds.Dataset) -> str:
     """The key under which the rows of a cache on top are kept."""
     root = optimize(bind(data.cache()._node, settings.current())).root
-    parts = [part for node in walk(root) for part in (node, *node.parts)]
+    parts = [part for node in walk(root) for part in (node, *node.fused_nodes)]
     node = next(part for part in reversed(parts) if isinstance(part, (Cache, CachedRead)))
-    return cache_key(node.subject or node.inputs[0], settings.current(), ordered=isinstance(node, Cache))
+    return cache_key(
+        node.logical_input or node.inputs[0], settings.current(), ordered=isinstance(node, Cache)
+    )
 
 
 # the same rows in another order -----------------------------------------------------------------------

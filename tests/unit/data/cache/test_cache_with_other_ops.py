@@ -134,7 +134,7 @@ def test_every_rank_keeps_its_rows_and_all_share(server: Served) -> None:
     list(started(data))
     counts = data._session.runs[-1].stats.stages[-1].cache
     assert counts is not None
-    assert (counts.made, counts.hits) == (0, 5)
+    assert (counts.misses, counts.hits) == (0, 5)
     cache.get_stat()
     from millrace._src.data.cache.client import disconnect
 

@@ -59,7 +59,7 @@ def numbers(*rows: int) -> Any:
 @pytest.fixture(params=["memory", "folder"])
 def shelf(request: Any, tmp_path: Path) -> Iterator[RowStore]:
     if request.param == "memory":
-        found: Any = connect(in_process_address()).shelf(in_process_session(), "key", ROWS, None, False)
+        found: Any = connect(in_process_address()).open_store(in_process_session(), "key", ROWS, None, False)
     else:
         found = open_disk_store(tmp_path, "key", ROWS, None)
     yield found
@@ -167,7 +167,7 @@ def test_a_forked_process_keeps_nothing_and_spoils_nothing(shelf: RowStore) -> N
 
 
 def test_a_row_larger_than_a_slab() -> None:
-    shelf: Any = connect(in_process_address()).shelf(in_process_session(), "large", 4, None, False)
+    shelf: Any = connect(in_process_address()).open_store(in_process_session(), "large", 4, None, False)
     try:
         large = np.arange(rooms_of.FIRST_SLAB + 12345, dtype=np.uint8).reshape(1, -1)
         one = Chunk({"x": large}, numbers(2), np.array([2]))
@@ -313,13 +313,13 @@ def _fill(shelf: Any, rows: int, size: int) -> int:
 @pytest.mark.parametrize("limit", [1 << 20, 5 << 20])
 def test_a_limit_holds(limit: int) -> None:
     address, session = in_process_address(), in_process_session()
-    shelf: Any = connect(address).shelf(session, "limited", 10_000, limit, False)
+    shelf: Any = connect(address).open_store(session, "limited", 10_000, limit, False)
     try:
         stored = _fill(shelf, 3000, 10_000)
         assert 0 < stored < 3000
         assert "used" in shelf.refused
         assert 0.8 * limit < stored * 10_000 < limit
-        said = connect(address).ask(do="info")
+        said = connect(address).request(do="info")
         assert said["memory_used"] <= limit
         assert np.array_equal(got(shelf, [stored - 1])["x"][0], np.full(10_000, (stored - 1) % 251, np.uint8))
     finally:
@@ -334,7 +334,7 @@ def test_the_servers_memory_is_a_limit_and_idle_rows_make_room(tmp_path: Path) -
         shelf, made = rooms.open(session, key, 10, None, False, client), 0
         while True:
             try:
-                made += rooms.lease(shelf, 1 << 20, client).size
+                made += rooms.lease_block(shelf, 1 << 20, client).size
             except ResourceError:
                 return made
             assert rooms.memory_used <= 8 << 20
@@ -353,7 +353,7 @@ def test_what_does_not_fit_goes_to_the_disk(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(rooms_of, "DISK_RESERVE", 0)
     rooms = SessionManager(memory=4 << 20, spill=str(tmp_path))
     shelf = rooms.open(rooms.generate(), "key", 10, None, True, 1)
-    kinds = [rooms.lease(shelf, 1 << 20, 1).kind for _ in range(3)]
+    kinds = [rooms.lease_block(shelf, 1 << 20, 1).kind for _ in range(3)]
     assert kinds[-1] == "disk"
     assert list(tmp_path.iterdir()) == []  # a file without a name
     rooms.close()
@@ -391,7 +391,7 @@ def test_without_memfd_a_file_stands_in(
         raise OSError(errno.ENOSYS, "no")
 
     monkeypatch.setattr(os, "memfd_create", refuse)
-    shelf: Any = connect(in_process_address()).shelf(in_process_session(), "key", ROWS, None, False)
+    shelf: Any = connect(in_process_address()).open_store(in_process_session(), "key", ROWS, None, False)
     assert shelf.put(chunk_of([1, 2]), numbers(1, 2)) == 2
     assert same(got(shelf, [2, 1]), [2, 1])
     shelf.close()
@@ -399,7 +399,7 @@ def test_without_memfd_a_file_stands_in(
         "millrace._src.core.machine.shared_memory.fallback_folders", list
     )  # and /dev/shm is full
     with pytest.raises(ResourceError):
-        connect(in_process_address()).shelf(in_process_session(), "another", ROWS, None, False)
+        connect(in_process_address()).open_store(in_process_session(), "another", ROWS, None, False)
     disconnect(in_process_address())
     from millrace._src.data.cache.in_process_server import stop_in_process_server
 
@@ -418,16 +418,16 @@ def test_a_slab_whose_progress_is_nonsense_is_not_written_into_another_row() -> 
 def test_two_connections_never_write_to_one_slab() -> None:
     address, session = in_process_address(), in_process_session()
     one, two = Connection(address), Connection(address)
-    shelves = [each.shelf(session, "both", 10_000, None, False) for each in (one, two)]
+    shelves = [each.open_store(session, "both", 10_000, None, False) for each in (one, two)]
     assert [shelf.put(chunk_of([row]), numbers(row)) for row, shelf in enumerate(shelves)] == [1, 1]
     places = [table.slot_block(shelves[0].find(numbers(row)))[0] for row in range(2)]
     assert places[0] != places[1]
     one.close()  # as if its process had died
     three = Connection(address)
-    later = three.shelf(session, "both", 10_000, None, False)
+    later = three.open_store(session, "both", 10_000, None, False)
     from .server_fixture import until
 
-    until(lambda: three.ask(do="info")["clients"] <= 2)
+    until(lambda: three.request(do="info")["clients"] <= 2)
     assert later.put(chunk_of([2]), numbers(2)) == 1
     assert table.slot_block(later.find(numbers(2)))[0] == places[0]  # behind what the first had written
     assert shelves[0].put(chunk_of([3]), numbers(3)) == 0  # who was hung up on writes no more

@@ -50,7 +50,7 @@ def lives(served: Served) -> None:
     """Another client is served as before."""
     session = served.session()
     with contextlib.closing(Connection(served.address)) as other:
-        shelf = other.shelf(session, "key", 10, None, False)
+        shelf = other.open_store(session, "key", 10, None, False)
         from .test_memory_blocks import chunk_of, got, numbers, same
 
         assert shelf.put(chunk_of([3]), numbers(3)) == 1
@@ -224,9 +224,9 @@ def test_memory_is_given_back(served: Served) -> None:
     for _ in range(20):
         session = served.session()
         with contextlib.closing(Connection(served.address)) as client:
-            shelf = client.shelf(session, "key", 10, None, False)
+            shelf = client.open_store(session, "key", 10, None, False)
             for _ in range(3):
-                client.ask(do="lease", shelf=shelf.number, need=1 << 20)
+                client.request(do="lease", shelf=shelf.number, need=1 << 20)
         admin.destroy(port=served.port, session=session)
     after = admin.info(port=served.port)
     assert (after.memory_used, after.sessions) == (before.memory_used, before.sessions)
@@ -315,7 +315,7 @@ def test_a_server_that_lies_gives_no_row() -> None:
                     contextlib.closing(Connection(path)) as client,
                     pytest.raises((CacheError, OSError, RuntimeError)),
                 ):
-                    client.shelf(1, "key", 10, None, False)
+                    client.open_store(1, "key", 10, None, False)
                 thread.join()
 
 
@@ -366,7 +366,7 @@ def test_a_server_without_descriptors_hangs_up_and_goes_on(
         with pytest.raises(CacheError, match="gone"):
             Connection(str(folder / "s"))
         with contextlib.closing(Connection(str(folder / "s"))) as client:
-            assert client.ask(do="info")["clients"] == 0
+            assert client.request(do="info")["clients"] == 0
 
 
 # the folder -------------------------------------------------------------------------------------------

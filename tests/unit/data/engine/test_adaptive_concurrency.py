@@ -39,7 +39,7 @@ def play(
     controller = AdaptiveConcurrency(2, used.append)
     for _ in range(chunks):
         clock.now += seconds_all if used[-1] == 2 else seconds_one
-        controller.finished(rows=8, busy=cpu if busy is None else busy, cpu=cpu, waited=True)
+        controller.record_chunk(rows=8, busy=cpu if busy is None else busy, cpu=cpu, waited=True)
     assert controller.decided
     return used
 
@@ -76,14 +76,14 @@ def let_in(monkeypatch: pytest.MonkeyPatch, busy: float) -> tuple[Clock, Adaptiv
     used: list[int] = []
     controller = AdaptiveConcurrency(2, used.append, looks=True)
     for late in (0.0, 0.0, 0.004, 0.0, 0.0):  # one may be late: other programs run, too
-        assert controller.looks
-        controller.looked(late)
+        assert controller.wants_gil_samples
+        controller.record_gil_delay(late)
     assert used == [1]
-    controller.looked(0.0)
+    controller.record_gil_delay(0.0)
     assert used == [1, 2]
     for _ in range(2 + concurrency.CHUNKS):
         assert not controller.decided
-        controller.finished(rows=8, busy=busy, cpu=0.004, waited=True)
+        controller.record_chunk(rows=8, busy=busy, cpu=0.004, waited=True)
     return clock, controller, used
 
 
@@ -94,8 +94,8 @@ def test_an_interpreter_that_is_free_while_one_works_is_for_all(monkeypatch: pyt
     # later it is measured, as ever: the interpreter may be free, and the bus full
     for _ in range(2000):
         clock.now += 0.006 if used[-1] == 2 else 0.004
-        controller.finished(rows=8, busy=0.004, cpu=0.004, waited=True)
-        assert not controller.looks
+        controller.record_chunk(rows=8, busy=0.004, cpu=0.004, waited=True)
+        assert not controller.wants_gil_samples
     assert used[:5] == [1, 2, 1, 2, 1]
 
 
@@ -103,7 +103,7 @@ def test_who_is_free_at_times_and_then_takes_turns_is_measured(monkeypatch: pyte
     _, controller, used = let_in(monkeypatch, busy=0.009)
     assert used == [1, 2, 1]
     assert not controller.decided
-    assert not controller.looks
+    assert not controller.wants_gil_samples
 
 
 def test_chunks_of_workers_that_were_sent_to_rest_say_nothing_of_the_one(
@@ -113,7 +113,7 @@ def test_chunks_of_workers_that_were_sent_to_rest_say_nothing_of_the_one(
     used: list[int] = []
     controller = AdaptiveConcurrency(8, used.append, looks=True)
     for _ in range(concurrency.FREE):
-        controller.looked(0.0)
+        controller.record_gil_delay(0.0)
     left = 0  # chunks that the eight began
     for _ in range(300):
         if used[-1] == 8:
@@ -121,7 +121,7 @@ def test_chunks_of_workers_that_were_sent_to_rest_say_nothing_of_the_one(
         else:
             left, busy = max(0, left - 1), 0.08 if left else 0.004
         clock.now += 0.02 if used[-1] == 8 else 0.004
-        controller.finished(rows=800, busy=busy, cpu=0.004, waited=True)
+        controller.record_chunk(rows=800, busy=busy, cpu=0.004, waited=True)
     assert controller.decided
     assert used == [1, 8, 1, 8, 1]  # let in, sent away, measured, and sent away for good
 
@@ -131,9 +131,9 @@ def test_an_interpreter_that_is_held_says_nothing(monkeypatch: pytest.MonkeyPatc
     used: list[int] = []
     controller = AdaptiveConcurrency(2, used.append, looks=True)
     for _ in range(2):
-        assert controller.looks
-        controller.looked(0.005)
-    assert not controller.looks
+        assert controller.wants_gil_samples
+        controller.record_gil_delay(0.005)
+    assert not controller.wants_gil_samples
     assert used == [1]
     assert not controller.decided  # it is measured
 
@@ -149,7 +149,7 @@ def test_a_slow_consumer_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     controller = AdaptiveConcurrency(2, used.append)
     for _ in range(1000):
         clock.now += 0.01
-        controller.finished(rows=8, busy=0.01, cpu=0.01, waited=False)
+        controller.record_chunk(rows=8, busy=0.01, cpu=0.01, waited=False)
     assert used == [1]
     assert not controller.decided
 
@@ -163,7 +163,7 @@ def test_a_consumer_that_waits_now_and_then_gets_all_if_they_help(
     controller = AdaptiveConcurrency(2, used.append)
     for number in range(300):
         clock.now += seconds_all if used[-1] == 2 else 0.01
-        controller.finished(rows=8, busy=0.01, cpu=0.01, waited=number % 2 == 0)
+        controller.record_chunk(rows=8, busy=0.01, cpu=0.01, waited=number % 2 == 0)
     assert used[:2] == [1, 2]
     assert controller.decided
     assert used[-1] == kept
@@ -173,12 +173,12 @@ def test_called_for_once_all_are_on_trial(monkeypatch: pytest.MonkeyPatch) -> No
     clock = Clock(monkeypatch)
     used: list[int] = []
     controller = AdaptiveConcurrency(4, used.append)
-    controller.all()
+    controller.use_all_workers()
     assert used == [1, 4]
     assert not controller.decided
     for _ in range(40):  # it was a busy machine, and no need
         clock.now += 0.01 if used[-1] == 4 else 0.005
-        controller.finished(rows=8, busy=0.005, cpu=0.005, waited=True)
+        controller.record_chunk(rows=8, busy=0.005, cpu=0.005, waited=True)
     assert used == [1, 4, 1]
     assert controller.decided
 
@@ -187,9 +187,9 @@ def test_called_for_twice_all_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     Clock(monkeypatch)
     used: list[int] = []
     controller = AdaptiveConcurrency(4, used.append)
-    controller.all()
+    controller.use_all_workers()
     controller._begin(1, 0.0)
-    controller.all()
+    controller.use_all_workers()
     assert used == [1, 4, 1, 4]
     assert controller.decided
 
@@ -204,9 +204,9 @@ def test_work_that_is_known_to_hold_the_gil_is_not_tried_on_more(monkeypatch: py
     controller = AdaptiveConcurrency(4, used.append, bound=True)
     for _ in range(200):
         clock.now += 0.01
-        controller.finished(rows=8, busy=0.01, cpu=0.01, waited=True)
+        controller.record_chunk(rows=8, busy=0.01, cpu=0.01, waited=True)
     assert used == [1]
-    controller.all()  # a chunk that does not come: it may wait for another one
+    controller.use_all_workers()  # a chunk that does not come: it may wait for another one
     assert used == [1, 4]
 
 

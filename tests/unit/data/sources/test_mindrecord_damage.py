@@ -25,7 +25,7 @@ def two(tmp_path_factory):
 
 def test_where_names_file_shard_page_and_row(two):
     source = MindDataset(two)._source
-    assert source.where(13) == f"{two[:-1]}1 (shard 1, page 0, row 3 of the file)"
+    assert source.row_location(13) == f"{two[:-1]}1 (shard 1, page 0, row 3 of the file)"
 
 
 def damaged(tmp_path):

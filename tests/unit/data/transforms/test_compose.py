@@ -39,7 +39,7 @@ def test_compose_flattens_and_knows_what_is_inside():
     outer = T.Compose([inner, V.HWC2CHW()])
     assert [type(op).__name__ for op in outer.transforms] == ["Decode", "RandomCrop", "HWC2CHW"]
     assert outer.random
-    assert outer.heavy
+    assert outer.is_expensive
     assert not T.Compose([V.HWC2CHW()]).random
 
 

@@ -28,8 +28,8 @@ def state_of(path: Path) -> dict[str, Any]:
     state, tail = RunState(), EventLogReader(path)
     ended = tail.ended
     for line in tail.all():
-        state.take(line)
-    return state.now(ended) | {"unread": tail.damaged}
+        state.apply(line)
+    return state.snapshot(ended) | {"unread": tail.damaged}
 
 
 def test_a_history_is_its_owners_alone_and_tells_whether_somebody_writes(tmp_path: Path) -> None:
@@ -40,11 +40,11 @@ def test_a_history_is_its_owners_alone_and_tells_whether_somebody_writes(tmp_pat
     book.add(point(1.0))
     book.flush()
     with EventLogReader(path) as tail:
-        assert [line.get("t") for line in tail.more()[1]] == [None, 1.0]
-        assert tail.more() == (False, [])
+        assert [line.get("t") for line in tail.read_new()[1]] == [None, 1.0]
+        assert tail.read_new() == (False, [])
         book.add(point(2.0))
         book.flush()
-        assert [line["t"] for line in tail.more()[1]] == [2.0]
+        assert [line["t"] for line in tail.read_new()[1]] == [2.0]
         assert not tail.ended
         book.close()
         assert tail.ended
@@ -92,9 +92,9 @@ BAD = [
 @pytest.mark.parametrize("line", BAD, ids=lambda line: str(line)[:50])
 def test_lines_that_say_nothing_of_a_run_are_counted(line: dict[str, Any]) -> None:
     state = RunState()
-    assert not state.take(line)
+    assert not state.apply(line)
     assert state.damaged == 1
-    state.now(True)
+    state.snapshot(True)
 
 
 def test_stages_that_feed_each_other_in_a_circle_are_no_pipeline(tmp_path: Path) -> None:
@@ -103,9 +103,9 @@ def test_stages_that_feed_each_other_in_a_circle_are_no_pipeline(tmp_path: Path)
         line for line in EventLogReader(tmp_path / "run.history").all() if line.get("is") == "pipeline"
     )
     state = RunState()
-    assert state.take(said)
+    assert state.apply(said)
     said["stages"][1]["feeds"] = 0
-    assert not state.take(said)
+    assert not state.apply(said)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_long_run_stays_small_and_whole_while_it_is_read(tmp_path: Path) -> No
             book.add(point(number / 4))
             if number % 100 == 0:
                 book.flush()
-                anew, lines = tail.more()
+                anew, lines = tail.read_new()
                 seen = [] if anew else seen
                 seen += [line["t"] for line in lines if "t" in line]
                 assert path.stat().st_size <= room[1] + 20_000

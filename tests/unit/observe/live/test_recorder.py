@@ -46,8 +46,8 @@ def now(path: Path | None) -> dict[str, Any]:
     tail, state = EventLogReader(path), RunState()
     ended = tail.ended
     for line in tail.all():
-        assert state.take(line), line
-    return state.now(ended)
+        assert state.apply(line), line
+    return state.snapshot(ended)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -70,7 +70,7 @@ def test_every_watched_run_can_be_seen_again(no_leaks: None) -> None:
     report = watched.reports()[0]
     assert (pipeline["rows"], pipeline["batches"]) == (report.rows, report.delivered) == (200, 20)
     assert not pipeline["live"]
-    assert pipeline["verdict"]["kind"] == report.verdict.kind
+    assert pipeline["verdict"]["kind"] == report.verdict.bottleneck
     (stage,) = pipeline["stages"]
     assert [op["name"] for op in stage["ops"]] == ["NumpySlicesDataset", "map(<lambda>)", "batch"]
     assert stage["place"].startswith("test_record.py:")

@@ -139,7 +139,7 @@ def test_drawings_of_nothing_are_drawings() -> None:
 def test_a_tree_has_its_leaves_on_top() -> None:
     inputs = {"batch": ["zip"], "zip": ["left", "right"], "left": [], "right": []}
     drawn = tree(
-        "batch", lambda name: inputs[name], lambda name: Box(name, guilty=name == "zip"), label="plan"
+        "batch", lambda name: inputs[name], lambda name: Box(name, is_bottleneck=name == "zip"), label="plan"
     )
     Tags(drawn)
     heights = [drawn.index(f">{name}</text>") for name in ("left", "right", "zip", "batch")]

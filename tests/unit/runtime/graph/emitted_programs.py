@@ -75,13 +75,13 @@ def in_recording(action: Callable[[], Any]) -> Any:
     """Run something as the exporter does."""
     mode = modes.mode
     modes.set_mode(modes.PYNATIVE_MODE)
-    modes.thread_state.recording = True
+    modes.thread_state.capturing = True
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return action()
     finally:
-        modes.thread_state.recording = False
+        modes.thread_state.capturing = False
         modes.set_mode(mode)
 
 
@@ -97,7 +97,7 @@ def emitted_names(emitter: Emitter) -> set[str] | None:
         in_recording(record)
     except Exception:  # a sample of wrong arguments
         return None
-    if recorder.leaving is not None:
+    if recorder.graph_break is not None:
         return None
     names = {qualified_name(call.func) for call in recorder.calls}
     return {qualified_name(UNINITIALISED[name]) if name in UNINITIALISED else name for name in names}

@@ -195,7 +195,7 @@ def test_a_number_held_as_a_tensor_gives_the_same_bits(name: str, number: float,
             want = getattr(torch, name)(left, number)
             same = operator.Scalar(left, number)
         assert [call.func for call in recorder.calls] == [operator.Tensor, operator.Tensor]
-        (held,) = recorder.outside
+        (held,) = recorder.external_tensors
         got = operator.Tensor(left, held)
         assert got.dtype == want.dtype
         for made in (want, same):
@@ -209,4 +209,4 @@ def test_numbers_stay_where_a_tensor_would_change_the_type(left: torch.Tensor) -
     with GraphCapture([left]) as recorder:
         torch.mul(left, 0.5)
     assert recorder.calls[0].args[1] == 0.5
-    assert not recorder.outside
+    assert not recorder.external_tensors

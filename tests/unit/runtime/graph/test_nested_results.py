@@ -23,7 +23,7 @@ def test_a_list_among_results_is_recorded_and_replayed():
     with GraphCapture([x]) as recorder:
         twice, more, minus = torch.ops.millrace_tests.parts(x, 3)
         made = [twice + more[2], minus * more[0]]
-    assert recorder.leaving is None
+    assert recorder.graph_break is None
     program = Program(recorder, [recorder.slot_of(tensor) for tensor in made])
     again = torch.tensor([5.0, -3.0])
     assert [tensor.tolist() for tensor in program([again])] == [[17.0, -7.0], [-25.0, -9.0]]

@@ -127,7 +127,7 @@ def test_many_shapes_are_no_surprise_after_set_inputs(graph_mode, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert [told(ones(3, n)).shape[1] for n in range(1, 6)] == [1, 2, 3, 4, 5]
-    assert (capture_cache_of(told).recorded, capture_cache_of(told).fell_back) == (2, 3)
+    assert (capture_cache_of(told).recorded, capture_cache_of(told).eager_calls) == (2, 3)
     silent(ones(3, 1)), silent(ones(3, 2))
     with pytest.warns(UserWarning, match="more than 2 kinds of shapes"):
         silent(ones(3, 3))

@@ -26,7 +26,7 @@ def tell_all(callback):
     with CallbackList(callback) as told:
         for what in ("train", "eval"):
             for moment in ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end"):
-                told.tell(f"on_{what}_{moment}", RunContext(CallbackParams()))
+                told.call(f"on_{what}_{moment}", RunContext(CallbackParams()))
     return callback.seen
 
 
@@ -66,7 +66,7 @@ def test_callbacks_are_entered_and_left_also_when_one_fails():
             raise ValueError("boo")
 
     with pytest.raises(ValueError, match="boo"), CallbackList([Holding(), Failing()]) as told:
-        told.tell("on_train_step_end", RunContext({}))
+        told.call("on_train_step_end", RunContext({}))
     assert seen == ["in", ValueError]
 
 

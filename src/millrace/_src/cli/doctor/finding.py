@@ -21,8 +21,8 @@ class Finding:
     """One line of the diagnosis. What is not ok says what it means and how to mend it."""
 
     level: Level
-    found: str
-    means: str = ""
+    summary: str
+    impact: str = ""
     remedy: str = ""
     # the name of the check, filled in from the list of checks
     check: str = ""

@@ -54,9 +54,9 @@ def _table(findings: Sequence[Finding], marks: dict[str, str]) -> Table:
     table.add_column(overflow="fold")
     for finding in findings:
         style = _STYLES[finding.level]
-        parts: list[RenderableType] = [Text(finding.found)]
-        if finding.means:
-            parts.append(Text(finding.means, style="dim"))
+        parts: list[RenderableType] = [Text(finding.summary)]
+        if finding.impact:
+            parts.append(Text(finding.impact, style="dim"))
         if finding.remedy:
             parts.append(Text.assemble((f"{marks['remedy']} ", style), (finding.remedy, "bold")))
         name = Text(finding.check, style="" if finding.level == "ok" else style)
@@ -65,9 +65,9 @@ def _table(findings: Sequence[Finding], marks: dict[str, str]) -> Table:
 
 
 def _plain(finding: Finding) -> str:
-    lines = [f"{finding.level:<7}  {finding.check}: {finding.found}"]
-    if finding.means:
-        lines += textwrap.wrap(finding.means, 110, initial_indent=" " * 9, subsequent_indent=" " * 9)
+    lines = [f"{finding.level:<7}  {finding.check}: {finding.summary}"]
+    if finding.impact:
+        lines += textwrap.wrap(finding.impact, 110, initial_indent=" " * 9, subsequent_indent=" " * 9)
     if finding.remedy:
         lines.append(f"         remedy: {finding.remedy}")
     return "\n".join(lines)

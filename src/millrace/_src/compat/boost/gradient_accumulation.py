@@ -43,7 +43,7 @@ class GradientAccumulation(Cell):
         self._accumulation_step = Parameter(Tensor(0, int32), name="accumulation_step")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if modes.thread_state.recording:
+        if modes.thread_state.capturing:
             return super().__call__(*args, **kwargs)
         return self.construct(*args, **kwargs)
 

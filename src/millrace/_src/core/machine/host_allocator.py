@@ -59,11 +59,11 @@ class HostAllocator(BufferPool):
         """Fresh memory of at least this size, beginning on a border."""
         return aligned(size)
 
-    def takes(self, array: npt.NDArray[Any]) -> bool:
+    def accepts(self, array: npt.NDArray[Any]) -> bool:
         """Whether an array lies well where it is, so that it need not be copied into memory of the lender."""
         return True
 
-    def adopt(self, shared: npt.NDArray[np.uint8]) -> None:
+    def pin_external(self, shared: npt.NDArray[np.uint8]) -> None:
         """Memory that is shared with a worker process, and that batches will come in, again and again."""
 
     # what the engine asks for --------------------------------------------------------------------
@@ -75,16 +75,16 @@ class HostAllocator(BufferPool):
         whole = np.asarray(BatchBuffer(block, self))
         return whole[:size].view(dtype).reshape(shape)
 
-    def settle(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def release_unused(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The same values where they lie well: the array itself, or a copy in memory of the lender."""
-        if array.dtype.kind not in "biufc" or not array.nbytes or self._elsewhere() or self.takes(array):
+        if array.dtype.kind not in "biufc" or not array.nbytes or self._elsewhere() or self.accepts(array):
             return array
         made = self.array(array.shape, array.dtype)
         made[...] = array
         return made
 
     @property
-    def lent(self) -> int:
+    def allocated_bytes(self) -> int:
         """Blocks that somebody holds."""
         with self._turn:
             self._gather()
@@ -137,7 +137,7 @@ class HostAllocator(BufferPool):
 class AlignedAllocator(HostAllocator):
     """Every batch begins on a border, for libraries that copy any other."""
 
-    def takes(self, array: npt.NDArray[Any]) -> bool:
+    def accepts(self, array: npt.NDArray[Any]) -> bool:
         address: int = array.__array_interface__["data"][0]
         return address % ALIGN == 0
 

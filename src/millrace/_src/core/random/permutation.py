@@ -25,7 +25,7 @@ class IndexOrder(Protocol):
     def at(self, start: int, stop: int) -> Indices:
         """The row numbers at positions [start, stop), cut at the end."""
 
-    def lookup(self, positions: Indices) -> Indices:
+    def take(self, positions: Indices) -> Indices:
         """The row numbers at these positions, all of which lie inside."""
 
 
@@ -40,9 +40,9 @@ class RangeOrder:
         self.size, self.start, self.step, self.modulo = max(0, size), start, step, modulo
 
     def at(self, start: int, stop: int) -> Indices:
-        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+        return self.take(np.arange(start, min(stop, self.size), dtype=np.int64))
 
-    def lookup(self, positions: Indices) -> Indices:
+    def take(self, positions: Indices) -> Indices:
         rows = self.start + self.step * positions
         return rows if self.modulo is None else rows % self.modulo
 
@@ -64,7 +64,7 @@ class ArrayOrder:
     def at(self, start: int, stop: int) -> Indices:
         return self.rows[start:stop]
 
-    def lookup(self, positions: Indices) -> Indices:
+    def take(self, positions: Indices) -> Indices:
         return self.rows[positions]
 
 
@@ -83,7 +83,7 @@ class ComposedOrder:
         return self.outer.size
 
     def at(self, start: int, stop: int) -> Indices:
-        return self.inner.lookup(self.outer.at(start, stop))
+        return self.inner.take(self.outer.at(start, stop))
 
-    def lookup(self, positions: Indices) -> Indices:
-        return self.inner.lookup(self.outer.lookup(positions))
+    def take(self, positions: Indices) -> Indices:
+        return self.inner.take(self.outer.take(positions))

@@ -155,7 +155,7 @@ class RandomStream:
     def __getitem__(self, rows: Any) -> RandomStream:
         return RandomStream(np.atleast_1d(self.keys[rows]))
 
-    def child(self, number: int) -> RandomStream:
+    def split(self, number: int) -> RandomStream:
         """An independent stream for the number-th transform inside a composite one."""
         return RandomStream(_scramble(self.keys ^ np.uint64(hash_integers(number, 0xC0))))
 
@@ -179,7 +179,7 @@ class RandomStream:
         # 53 bits of fraction: the bias is below 2**-21 for spans up to 2**32
         return low + np.minimum((self.uniform(slot) * span).astype(np.int64), span - 1)
 
-    def chance(self, slot: int, probability: float) -> npt.NDArray[np.bool_]:
+    def bernoulli(self, slot: int, probability: float) -> npt.NDArray[np.bool_]:
         """True with the given probability."""
         return self.uniform(slot) < probability
 
@@ -251,12 +251,12 @@ class RandomPermutation:
         """The values at positions [start, stop)."""
         stop = min(stop, self.size)
         if self._sorted is None:
-            return self.lookup(np.arange(start, stop, dtype=np.int64))
+            return self.take(np.arange(start, stop, dtype=np.int64))
         if stop > len(self._sorted):
             self._sorted = self._all()
         return self._sorted[start:stop]
 
-    def lookup(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def take(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The values at these positions."""
         if self._sorted is not None:
             if len(self._sorted) < self.size:

@@ -113,8 +113,8 @@ def _join(parts: list[Column]) -> Column:
         for p in parts
     ):
         return np.concatenate(parts)
-    if isinstance(first, VariableLengthColumn) and all(first.fits(p) for p in parts):
-        return first.joined(parts)
+    if isinstance(first, VariableLengthColumn) and all(first.can_concat(p) for p in parts):
+        return first.concat(parts)
     joined: list[Any] = []
     for part in parts:
         if isinstance(part, np.ndarray):

@@ -36,7 +36,7 @@ class VariableLengthColumn(Sequence[Any]):
         """Row i as an array of its own."""
         raise NotImplementedError
 
-    def part(self, start: int, stop: int) -> VariableLengthColumn:
+    def slice_rows(self, start: int, stop: int) -> VariableLengthColumn:
         """Rows [start, stop)."""
         raise NotImplementedError
 
@@ -53,7 +53,7 @@ class VariableLengthColumn(Sequence[Any]):
         """Bytes that each row takes as an array; the same however the stream was cut."""
         raise NotImplementedError
 
-    def stacked(self) -> npt.NDArray[Any] | None:
+    def to_dense(self) -> npt.NDArray[Any] | None:
         """All rows as one array, or None when they differ in length."""
         raise NotImplementedError
 
@@ -61,12 +61,12 @@ class VariableLengthColumn(Sequence[Any]):
         """All rows as one array, each filled up or cut at its end to this length."""
         raise NotImplementedError
 
-    def fits(self, other: object) -> bool:
+    def can_concat(self, other: object) -> bool:
         """Whether another column is of one kind with this one, so that both can be joined."""
         raise NotImplementedError
 
     @staticmethod
-    def joined(parts: Sequence[Any]) -> VariableLengthColumn:
+    def concat(parts: Sequence[Any]) -> VariableLengthColumn:
         """Columns of one kind, one after the other."""
         raise NotImplementedError
 
@@ -89,7 +89,9 @@ class VariableLengthColumn(Sequence[Any]):
         if isinstance(i, slice):
             start, stop, step = i.indices(len(self))
             return (
-                self.part(start, max(start, stop)) if step == 1 else self.take(np.arange(start, stop, step))
+                self.slice_rows(start, max(start, stop))
+                if step == 1
+                else self.take(np.arange(start, stop, step))
             )
         i = int(i)
         if not -len(self) <= i < len(self):
@@ -220,7 +222,7 @@ class StringColumn(VariableLengthColumn):
         at = self.rows.tolist()
         return [strings[a:b] for a, b in itertools.pairwise(at)]
 
-    def part(self, start: int, stop: int) -> StringColumn:
+    def slice_rows(self, start: int, stop: int) -> StringColumn:
         if self.rows is None:
             return self._run(start, stop, None)
         rows = self.rows[start : stop + 1]
@@ -241,11 +243,11 @@ class StringColumn(VariableLengthColumn):
         lists = self.lists()
         return StringColumn.of_lists([lists[i] for i in rows.tolist()])
 
-    def fits(self, other: object) -> bool:
+    def can_concat(self, other: object) -> bool:
         return isinstance(other, StringColumn) and (other.rows is None) == (self.rows is None)
 
     @staticmethod
-    def joined(parts: Sequence[StringColumn]) -> StringColumn:
+    def concat(parts: Sequence[StringColumn]) -> StringColumn:
         strings: list[str] = []
         for each in parts:
             strings += each.strings
@@ -265,7 +267,7 @@ class StringColumn(VariableLengthColumn):
         sizes = np.array(list(map(len, self.strings)), np.int64) * 4
         return _summed(sizes, self.rows)
 
-    def stacked(self) -> npt.NDArray[Any] | None:
+    def to_dense(self) -> npt.NDArray[Any] | None:
         if self.rows is None:
             return self._whole()
         lengths = self.lengths
@@ -309,7 +311,7 @@ class RaggedColumn(VariableLengthColumn):
     def value(self, i: int) -> npt.NDArray[Any]:
         return self.values[self.rows[i] : self.rows[i + 1]]
 
-    def part(self, start: int, stop: int) -> RaggedColumn:
+    def slice_rows(self, start: int, stop: int) -> RaggedColumn:
         rows = self.rows[start : stop + 1]
         return RaggedColumn(self.values[rows[0] : rows[-1]], rows - rows[0])
 
@@ -320,11 +322,11 @@ class RaggedColumn(VariableLengthColumn):
         places = np.repeat(self.rows[rows] - at[:-1], lengths) + np.arange(at[-1])
         return RaggedColumn(self.values[places], at)
 
-    def fits(self, other: object) -> bool:
+    def can_concat(self, other: object) -> bool:
         return isinstance(other, RaggedColumn) and other.values.dtype == self.values.dtype
 
     @staticmethod
-    def joined(parts: Sequence[RaggedColumn]) -> RaggedColumn:
+    def concat(parts: Sequence[RaggedColumn]) -> RaggedColumn:
         rows = _joined_rows(parts)
         assert rows is not None
         return RaggedColumn(np.concatenate([each.values for each in parts]), rows)
@@ -336,7 +338,7 @@ class RaggedColumn(VariableLengthColumn):
     def row_bytes(self) -> npt.NDArray[np.int64]:
         return self.lengths * self.values.dtype.itemsize
 
-    def stacked(self) -> npt.NDArray[Any] | None:
+    def to_dense(self) -> npt.NDArray[Any] | None:
         lengths = self.lengths
         if not len(lengths) or (lengths != lengths[0]).any():
             return None

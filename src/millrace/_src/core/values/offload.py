@@ -83,17 +83,17 @@ class OffloadStep:
     kernel: str
     accepts: Callable[[Kind], Kind | None]
     args: dict[str, Any] = dataclasses.field(default_factory=dict)
-    place: Callable[..., Any] | None = None
-    bound: str = ""
+    row_params: Callable[..., Any] | None = None
+    tolerance_text: str = ""
     # it makes rows larger, or is work that the host is spared: worth to move where nobody asked
-    pays: bool = False
+    is_profitable: bool = False
     # rows get no smaller, so that nothing is sent in vain when it moves
-    keeps: bool = True
+    never_shrinks: bool = True
 
     @property
     def exact(self) -> bool:
         """Whether the bits are the host's."""
-        return not self.bound
+        return not self.tolerance_text
 
 
 class OffloadedColumn(NamedTuple):
@@ -101,7 +101,7 @@ class OffloadedColumn(NamedTuple):
 
     name: str
     steps: tuple[OffloadStep, ...]
-    drawn: tuple[tuple[str, ...], ...]
+    random_columns: tuple[tuple[str, ...], ...]
     form: str
     # where rows travel packed: the column with the shapes of their pixels, and the steps that take different sizes
     shapes: str = ""
@@ -113,7 +113,7 @@ class OffloadedColumn(NamedTuple):
 class OffloadPlan(NamedTuple):
     """All of it: the columns as they come from the pipeline, those that leave, and what is done between."""
 
-    given: tuple[str, ...]
+    input_columns: tuple[str, ...]
     columns: tuple[str, ...]
     work: tuple[OffloadedColumn, ...]
 

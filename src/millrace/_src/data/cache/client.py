@@ -45,7 +45,7 @@ class Connection:
                 raise CacheError(
                     f"the cache server belongs to another user (number {user}); start one of your own", "user"
                 )
-            said = self.ask(do="hello", version=VERSION, boot=boot_id(), pid=os.getpid())
+            said = self.request(do="hello", version=VERSION, boot=boot_id(), pid=os.getpid())
         except BaseException:
             self._sock.close()
             raise
@@ -65,7 +65,7 @@ class Connection:
                     raise
                 time.sleep(0.01)
 
-    def ask(self, **packet: Any) -> Packet:
+    def request(self, **packet: Any) -> Packet:
         """The answer, whose descriptor if any is under ``fd``; CacheError where the server refuses or is gone."""
         if self.owner != os.getpid():
             raise CacheError("a forked process has no part in the connection of its parent", "gone")
@@ -94,18 +94,20 @@ class Connection:
         self._sock.close()
         return CacheError(why, "gone")
 
-    def tell(self, **packet: Any) -> None:
+    def notify(self, **packet: Any) -> None:
         """Say something that has no answer; a server that is gone does not mind."""
         with self._turn, contextlib.suppress(OSError):
             if not self.broken and self.owner == os.getpid():
                 send(self._sock, packet)
 
-    def shelf(self, session: int, key: str, rows: int, limit: int | None, spilling: bool) -> SharedRowStore:
+    def open_store(
+        self, session: int, key: str, rows: int, limit: int | None, spilling: bool
+    ) -> SharedRowStore:
         """The shelf under a key; whoever opened it closes it once."""
         with self._turn:
             found = self._shelves.get((session, key))
             if found is None:
-                said = self.ask(
+                said = self.request(
                     do="open", session=session, key=key, rows=rows, limit=limit, spilling=spilling
                 )
                 found = SharedRowStore(
@@ -122,7 +124,7 @@ class Connection:
             if shelf.users > 0:
                 return False
             self._shelves.pop(shelf.name, None)
-            self.tell(do="close", shelf=shelf.number)
+            self.notify(do="close", shelf=shelf.number)
             return True
 
     def abandon(self) -> None:
@@ -160,7 +162,7 @@ class SharedRowStore(RowStore):
         found = self._slabs.get(number)
         if found is None:
             try:
-                said = self._server.ask(do="slab", shelf=self.number, slab=number)
+                said = self._server.request(do="slab", shelf=self.number, slab=number)
             except CacheError as error:
                 if error.kind == "slab":
                     raise FormatError(str(error)) from error  # the place was wrong, the cache is not
@@ -183,7 +185,7 @@ class SharedRowStore(RowStore):
         done = None if current is None else current[0]
         self._drop_writer()
         try:
-            said = self._server.ask(do="lease", shelf=self.number, need=need, done=done)
+            said = self._server.request(do="lease", shelf=self.number, need=need, done=done)
         except (CacheError, ResourceError) as error:
             self.refused = str(error)
             return None
@@ -208,7 +210,7 @@ class SharedRowStore(RowStore):
     def _tell(self) -> None:
         kept, self._kept = self._kept, {}
         if kept:
-            self._server.tell(do="note", shelf=self.number, **kept)
+            self._server.notify(do="note", shelf=self.number, **kept)
 
     def close(self) -> None:
         self._tell()

@@ -170,7 +170,7 @@ class DatasetCache:
 
     # what the engine asks -------------------------------------------------------------------------------
 
-    def settle(self) -> None:
+    def resolve(self) -> None:
         """In the user's process, before workers start: know where rows go."""
         if self.session_id is None and self.path is None:
             self._own = in_process_address(), in_process_session()
@@ -197,7 +197,7 @@ class DatasetCache:
             )
         address, session = self._place()
         return self._ask(
-            address, lambda: connect(address).shelf(session, key, capacity, limit, self.spilling)
+            address, lambda: connect(address).open_store(session, key, capacity, limit, self.spilling)
         )
 
     def _far(self) -> tuple[str, int, bytes] | None:
@@ -212,7 +212,7 @@ class DatasetCache:
         if self.session_id is not None:
             return server_address(self.hostname, self.port), self.session_id
         if self._own is None:
-            self.settle()
+            self.resolve()
         assert self._own is not None
         return self._own
 
@@ -278,7 +278,7 @@ class DatasetCache:
             )
             return _stat(said)
         address, session = self._place()
-        said = self._ask(address, lambda: connect(address).ask(do="stat", session=session, keys=keys))
+        said = self._ask(address, lambda: connect(address).request(do="stat", session=session, keys=keys))
         return _stat(said)
 
 

@@ -168,7 +168,7 @@ class RemoteClientHandler:
         return self.shelves[int(packet["shelf"])]
 
     def _open(self, packet: Packet, payload: ByteArray) -> Answer:
-        shelf = self.server.shelf(
+        shelf = self.server.open_store(
             int(packet["session"]),
             str(packet["key"]),
             int(packet["rows"]),
@@ -222,7 +222,7 @@ class RemoteClientHandler:
 
     def _stat(self, packet: Packet, payload: ByteArray) -> Answer:
         keys = [str(key) for key in packet["keys"]]
-        return self.server.ask(do="stat", session=int(packet["session"]), keys=keys), b""
+        return self.server.request(do="stat", session=int(packet["session"]), keys=keys), b""
 
 
 _VERBS: dict[str, Callable[[RemoteClientHandler, Packet, ByteArray], Answer]] = {

@@ -254,7 +254,7 @@ class CacheServer:
             shelf.slabs[done].writer = None
             if shelf.slabs[done].size - shelf.slabs[done].progress[0] >= need:
                 raise CacheError(f"slab {done} has room for {need} bytes")
-        slab = self.rooms.lease(shelf, need, client.number)
+        slab = self.rooms.lease_block(shelf, need, client.number)
         return {"slab": shelf.slabs.index(slab), "size": slab.size, "kind": slab.kind}, slab.fd
 
     def _slab(self, client: ClientConnection, packet: Packet) -> Reply:

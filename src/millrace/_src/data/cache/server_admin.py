@@ -183,7 +183,7 @@ def _end(home: ServerPaths, lock: ServerLock) -> None:
     with contextlib.suppress(CacheError, OSError):
         connection = Connection(str(home.socket), PATIENCE)
         with contextlib.closing(connection):
-            connection.ask(do="stop")
+            connection.request(do="stop")
     deadline = time.monotonic() + STOP_SECONDS
     killed = False
     while not lock.take():
@@ -217,7 +217,7 @@ def _asking(host: str, port: int) -> Iterator[Connection]:
 def info(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> ServerInfo:
     """What the server at this port says of itself."""
     with _asking(host, port) as server:
-        said = server.ask(do="info")
+        said = server.request(do="info")
     return ServerInfo(
         pid=said["pid"],
         hostname=said.get("hostname", host),
@@ -239,13 +239,13 @@ def info(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> ServerInfo:
 def generate(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> int:
     """A new session of the server at this port."""
     with _asking(host, port) as server:
-        return int(server.ask(do="generate")["session"])
+        return int(server.request(do="generate")["session"])
 
 
 def destroy(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT, session: int = 0) -> None:
     """End a session: its rows are given up."""
     with _asking(host, port) as server:
-        server.ask(do="destroy", session=session)
+        server.request(do="destroy", session=session)
 
 
 def sessions(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> list[SessionInfo]:
@@ -254,7 +254,7 @@ def sessions(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> list[Session
     with _asking(host, port) as server:
         after, more = -1, True
         while more:
-            said = server.ask(do="sessions", after=after)
+            said = server.request(do="sessions", after=after)
             for number, shelves in said["sessions"]:
                 made.append(SessionInfo(number, tuple(CacheInfo(*shelf) for shelf in shelves)))
                 after = number

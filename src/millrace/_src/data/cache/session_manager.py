@@ -168,7 +168,7 @@ class SessionManager:
     def disk_used(self) -> int:
         return sum(shelf.bytes_of("disk") for shelf in self.shelves())
 
-    def lease(self, shelf: StoreRecord, need: int, client: int) -> BlockRecord:
+    def lease_block(self, shelf: StoreRecord, need: int, client: int) -> BlockRecord:
         """A slab with room for a block of so many bytes; ResourceError where there is none to be had."""
         for slab in shelf.slabs:
             if slab.writer is None and slab.size - slab.progress[0] >= need:

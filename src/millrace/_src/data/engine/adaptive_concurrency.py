@@ -62,7 +62,7 @@ class AdaptiveConcurrency:
         self.workers, self.use = workers, use
         self.decided = workers < 2 or bound
         # the others rest
-        self.one = False
+        self.is_single_worker = False
         # times that somebody looked up, and found the interpreter free
         self._looks, self._free = (0, 0) if looks else (LOOKS, 0)
         # all were let in because of that
@@ -83,7 +83,7 @@ class AdaptiveConcurrency:
         if workers > 1:
             self._work(1)
 
-    def finished(self, rows: int, busy: float, cpu: float, waited: bool) -> None:
+    def record_chunk(self, rows: int, busy: float, cpu: float, waited: bool) -> None:
         """A chunk is done; ``waited`` says that the consumer had to wait for it, so that the rate counts."""
         if self.workers < 2:
             return
@@ -109,13 +109,13 @@ class AdaptiveConcurrency:
         self._busy += busy
         self._cpu += cpu
         # small chunks: a moment that another program took is no waiting of theirs
-        if self.one and self._chunks > 1 and self._busy > max(SECONDS, WAITS * self._cpu):
-            self.all()
+        if self.is_single_worker and self._chunks > 1 and self._busy > max(SECONDS, WAITS * self._cpu):
+            self.use_all_workers()
             return
         elapsed = now - self._began
         times = LONGER if self._level else 1
         if (
-            not (self.one or self._level)
+            not (self.is_single_worker or self._level)
             and self._chunks > 1
             and self._rows < FAR_WORSE * elapsed * self._rates.get(True, 0.0)
         ):
@@ -126,9 +126,9 @@ class AdaptiveConcurrency:
         ):
             self._step(now, elapsed)
 
-    def all(self) -> None:
+    def use_all_workers(self) -> None:
         """One worker alone does not get on: all of them, now, and for some time if this is not the first call."""
-        if not self.one:
+        if not self.is_single_worker:
             return
         now = time.perf_counter()
         self._calls += 1
@@ -137,11 +137,11 @@ class AdaptiveConcurrency:
             self._decide(now)
 
     @property
-    def looks(self) -> bool:
+    def wants_gil_samples(self) -> bool:
         """Who waits for a chunk may look up."""
-        return self.one and not self.decided and self._looks - self._free <= LOOKS - FREE
+        return self.is_single_worker and not self.decided and self._looks - self._free <= LOOKS - FREE
 
-    def looked(self, late: float) -> None:
+    def record_gil_delay(self, late: float) -> None:
         """Who waited looked up, and had the interpreter so many seconds later than it asked for it."""
         self._looks += 1
         self._free += late < ON_TIME
@@ -164,24 +164,24 @@ class AdaptiveConcurrency:
 
     def freeze(self) -> None:
         """Somebody else decides from here on."""
-        self.workers, self.one, self._let_in = 1, False, False
+        self.workers, self.is_single_worker, self._let_in = 1, False, False
 
     def _step(self, now: float, elapsed: float) -> None:
         if not self._measures:
             self._measures = True
             self._restart(now)
             return
-        self._rates[self.one] = self._rows / elapsed
+        self._rates[self.is_single_worker] = self._rows / elapsed
         if len(self._rates) == 2:
             self._judge(now, self._rates[False] / self._rates[True])
         else:
-            self._begin(self.workers if self.one else 1, now, keep=True)
+            self._begin(self.workers if self.is_single_worker else 1, now, keep=True)
 
     def _judge(self, now: float, gain: float) -> None:
         """All workers did so many times as much as one."""
         self._won = self._won + 1 if gain >= BETTER else 0
         won = self._won >= TIMES or gain >= FAR_BETTER
-        if won == self.one:
+        if won == self.is_single_worker:
             self._work(self.workers if won else 1)
         if won or not self._won:
             self._decide(now)
@@ -200,7 +200,7 @@ class AdaptiveConcurrency:
 
     def _begin(self, workers: int, now: float, keep: bool = False) -> None:
         """So many work from here on; measured once those are out that others had under way."""
-        if self.one != (workers == 1):
+        if self.is_single_worker != (workers == 1):
             self._work(workers)
             self._settling = CHUNKS
             # each has one under way, and may have taken the next before it heard
@@ -215,5 +215,5 @@ class AdaptiveConcurrency:
         self._busy = self._cpu = 0.0
 
     def _work(self, workers: int) -> None:
-        self.one = workers == 1
+        self.is_single_worker = workers == 1
         self.use(workers)

@@ -47,7 +47,7 @@ class Lowering:
     wait: Callable[..., None]
     # what was made that holds chunks ready: numbers of these may be tuned
     segments: list[SegmentStage] = dataclasses.field(default_factory=list)
-    pumps: list[PrefetchStage] = dataclasses.field(default_factory=list)
+    prefetch_stages: list[PrefetchStage] = dataclasses.field(default_factory=list)
 
     def root(self, epochs: int | None) -> Stage:
         stage = self.build(self.plan.root, epochs)
@@ -64,16 +64,16 @@ class Lowering:
             return stage
         depth = max(2, self.plan.settings.prefetch_size)
         pump = PrefetchStage(stage, depth, self.budget, self.wait, name=stage.stats.name)
-        self.pumps.append(pump)
+        self.prefetch_stages.append(pump)
         return pump
 
     def _stats(self, node: Node, kind: str = "barrier", **more: Any) -> StageStats:
-        return self.stats.add(StageStats(name=describe(node), kind=kind, where=node.where, **more))
+        return self.stats.add(StageStats(name=describe(node), kind=kind, where=node.call_site, **more))
 
     def build(self, node: Node, epochs: int | None) -> Stage:
         if isinstance(node, physical.Segment):
             return self._segment(node, epochs)
-        below = node.passes_below(epochs)
+        below = node.input_epochs(epochs)
         ups: list[Stage] = []
         first = len(self.stats.stages)
         with _close_on_error(ups):
@@ -84,65 +84,69 @@ class Lowering:
             return make_stage(
                 StageContext(
                     node=node,
-                    ups=ups,
+                    upstreams=ups,
                     stats=stats,
                     epochs=epochs,
                     seed=plan.seed,
                     settings=plan.settings,
                     budget=self.budget,
-                    mender=lambda start: self._mender(node, start),
-                    below=made,
-                    inner=self._inner,
+                    row_error_handler=lambda start: self._row_error_handler(node, start),
+                    upstream_stats=made,
+                    lower_nested=self._lower_nested,
                 )
             )
 
-    def _mender(self, node: Node, start: State) -> RowErrorHandler:
+    def _row_error_handler(self, node: Node, start: State) -> RowErrorHandler:
         settings = self.plan.settings
         policy = ErrorPolicy(settings.error_samples_mode, settings.error_samples_limit, self.ledger)
         return RowErrorHandler(policy, describe(node), row_locator(node), start)
 
     def _segment(self, node: physical.Segment, epochs: int | None) -> Stage:
         up: Stage
-        first, spot = node.ops[0], node.place
-        if isinstance(first, ops.Read) and not first.addressable:
+        first, spot = node.ops[0], node.placement
+        if isinstance(first, ops.Read) and not first.random_access:
             up = BatchIndexStage(first, epochs, StageStats("indices", "indices"))
         elif isinstance(first, ops.Read):
             # how large rows are, or become on their way, the first one tells: chunks grow from there
-            rows = spot.rows if spot.fixed else spot.unit
+            rows = spot.max_rows if spot.fixed_rows else spot.row_multiple
             indices = StageStats("indices", "indices")
             up = IndexStage(first, self.plan.seed, epochs, indices, rows, node.batch_rows)
         else:
             up = self._with_prefetch(self.build(node.inputs[0], epochs))
-        stats = self._stats(node, spot.executor, workers=spot.workers, window=spot.window)
+        stats = self._stats(node, spot.executor, workers=spot.workers, window=spot.max_in_flight)
         stats.ops = [_op_stats(op, self.plan.settings) for op in node.ops]
         batch = next((op for op in node.ops if isinstance(op, ops.Batch)), None)
         stats.batches = batch is not None
         if batch is not None and isinstance(batch.batch_size, int):
             stats.batch_size = batch.batch_size
         stats.fixed_executor = self.plan.settings.executor is not None
-        stats.fixed_rows = spot.rows if spot.fixed else None
+        stats.fixed_rows = spot.max_rows if spot.fixed_rows else None
         with _close_on_error([up]):
             executor = self._executor(node, SegmentRunner(node, self.plan.seed, self.plan.settings))
-        executor.asked = any(op.asked is not None for op in stats.ops)
-        stats.kind, stats.workers, stats.working = executor.kind, executor.slots, executor.slots
-        made = SegmentStage(node, up, executor, self.budget, stats, self.wait, self._mender(node, up.state()))
+        executor.workers_requested = any(op.requested_workers is not None for op in stats.ops)
+        stats.kind, stats.workers, stats.working = executor.name, executor.num_workers, executor.num_workers
+        made = SegmentStage(
+            node, up, executor, self.budget, stats, self.wait, self._row_error_handler(node, up.state())
+        )
         self.segments.append(made)
         return made
 
     def _executor(self, node: physical.Segment, runner: SegmentRunner) -> Executor:
         name = f"millrace-{node.ops[-1].label.lower()}"
         try:
-            return make_executor(node.place.executor, runner, node.place.workers, name, self.plan.settings)
+            return make_executor(
+                node.placement.executor, runner, node.placement.workers, name, self.plan.settings
+            )
         except PlanError as error:
-            if executor_traits(node.place.executor).same_process:
+            if executor_traits(node.placement.executor).same_process:
                 raise
             warn_once(
-                f"threads-instead-{node.where}",
+                f"threads-instead-{node.call_site}",
                 f"{error}\nRunning on {THREADS} instead; the rows are the same.",
             )
-        return make_executor(THREADS, runner, node.place.workers, name, self.plan.settings)
+        return make_executor(THREADS, runner, node.placement.workers, name, self.plan.settings)
 
-    def _inner(self, node: Node, op: int) -> Stage:
+    def _lower_nested(self, node: Node, op: int) -> Stage:
         """A dataset made inside flat_map: its own plan, run in the calling thread, for one epoch."""
         settings = self.plan.settings.replace(executor=INLINE)
         plan = optimize(bind(node, settings, seed=hash_integers(self.plan.seed, op) & 0xFFFFFFFF))
@@ -162,13 +166,13 @@ def _close_on_error(made: list[Stage]) -> Iterator[None]:
 
 
 def _op_stats(op: Node, settings: Settings) -> OpStats:
-    serial = op.in_turn or (isinstance(op, ops.Read) and op.source.readers == 1)
+    serial = op.is_sequential or (isinstance(op, ops.Read) and op.source.max_readers == 1)
     return OpStats(
         describe(op),
-        op.where,
+        op.call_site,
         kind=type(op).__name__,
         python=op.user_code,
         serial=serial,
-        asked=settings.num_parallel_workers if op.workers is None else op.workers,
-        processes=op.processes,
+        requested_workers=settings.num_parallel_workers if op.num_workers is None else op.num_workers,
+        processes=op.wants_processes,
     )

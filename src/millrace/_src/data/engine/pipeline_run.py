@@ -63,24 +63,24 @@ class PipelineRun:
         if cursor is not None:
             cursor.check(self.fingerprint)  # before anything is started
         self.stats = RunStats()
-        self.ledger = FailedRowLog()
-        self.budget = MemoryBudget.of(plan.settings)
-        self.padding = _padding(plan)
+        self.failed_rows = FailedRowLog()
+        self.budget = MemoryBudget.from_settings(plan.settings)
+        self.padded_rows = _padding(plan)
         self.closed = False
         self.close_reason: BaseException | str | None = None
         self.epoch, self.step = 0, 0
         self._chunk: Chunk | None = None
-        self._at = 0
+        self._row_in_chunk = 0
         self._closing = threading.RLock()
         # held while rows are pulled, and by whom; whoever has it may close the stages
-        self._inside = threading.Lock()
+        self._pull_lock = threading.Lock()
         self._pulling_thread: int | None = None
         self._released = False
-        lowering = Lowering(plan, self.budget, self.stats, self.ledger, self._wait)
+        lowering = Lowering(plan, self.budget, self.stats, self.failed_rows, self._wait)
         self.root: Stage = lowering.root(epochs)
         self.tuner = self._tuner(lowering)
-        self._before: Any = self.root.state()
-        self._skip = 0
+        self._chunk_state: Any = self.root.state()
+        self._rows_to_drop = 0
         if cursor is not None:
             self._restore(cursor)
         _live.add(self)
@@ -97,7 +97,7 @@ class PipelineRun:
         prefix = settings.autotune_filepath_prefix
         try:
             saved = None if prefix is None else AutotuneFile(prefix, self.plan, self.fingerprint)
-            segments, pumps = lowering.segments, lowering.pumps
+            segments, pumps = lowering.segments, lowering.prefetch_stages
             return Tuner(self.stats, self.budget, segments, pumps, settings.autotune_interval, saved)
         except BaseException:
             self.root.close()  # its workers may have started
@@ -126,11 +126,11 @@ class PipelineRun:
         chunk = self._chunk
         if chunk is None:  # closed from another thread just now
             raise PlanError(self._closed_text())
-        row = chunk.row(self._at)
-        self._at += 1
+        row = chunk.row(self._row_in_chunk)
+        self._row_in_chunk += 1
         self.step += 1
         self.stats.delivered += 1
-        if self._at == len(chunk):
+        if self._row_in_chunk == len(chunk):
             self._chunk = None
         return row
 
@@ -139,11 +139,11 @@ class PipelineRun:
             raise PlanError(self._closed_text())
         began = self.stats.enter()
         if self.tuner is not None:
-            self.tuner.look()
+            self.tuner.on_step()
         return began
 
     def _pull_alone(self, began: float) -> Signal | None:
-        with self._inside:
+        with self._pull_lock:
             self._pulling_thread = threading.get_ident()
             try:
                 return self._pull(began)
@@ -155,15 +155,20 @@ class PipelineRun:
             before = self.root.state()
             got = self.root.pull()
             if isinstance(got, Signal):
-                self._before, self._at = self.root.state(), 0
+                self._chunk_state, self._row_in_chunk = self.root.state(), 0
                 if got is END_OF_EPOCH:
                     self.epoch, self.step = self.epoch + 1, 0
                     self.stats.epochs += 1
                 return got
-            if self._skip >= len(got):  # delivered before the state was saved
-                self._skip -= len(got)
+            if self._rows_to_drop >= len(got):  # delivered before the state was saved
+                self._rows_to_drop -= len(got)
                 continue
-            self._chunk, self._before, self._at, self._skip = got, before, self._skip, 0
+            self._chunk, self._chunk_state, self._row_in_chunk, self._rows_to_drop = (
+                got,
+                before,
+                self._rows_to_drop,
+                0,
+            )
             break
         now = time.perf_counter()
         self.stats.consumer_wait += now - began
@@ -180,9 +185,9 @@ class PipelineRun:
 
     def cursor(self) -> Cursor:
         if self._chunk is not None:
-            stages = {"root": self._before, "skip": self._at}
+            stages = {"root": self._chunk_state, "skip": self._row_in_chunk}
         else:
-            stages = {"root": self.root.state(), "skip": self._skip}
+            stages = {"root": self.root.state(), "skip": self._rows_to_drop}
         plan = self.fingerprint
         return Cursor(
             plan.text, plan.marks(), self.plan.seed, self.epoch, self.step, stages, self.stats.delivered
@@ -191,7 +196,7 @@ class PipelineRun:
     def _restore(self, cursor: Cursor) -> None:
         saved = cursor.stages["root"]
         try:
-            check_like(self._before, saved)
+            check_like(self._chunk_state, saved)
             self.root.restore(saved)
         except MillraceError:
             self.root.close()  # its workers may have started
@@ -201,25 +206,25 @@ class PipelineRun:
             raise CursorError(
                 f"this state is damaged, it is not what iterator.state() returned: {type(error).__name__}: {error}"
             ) from error
-        self._skip = cursor.stages["skip"]
+        self._rows_to_drop = cursor.stages["skip"]
         self.epoch, self.step = cursor.epoch, cursor.step
 
     def skip_to_next_epoch(self) -> None:
         """Leave out what is left of this epoch."""
         if self.closed:
             raise PlanError(self._closed_text())
-        self._chunk, self._skip = None, 0
-        self.root.skip_rest()
-        self.epoch, self.step, self._before = self.epoch + 1, 0, self.root.state()
+        self._chunk, self._rows_to_drop = None, 0
+        self.root.skip_epoch()
+        self.epoch, self.step, self._chunk_state = self.epoch + 1, 0, self.root.state()
 
     def skip(self, epochs: int, steps: int) -> None:
         """Begin at a later step: whole epochs are left out unread, single steps too where a row's place tells its
         number; else they are made and dropped.
         """
         for _ in range(epochs):
-            self.root.skip_rest()
-        self._skip = steps - self.root.skip(steps)
-        self.epoch, self.step, self._before = epochs, steps, self.root.state()
+            self.root.skip_epoch()
+        self._rows_to_drop = steps - self.root.skip(steps)
+        self.epoch, self.step, self._chunk_state = epochs, steps, self.root.state()
 
     # waiting -------------------------------------------------------------------------------------
 
@@ -265,7 +270,7 @@ class PipelineRun:
 
     def _release(self) -> None:
         """Close the stages, unless a thread is inside them that does not come out in time: then it does it itself."""
-        if self._pulling_thread == threading.get_ident() or not self._inside.acquire(
+        if self._pulling_thread == threading.get_ident() or not self._pull_lock.acquire(
             timeout=remaining_seconds()
         ):
             return
@@ -274,7 +279,7 @@ class PipelineRun:
                 self._released = True
                 self.root.close()
         finally:
-            self._inside.release()
+            self._pull_lock.release()
 
 
 def _padding(plan: Plan) -> int:

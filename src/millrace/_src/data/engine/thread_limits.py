@@ -297,7 +297,7 @@ class MemoryBudget:
         self._freed = 0
 
     @classmethod
-    def of(cls, settings: Settings) -> MemoryBudget:
+    def from_settings(cls, settings: Settings) -> MemoryBudget:
         if settings.memory_budget is not None:
             return cls(settings.memory_budget)
         return cls(memory_limit() // 2, tight=False)
@@ -311,7 +311,7 @@ class MemoryBudget:
             self.peak = max(self.peak, self.used)
             return True
 
-    def check(self, size: int, name: str, what: str) -> None:
+    def require_fits(self, size: int, name: str, what: str) -> None:
         """Say so, once, when the smallest piece that can be worked on is larger than the user's whole budget."""
         if self.tight and size > self.limit:
             warn_once(
@@ -321,7 +321,7 @@ class MemoryBudget:
                 f"config.set_memory_budget({size}) or more would be enough.",
             )
 
-    def give_back(self, size: int) -> None:
+    def release(self, size: int) -> None:
         with self._lock:
             self.used -= size
             self._freed += size

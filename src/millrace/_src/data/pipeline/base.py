@@ -32,39 +32,39 @@ log = get_logger(__name__)
 class DatasetState:
     """What a dataset remembers between calls; ``below`` are the sessions of the datasets it was made from."""
 
-    below: tuple[DatasetState, ...] = ()
+    input_states: tuple[DatasetState, ...] = ()
     # the datasets that this one was made from: what `children` shows
-    parts: tuple[Any, ...] = ()
+    inputs: tuple[Any, ...] = ()
     gates: dict[str, SyncGate] = dataclasses.field(default_factory=dict)
     init_step: int | None = None
     batch_size: int | None = None
     input_indexs: Any = None
     dynamic_columns: dict[str, list[int | None]] = dataclasses.field(default_factory=dict)
-    seen: dict[str, Any] = dataclasses.field(default_factory=dict)
+    cached_metadata: dict[str, Any] = dataclasses.field(default_factory=dict)
     runs: list[PipelineRun] = dataclasses.field(default_factory=list)
     # the seed of the first run: where the user set none, dataset[i] is a row of that run
-    drawn_seed: int | None = None
-    ran: bool = False
+    first_seed: int | None = None
+    has_run: bool = False
     # the user's line that made the last iterator
     iterated_at: str = ""
     # the concatenation as it was before use_sampler, which replaces the sampler of an earlier call
-    unsampled: Node | None = None
+    node_before_sampler: Node | None = None
     # the executor, and what it was told, if the user said so for this dataset
-    runs_on: tuple[str | None, tuple[tuple[str, Any], ...]] | None = None
+    executor_choice: tuple[str | None, tuple[tuple[str, Any], ...]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Runs are this process's alone: a copy has none yet."""
         return vars(self) | {"runs": []}
 
-    def place(self) -> tuple[str | None, tuple[tuple[str, Any], ...]] | None:
+    def resolve_executor(self) -> tuple[str | None, tuple[tuple[str, Any], ...]] | None:
         """Where to run, as it was said last; of several datasets brought together, for the first of them."""
-        if self.runs_on is not None:
-            return self.runs_on
-        return next(filter(None, (session.place() for session in self.below)), None)
+        if self.executor_choice is not None:
+            return self.executor_choice
+        return next(filter(None, (session.resolve_executor() for session in self.input_states)), None)
 
     def all_gates(self) -> dict[str, SyncGate]:
         found: dict[str, SyncGate] = {}
-        for session in self.below:
+        for session in self.input_states:
             found |= session.all_gates()
         return found | self.gates
 
@@ -73,19 +73,21 @@ class DatasetBase:
     """What every op method builds on."""
 
     # the class of what a method returns; set by dataset.py, which imports the op modules
-    _made: ClassVar[type[Any]]
+    _dataset_class: ClassVar[type[Any]]
 
     _node: Node
     _session: DatasetState
 
-    def _then(self, node: Node, *others: DatasetBase) -> Dataset:
+    def _with_node(self, node: Node, *others: DatasetBase) -> Dataset:
         """A new dataset with this node on top; this one stays as it is and may feed others too."""
         parts = (self, *others)
-        made: Dataset = self._made._of(node, DatasetState(tuple(part._session for part in parts), parts))
+        made: Dataset = self._dataset_class._of(
+            node, DatasetState(tuple(part._session for part in parts), parts)
+        )
         return made
 
     @classmethod
-    def _of(cls, node: Node, session: DatasetState) -> Any:
+    def _from_node(cls, node: Node, session: DatasetState) -> Any:
         dataset = cls.__new__(cls)
         dataset._node, dataset._session = node, session
         return dataset
@@ -96,14 +98,14 @@ class DatasetBase:
         The user's source object is shared, as in MindSpore.
         """
         made = copy.copy(self)
-        seen, columns = dict(self._session.seen), dict(self._session.dynamic_columns)
+        seen, columns = dict(self._session.cached_metadata), dict(self._session.dynamic_columns)
         made._session = dataclasses.replace(
             self._session,
-            seen=seen,
+            cached_metadata=seen,
             dynamic_columns=columns,
             runs=[],
-            drawn_seed=None,
-            ran=False,
+            first_seed=None,
+            has_run=False,
             iterated_at="",
         )
         memo[id(self)] = made
@@ -111,24 +113,24 @@ class DatasetBase:
 
     def _first_seed(self) -> int:
         """The seed of the first run, drawn now if there was none and the user set none."""
-        if self._session.drawn_seed is None:
-            self._session.drawn_seed = resolve_seed(self._node, settings.current())
-        return self._session.drawn_seed
+        if self._session.first_seed is None:
+            self._session.first_seed = resolve_seed(self._node, settings.current())
+        return self._session.first_seed
 
     def _plan(self, seed: int | None = None, card: bool = False) -> Plan:
-        wanted, place = settings.current(), self._session.place()
+        wanted, place = settings.current(), self._session.resolve_executor()
         if place is not None:
             wanted = wanted.replace(executor=place[0], executor_options=place[1])
         return optimize(bind(self._node, wanted, seed), card)
 
     def _run(self, epochs: int | None, state: Any = None, card: bool = False) -> PipelineRun:
         seed = state.get("seed") if isinstance(state, dict) else None
-        if seed is None and settings.current().seed is None and not self._session.ran:
+        if seed is None and settings.current().seed is None and not self._session.has_run:
             seed = self._first_seed()
         run = PipelineRun(self._plan(seed if isinstance(seed, int) else None, card), epochs, state)
-        self._session.runs, self._session.ran = [run], True
-        if self._session.drawn_seed is None:
-            self._session.drawn_seed = run.plan.seed
+        self._session.runs, self._session.has_run = [run], True
+        if self._session.first_seed is None:
+            self._session.first_seed = run.plan.seed
         check_independent()
         register_run(run)
         return run
@@ -149,12 +151,12 @@ class DatasetBase:
             any(_sampler_predicate(node, "is_counted") for node in walk(self._node))
             or self._known_size() != rows
         ):
-            self._session.seen["size"] = rows
+            self._session.cached_metadata["size"] = rows
 
-    def _renew(self, node: Node) -> None:
+    def _replace_node(self, node: Node) -> None:
         """Another node for this dataset (use_sampler): what was seen of the old one is forgotten."""
         self._node = node
-        self._session.seen.clear()
+        self._session.cached_metadata.clear()
 
     def _peek(self, node: Node, limit: int | None) -> Iterator[dict[str, Any]]:
         """The first rows of a tree (all when limit is None), run in this thread without hooks, callbacks and gates."""
@@ -178,7 +180,7 @@ class DatasetBase:
         >>> ds.NumpySlicesDataset([1, 2, 3]).batch(2).get_dataset_size()
         2
         """
-        seen = self._session.seen
+        seen = self._session.cached_metadata
         if "size" not in seen:
             size = self._known_size()
             if size is not None:
@@ -231,9 +233,9 @@ def _without_side_effects(node: Node) -> Node:
     """The same rows without anything that the training side would notice: callbacks, gates and caches."""
 
     def rule(n: Node) -> Node:
-        if n.waits or isinstance(n, ops.Cache):
+        if n.is_synchronized or isinstance(n, ops.Cache):
             return n.inputs[0]
-        if n.kept_in is not None:
+        if n.inline_cache is not None:
             n = n.replace(cache=None)
         return n.replace(callbacks=()) if isinstance(n, ops.Map) and n.callbacks else n
 

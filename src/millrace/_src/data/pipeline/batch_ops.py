@@ -101,21 +101,21 @@ class BatchOps(DatasetBase):
         padding = check_pad_info(pad_info or {}) if pads else None
         if max_tokens is None:
             _warn_repeat_below(self._node, "batch")
-        return self._then(
+        return self._with_node(
             ops.Batch(
                 inputs=(self._node,),
-                where=call_site(),
+                call_site=call_site(),
                 batch_size=batch_size if max_tokens is None else None,
                 drop_remainder=drop_remainder,
                 max_tokens=max_tokens,
-                most_rows=None if max_tokens is None else batch_size,
+                max_rows=None if max_tokens is None else batch_size,
                 length_of=length_of,
                 pad_info=padding,
                 per_batch_map=per_batch_map,
                 input_columns=None if columns is None else tuple(columns),
                 output_columns=None if outputs is None or per_batch_map is None else tuple(outputs),
-                workers=num_parallel_workers,
-                processes=python_multiprocessing,
+                num_workers=num_parallel_workers,
+                wants_processes=python_multiprocessing,
             )
         )
 
@@ -149,14 +149,14 @@ class BatchOps(DatasetBase):
         if callable(batch_size) and count_parameters(batch_size) not in (1, None):
             raise ArgumentValueError("callable batch_size should take one parameter (BatchInfo).")
         _warn_repeat_below(self._node, "padded_batch")
-        return self._then(
+        return self._with_node(
             ops.Batch(
                 inputs=(self._node,),
-                where=call_site(),
+                call_site=call_site(),
                 batch_size=batch_size,
                 drop_remainder=drop_remainder,
                 pad_info=check_pad_info({} if pad_info is None else pad_info),
-                workers=num_parallel_workers,
+                num_workers=num_parallel_workers,
             )
         )
 
@@ -191,10 +191,10 @@ class BatchOps(DatasetBase):
         if element_length_function is not None and not callable(element_length_function):
             raise ArgumentTypeError("element_length_function object is not callable.")
         _check_buckets(bucket_boundaries, bucket_batch_sizes)
-        return self._then(
+        return self._with_node(
             ops.BucketBatch(
                 inputs=(self._node,),
-                where=call_site(),
+                call_site=call_site(),
                 column_names=tuple(column_names),
                 boundaries=tuple(bucket_boundaries),
                 batch_sizes=tuple(bucket_batch_sizes),

@@ -37,4 +37,4 @@ class CacheOp(DatasetBase):
         from millrace._src.data.cache.dataset_cache import DatasetCache
 
         kept = DatasetCache(size=size, path=path) if cache is None else cache
-        return self._then(ops.Cache(inputs=(self._node,), where=call_site(), cache=kept))
+        return self._with_node(ops.Cache(inputs=(self._node,), call_site=call_site(), cache=kept))

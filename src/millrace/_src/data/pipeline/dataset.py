@@ -245,18 +245,18 @@ class Dataset(
         >>> [row[0].item() for row in both]
         [2, 4]
         """
-        concat = self._session.unsampled or self._node
+        concat = self._session.node_before_sampler or self._node
         if not isinstance(concat, ops.Concat):
             raise PlanError("use_sampler works on a source or a concatenation, not on the result of an op")
-        self._renew(apply_sampler_to_concat(concat, new_sampler))
-        self._session.unsampled = concat
+        self._replace_node(apply_sampler_to_concat(concat, new_sampler))
+        self._session.node_before_sampler = concat
 
     def __repr__(self) -> str:
         name = self._node.label if type(self) is Dataset else type(self).__name__
         return f"<{name}: {self.explain('as written').splitlines()[1].strip(' │')}>"
 
 
-DatasetBase._made = Dataset
+DatasetBase._dataset_class = Dataset
 resolve_annotations(
     Dataset.create_dict_iterator, Dataset.create_tuple_iterator, Dataset.map, Dataset.batch, Dataset.shuffle
 )

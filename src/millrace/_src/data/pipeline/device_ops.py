@@ -14,7 +14,7 @@ __all__ = ["DeviceOps"]
 
 
 class DeviceOps(DatasetBase):
-    def _for_card(self, num_epochs: int, state: Any = None) -> TupleIterator:
+    def _device_run(self, num_epochs: int, state: Any = None) -> TupleIterator:
         """Batches for a card, which does the last of the work on them: ``iterator.card`` says which."""
         return TupleIterator(self, None, num_epochs, "tensor", False, state, True)
 

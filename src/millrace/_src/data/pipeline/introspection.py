@@ -27,7 +27,7 @@ class PipelineStructure(DatasetBase):
         >>> [type(child).__name__ for child in data.children]
         ['NumpySlicesDataset']
         """
-        return list(self._session.parts)
+        return list(self._session.inputs)
 
     @property
     def num_parallel_workers(self) -> int | None:

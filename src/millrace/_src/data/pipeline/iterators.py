@@ -58,7 +58,7 @@ class Iterator:
             _warn_of_the_same_order(dataset)
         self._run: PipelineRun = dataset._run(self._epochs, state, card)
         # what is left to a card, where rows go to one: core/card.py
-        self.card = self._run.plan.card
+        self.device_work = self._run.plan.device_work
         self._rows_in_epoch = 0
         # columns such as _meta-filename are for ops to use; they are delivered only under another name
         self._hidden: list[str] | None = None
@@ -99,7 +99,7 @@ class Iterator:
             self._hidden = [name for name in got if name.startswith(HIDDEN_PREFIX)]
         for name in self._hidden:
             got.pop(name, None)
-        row = self._shape(got)
+        row = self._format_row(got)
         stats = self._run.stats
         if stats.fresh:
             stats.record_delivery()
@@ -112,13 +112,13 @@ class Iterator:
         if self._epochs is not None and self._run.epoch >= self._epochs:
             self._run.close()
 
-    def _shape(self, row: dict[str, Any]) -> Any:
+    def _format_row(self, row: dict[str, Any]) -> Any:
         raise TypeError("use DictIterator or TupleIterator")
 
     def _get_next(self) -> Any:
         """The next row, or an empty one at the end of an epoch."""
         row = self._next()
-        return self._shape({}) if row is None else row
+        return self._format_row({}) if row is None else row
 
     def state(self) -> dict[str, Any]:
         """Where this iterator stands, as a small JSON-able dict.
@@ -158,10 +158,12 @@ class Iterator:
 
         return Report(self._run)
 
-    def _offer(self, name: str, value: int, least: int, most: int, change: Callable[[int], None]) -> None:
+    def _register_knob(
+        self, name: str, value: int, least: int, most: int, change: Callable[[int], None]
+    ) -> None:
         """Somebody who holds batches ready behind this iterator lets autotune choose how many."""
         if self._run.tuner is not None:
-            self._run.tuner.offer(name, "", value, least, most, change)
+            self._run.tuner.register_knob(name, "", value, least, most, change)
 
     def stop(self) -> None:
         """End the run now and release everything it holds; ``with`` does it at the end of its block.
@@ -208,7 +210,7 @@ class DictIterator(Iterator):
 
         def __next__(self) -> dict[str, Any]: ...
 
-    def _shape(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _format_row(self, row: dict[str, Any]) -> dict[str, Any]:
         convert = self._convert
         return {name: convert(value) for name, value in row.items()}
 
@@ -230,7 +232,7 @@ class TupleIterator(Iterator):
 
         def __next__(self) -> list[Any]: ...
 
-    def _shape(self, row: dict[str, Any]) -> list[Any]:
+    def _format_row(self, row: dict[str, Any]) -> list[Any]:
         convert = self._convert
         return [convert(value) for value in row.values()]
 

@@ -47,9 +47,9 @@ class DatasetMetadata(DatasetBase):
         return node
 
     def _first_row(self) -> dict[str, Any]:
-        if "first" not in self._session.seen:
-            self._session.seen["first"] = next(iter([*self._peek(self._node, 1)]), {})
-        first: dict[str, Any] = self._session.seen["first"]
+        if "first" not in self._session.cached_metadata:
+            self._session.cached_metadata["first"] = next(iter([*self._peek(self._node, 1)]), {})
+        first: dict[str, Any] = self._session.cached_metadata["first"]
         return first
 
     @checked
@@ -192,7 +192,7 @@ class DatasetMetadata(DatasetBase):
             session = sessions.pop(0)
             if session.input_indexs is not None:
                 return session.input_indexs
-            sessions += session.below[:1]
+            sessions += session.input_states[:1]
         return ()
 
     @input_indexs.setter
@@ -220,8 +220,8 @@ class DatasetMetadata(DatasetBase):
         0
         """
         session = self._session
-        while session.init_step is None and len(session.below) == 1:
-            session = session.below[0]
+        while session.init_step is None and len(session.input_states) == 1:
+            session = session.input_states[0]
         return session.init_step or 0
 
     @checked
@@ -281,7 +281,7 @@ class DatasetMetadata(DatasetBase):
         >>> data.skipped()[0].row, data.skipped()[0].reason
         (1, 'ZeroDivisionError: integer division or modulo by zero')
         """
-        return list(self._session.runs[-1].ledger.entries()) if self._session.runs else []
+        return list(self._session.runs[-1].failed_rows.entries()) if self._session.runs else []
 
 
 def _shape(value: Any) -> list[int | None]:

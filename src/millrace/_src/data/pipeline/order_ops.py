@@ -42,7 +42,9 @@ class OrderOps(DatasetBase):
         """
         if any(isinstance(node, ops.SyncWait) for node in walk(self._node)):
             raise PlanError("No shuffle after sync operators.")
-        return self._then(ops.Shuffle(inputs=(self._node,), where=call_site(), buffer_size=buffer_size))
+        return self._with_node(
+            ops.Shuffle(inputs=(self._node,), call_site=call_site(), buffer_size=buffer_size)
+        )
 
     def repeat(self, count: int | None = None) -> Dataset:
         """The rows ``count`` times as one epoch; None or -1 repeats without end.
@@ -58,7 +60,7 @@ class OrderOps(DatasetBase):
                     "count should be either -1 or positive integer, range[1, INT32_MAX]."
                 )
         times = None if count in (None, -1) else count
-        return self._then(ops.Repeat(inputs=(self._node,), where=call_site(), count=times))
+        return self._with_node(ops.Repeat(inputs=(self._node,), call_site=call_site(), count=times))
 
     @checked
     def skip(self, count: Annotated[int, Range(0, INT32_MAX)]) -> Dataset:
@@ -68,7 +70,7 @@ class OrderOps(DatasetBase):
         >>> [row[0].item() for row in ds.NumpySlicesDataset([1, 2, 3], shuffle=False).skip(2)]
         [3]
         """
-        return self._then(ops.Skip(inputs=(self._node,), where=call_site(), count=count))
+        return self._with_node(ops.Skip(inputs=(self._node,), call_site=call_site(), count=count))
 
     @checked
     def take(self, count: int = -1) -> Dataset:
@@ -83,8 +85,8 @@ class OrderOps(DatasetBase):
                 f"count should be either -1 or within the required interval of (0, {INT32_MAX}], got {count}."
             )
         if count == -1:
-            return self._then(self._node)
-        return self._then(ops.Take(inputs=(self._node,), where=call_site(), count=count))
+            return self._with_node(self._node)
+        return self._with_node(ops.Take(inputs=(self._node,), call_site=call_site(), count=count))
 
     @checked
     def split(self, sizes: list[Any], randomize: bool = True) -> list[Dataset]:
@@ -112,10 +114,10 @@ class OrderOps(DatasetBase):
         """One part of a split; parts with one key share no row."""
         node = fix_random_order(self._node, key)
         if randomize:
-            node = ops.Shuffle(inputs=(node,), where=call_site(), buffer_size=SPLIT_WINDOW, key=key)
+            node = ops.Shuffle(inputs=(node,), call_site=call_site(), buffer_size=SPLIT_WINDOW, key=key)
         if start:
-            node = ops.Skip(inputs=(node,), where=call_site(), count=start)
-        return self._then(ops.Take(inputs=(node,), where=call_site(), count=rows))
+            node = ops.Skip(inputs=(node,), call_site=call_site(), count=start)
+        return self._with_node(ops.Take(inputs=(node,), call_site=call_site(), count=rows))
 
     def concat(self, datasets: Any) -> Dataset:
         """This dataset, then the others; ``a + b`` is the same. use_sampler() shards or shuffles the whole.
@@ -125,10 +127,10 @@ class OrderOps(DatasetBase):
         >>> [row[0].item() for row in one + two]
         [1, 2, 3]
         """
-        check_type(datasets, (list, self._made), "datasets")
+        check_type(datasets, (list, self._dataset_class), "datasets")
         others = [datasets] if isinstance(datasets, DatasetBase) else datasets
         for i, other in enumerate(others):
-            check_type(other, (self._made,), f"dataset[{i}]")
+            check_type(other, (self._dataset_class,), f"dataset[{i}]")
         if not others:
             raise PlanError("Concat: concatenated datasets are not specified.")
         for i, part in enumerate([self, *others]):
@@ -137,8 +139,8 @@ class OrderOps(DatasetBase):
                     f"There are no samples in the dataset number {i}. Please make sure there are valid "
                     "samples in the dataset."
                 )
-        return self._then(
-            ops.Concat(inputs=(self._node, *(o._node for o in others)), where=call_site()), *others
+        return self._with_node(
+            ops.Concat(inputs=(self._node, *(o._node for o in others)), call_site=call_site()), *others
         )
 
     def __add__(self, datasets: Any) -> Dataset:
@@ -153,7 +155,7 @@ class OrderOps(DatasetBase):
         >>> [[value.item() for value in row] for row in a.zip(b)]
         [[1, 3], [2, 4]]
         """
-        check_type(datasets, (tuple, self._made), "datasets")
+        check_type(datasets, (tuple, self._dataset_class), "datasets")
         others = (datasets,) if isinstance(datasets, DatasetBase) else datasets
         if not others:
             raise PlanError("ZipNode: input datasets are not specified.")
@@ -175,7 +177,7 @@ def zip_datasets(datasets: tuple[Any, ...]) -> Dataset:
     for dataset in datasets:
         if not isinstance(dataset, DatasetBase):
             raise ArgumentTypeError(f"Invalid dataset, expected Dataset object, but got {type(dataset)}!")
-    node = ops.Zip(inputs=tuple(d._node for d in datasets), where=call_site())
+    node = ops.Zip(inputs=tuple(d._node for d in datasets), call_site=call_site())
     return datasets[0]._then(node, *datasets[1:])
 
 
@@ -227,7 +229,7 @@ def mix_datasets(
             raise ArgumentValueError(f"mix: weight {number} should be greater than 0, but got {weight}.")
     node = ops.Mix(
         inputs=tuple(d._node for d in datasets),
-        where=call_site(),
+        call_site=call_site(),
         weights=tuple(weights),
         exhausted=exhausted,
     )

@@ -86,15 +86,15 @@ class RowOps(DatasetBase):
             raise PlanError("Map: No 'operations' are specified.")
         for operation in listed:
             _check_operation(operation)
-        return self._then(
+        return self._with_node(
             ops.Map(
                 inputs=(self._node,),
-                where=call_site(),
+                call_site=call_site(),
                 operations=tuple(as_operation(operation) for operation in listed),
                 input_columns=_tuple(input_columns),
                 output_columns=_tuple(output_columns),
-                workers=num_parallel_workers,
-                processes=python_multiprocessing,
+                num_workers=num_parallel_workers,
+                wants_processes=python_multiprocessing,
                 callbacks=tuple(callback.create_runtime_obj() for callback in _listed(callbacks)),
                 cache=cache,
                 offload=offload,
@@ -117,13 +117,13 @@ class RowOps(DatasetBase):
         """
         if not callable(predicate):
             raise ArgumentTypeError("Predicate should be a Python function or a callable Python object.")
-        return self._then(
+        return self._with_node(
             ops.Filter(
                 inputs=(self._node,),
-                where=call_site(),
+                call_site=call_site(),
                 predicate=predicate,
                 input_columns=_tuple(input_columns),
-                workers=num_parallel_workers,
+                num_workers=num_parallel_workers,
             )
         )
 
@@ -141,7 +141,7 @@ class RowOps(DatasetBase):
         """
         if not hasattr(func, "__call__"):  # noqa: B004 - callable() also takes classes, as does the original
             raise ArgumentTypeError("func must be a function.")
-        return self._then(ops.FlatMap(inputs=(self._node,), where=call_site(), function=func))
+        return self._with_node(ops.FlatMap(inputs=(self._node,), call_site=call_site(), function=func))
 
     @checked
     def project(self, columns: Columns) -> Dataset:
@@ -153,7 +153,7 @@ class RowOps(DatasetBase):
         ['b']
         """
         names = _tuple(columns) or ()
-        return self._then(ops.Project(inputs=(self._node,), where=call_site(), columns=names))
+        return self._with_node(ops.Project(inputs=(self._node,), call_site=call_site(), columns=names))
 
     @checked
     def rename(self, input_columns: Columns, output_columns: Columns) -> Dataset:
@@ -166,8 +166,10 @@ class RowOps(DatasetBase):
         before, after = _tuple(input_columns) or (), _tuple(output_columns) or ()
         if len(before) != len(after):
             raise ArgumentValueError("Number of column in input_columns and output_columns is not equal.")
-        node = ops.Rename(inputs=(self._node,), where=call_site(), input_columns=before, output_columns=after)
-        return self._then(node)
+        node = ops.Rename(
+            inputs=(self._node,), call_site=call_site(), input_columns=before, output_columns=after
+        )
+        return self._with_node(node)
 
     def apply(self, apply_func: Callable[..., Any]) -> Dataset:
         """Call a function on this dataset and return the dataset it gives.

@@ -66,10 +66,10 @@ class SequenceOps(DatasetBase):
             )
         _check_token("end_token", end_token, names, optional=True)
         _check_token("pad_token", pad_token, names)
-        return self._then(
+        return self._with_node(
             ops.Pack(
                 inputs=(self._node,),
-                where=call_site(),
+                call_site=call_site(),
                 length=length,
                 input_columns=None if names is None else tuple(names),
                 split=split,

@@ -30,21 +30,29 @@ STREAM_WINDOW = 1024
 class SourceDataset(Dataset):
     """Base of every source: holds the Read node, and lets the sampler be replaced or put on top."""
 
-    def _start(self, source: Source, sampler: Any, workers: int | None, cache: Any = None) -> None:
-        self._node = ops.Read(source=source, sampler=sampler, workers=workers, cache=cache, where=call_site())
+    def _init_source(self, source: Source, sampler: Any, workers: int | None, cache: Any = None) -> None:
+        self._node = ops.Read(
+            source=source, sampler=sampler, num_workers=workers, cache=cache, call_site=call_site()
+        )
         self._session = DatasetState()
 
     def _start_batches(self, source: Source, batch_sampler: Any, collate: Any, workers: int | None) -> None:
         """Whole batches, as the lists of row numbers that the batch sampler gives say."""
-        self._start(source, None, workers)
+        self._init_source(source, None, workers)
         read = self._read.replace(batch_sampler=batch_sampler)
         self._node = ops.Batch(
-            inputs=(read,), batch_size=-1, per_batch_map=collate, whole=True, where=call_site()
+            inputs=(read,),
+            batch_size=-1,
+            per_batch_map=collate,
+            from_batch_sampler=True,
+            call_site=call_site(),
         )
 
-    def _deal(self, shards: int, shard: int) -> None:
+    def _shard(self, shards: int, shard: int) -> None:
         """One shard of a stream: every so many rows; all shards make the same number of steps."""
-        self._node = ops.Shard(inputs=(self._node,), shards=shards, shard=shard, even=True, where=call_site())
+        self._node = ops.Shard(
+            inputs=(self._node,), shards=shards, shard=shard, pad_to_equal=True, call_site=call_site()
+        )
 
     def _shuffle_stream(self) -> None:
         """A stream cannot be read in another order: its rows are mixed as they come, and that is said."""
@@ -55,7 +63,7 @@ class SourceDataset(Dataset):
             ".shuffle(buffer_size) to choose the window (said once)",
             stacklevel=5,
         )
-        self._node = ops.Shuffle(inputs=(self._node,), buffer_size=STREAM_WINDOW, where=call_site())
+        self._node = ops.Shuffle(inputs=(self._node,), buffer_size=STREAM_WINDOW, call_site=call_site())
 
     @property
     def sampler(self) -> Any:
@@ -91,10 +99,10 @@ class SourceDataset(Dataset):
             raise PlanError("GeneratorDataset with batch_sampler does not support random access.")
         plan = self._first_plan()
         assert isinstance(plan.root, ops.Read)
-        known, order = self._session.seen.get("order", (None, None))
+        known, order = self._session.cached_metadata.get("order", (None, None))
         if known != plan.seed or order is None:
             order = epoch_order(plan.root, plan.seed, 0)
-            self._session.seen["order"] = (plan.seed, order)
+            self._session.cached_metadata["order"] = (plan.seed, order)
         if not 0 <= position < order.size:
             raise PlanError(f"Index [{position}] exceeded the number of data samples.")
         return int(order.at(int(position), int(position) + 1)[0])
@@ -111,7 +119,7 @@ class SourceDataset(Dataset):
         """The random numbers of a row of the source in the first epoch."""
         plan = self._first_plan()
         return RandomStream.for_rows(
-            np.array([row], np.uint64), seed=plan.seed, epoch=0, op=hash_integers(plan.root.op, 0)
+            np.array([row], np.uint64), seed=plan.seed, epoch=0, op=hash_integers(plan.root.op_id, 0)
         )
 
     def add_sampler(self, new_sampler: Any) -> None:
@@ -129,7 +137,7 @@ class SourceDataset(Dataset):
             raise ArgumentTypeError(f"a sampler is needed, but got {type(new_sampler)}.")
         if self._read.sampler is not None:
             new_sampler.add_child(self._read.sampler)
-        self._renew(self._read.replace(sampler=new_sampler))
+        self._replace_node(self._read.replace(sampler=new_sampler))
 
     def use_sampler(self, new_sampler: Any) -> None:
         """Replace the present sampler (its child, if it has one, stays and feeds the new one).
@@ -149,7 +157,7 @@ class SourceDataset(Dataset):
         below = inner_sampler(self._read.sampler)
         if below is not None:
             new_sampler.add_child(below)
-        self._renew(self._read.replace(sampler=new_sampler))
+        self._replace_node(self._read.replace(sampler=new_sampler))
 
     def _part(self, start: int, rows: int, key: int, randomize: bool) -> Dataset:
         read = self._node
@@ -159,5 +167,5 @@ class SourceDataset(Dataset):
         part._node = read.replace(
             sampler=FixedOrderSampler(read.sampler, key, randomize, start, rows), where=call_site()
         )
-        part._session = DatasetState(below=(self._session,))
+        part._session = DatasetState(input_states=(self._session,))
         return part

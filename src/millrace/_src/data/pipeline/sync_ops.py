@@ -42,13 +42,13 @@ class SyncOps(DatasetBase):
             raise PlanError("Condition name is already in use.")
         gate, token = SyncGate(num_batch, callback), secrets.token_hex(16)
         gates[token] = gate
-        made = self._then(
+        made = self._with_node(
             ops.SyncWait(
                 inputs=(self._node,),
-                where=call_site(),
+                call_site=call_site(),
                 condition_name=condition_name,
                 num_batch=num_batch,
-                token=token,
+                gate_id=token,
             )
         )
         made._session.gates[condition_name] = gate

@@ -52,7 +52,7 @@ class FixedOrderSampler(BuiltinSampler):
         )
 
     def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
-        order = self.whole.for_run().order(size, self.fixed_key, labels)
+        order = self.whole.copy_for_run().order(size, self.fixed_key, labels)
         if self.permute:
             order = ComposedOrder(RandomPermutation(order.size, hash_integers(self.fixed_key, 1)), order)
         rows = order.size if self.rows is None else self.rows
@@ -123,7 +123,11 @@ def _dealt(concat: ops.Concat, sampler: Any) -> Node:
         size = size_of(part)
         if size is None:  # what follows it can only be dealt as it comes
             return ops.Shard(
-                inputs=(concat,), where=call_site(), shards=shards, shard=sampler.shard_id, even=False
+                inputs=(concat,),
+                call_site=call_site(),
+                shards=shards,
+                shard=sampler.shard_id,
+                pad_to_equal=False,
             )
         parts.append(_part_of_deal(part, sampler, before % shards))
         before += int(size)
@@ -136,7 +140,11 @@ def _part_of_deal(part: Node, sampler: Any, offset: int) -> Node:
     read = part if isinstance(part, ops.Read) and part.source.random_access else None
     if read is None or read.source.concat_shard == "own":
         return ops.Shard(
-            inputs=(part,), where=call_site(), shards=shards, shard=(shard - offset) % shards, even=False
+            inputs=(part,),
+            call_site=call_site(),
+            shards=shards,
+            shard=(shard - offset) % shards,
+            pad_to_equal=False,
         )
     dealt = type(sampler)(shards, shard, shuffle=False, offset=offset, even_dist=False)
     mine: BuiltinSampler = dealt.as_contiguous() if read.source.concat_shard == "run" else dealt
@@ -165,4 +173,4 @@ def _shuffled(concat: ops.Concat, sampler: Any) -> Node:
         raise ArgumentValueError("The parameter num_samples of RandomSampler is not support to be set!")
     size = size_of(concat)
     rows = int(size) if size is not None and size < WHOLE_WINDOW else WHOLE_WINDOW
-    return ops.Shuffle(inputs=(concat,), where=call_site(), buffer_size=max(2, rows))
+    return ops.Shuffle(inputs=(concat,), call_site=call_site(), buffer_size=max(2, rows))

@@ -34,7 +34,7 @@ class Plan:
     seed: int
     history: tuple[tuple[str, Node], ...] = ()
     # what a card does behind the batches, where they go to one
-    card: OffloadPlan | None = None
+    device_work: OffloadPlan | None = None
 
     @property
     def logical(self) -> Node:
@@ -82,11 +82,17 @@ def _number(node: Node, counter: Iterator[int], passes: int, batch_rows: int = 1
         rows_below = 1
     inputs = tuple(_number(child, counter, below, rows_below) for child in node.inputs)
     if isinstance(node, Cache):  # no number of its own: with and without it, those above draw the same
-        return node.replace(inputs=inputs, op=inputs[0].op, subject=inputs[0])
-    node = node.replace(inputs=inputs, op=next(counter)).told(passes, batch_rows)
-    if node.kept_in is not None:
+        return node.replace(inputs=inputs, op=inputs[0].op_id, subject=inputs[0])
+    node = node.replace(inputs=inputs, op=next(counter)).with_context(passes, batch_rows)
+    if node.inline_cache is not None:
         plain = node.replace(cache=None)
-        return Cache(inputs=(plain,), op=node.op, where=node.where, cache=node.kept_in, subject=plain)
+        return Cache(
+            inputs=(plain,),
+            op_id=node.op_id,
+            call_site=node.call_site,
+            cache=node.inline_cache,
+            logical_input=plain,
+        )
     return node
 
 
@@ -100,7 +106,7 @@ def optimize(plan: Plan, card: bool = False) -> Plan:
     for name, apply in PASSES:
         root = apply(root, plan.settings)
         history.append((name, root))
-    return dataclasses.replace(plan, root=root, history=tuple(history), card=work)
+    return dataclasses.replace(plan, root=root, history=tuple(history), device_work=work)
 
 
 def tree_after_pass(plan: Plan, name: str | None) -> Node:

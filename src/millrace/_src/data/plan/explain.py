@@ -41,13 +41,13 @@ _LINE = re.compile(r"([│├└─ -]*)([\w +]*)(.*?)(  \[[^\]]*\])?")
 def explain(plan: Plan, after_pass: str | None = None) -> Explanation:
     """The tree after a pass (the last by default), sources at the bottom."""
     lines: list[str] = []
-    if plan.card is not None and after_pass != "as written":
-        lines.append(f"Card({plan.card})")
+    if plan.device_work is not None and after_pass != "as written":
+        lines.append(f"Card({plan.device_work})")
         lines += [
-            f"    {column.name}: {step.op} is not the host's bit for bit: {step.bound}"
-            for column in plan.card.work
+            f"    {column.name}: {step.op} is not the host's bit for bit: {step.tolerance_text}"
+            for column in plan.device_work.work
             for step in column.steps
-            if step.bound
+            if step.tolerance_text
         ]
     _draw(tree_after_pass(plan, after_pass), "", "", lines)
     return Explanation("\n".join(lines))
@@ -62,7 +62,7 @@ def describe(op: Node) -> str:
         name += f"({op.details()['predicate']})"
     elif isinstance(op, Segment):
         name = " + ".join(describe(inner).partition(" at ")[0] for inner in op.ops)
-    return f"{name} at {op.where}" if op.where else name
+    return f"{name} at {op.call_site}" if op.call_site else name
 
 
 def _draw(node: Node, lead: str, below: str, lines: list[str]) -> None:
@@ -89,7 +89,7 @@ def _columns(node: Node) -> str:
 
 def _gives_batches(node: Node) -> bool:
     """Whether what leaves it are batches: it makes them, or what comes in are batches and it makes no rows of them."""
-    if any(op.batches for op in (node, *node.parts)):
+    if any(op.makes_batches for op in (node, *node.fused_nodes)):
         return True
     return not isinstance(node, FlatMap) and any(map(_gives_batches, node.inputs))
 
@@ -102,9 +102,9 @@ def _size(size: Size, batches: bool) -> str:
 
 
 def _where(node: Node) -> str:
-    if not node.where:
+    if not node.call_site:
         return ""
-    path, _, line = node.where.rpartition(":")
+    path, _, line = node.call_site.rpartition(":")
     return f"  [{os.path.basename(path)}:{line}]"
 
 

@@ -47,7 +47,7 @@ class HostDeviceSplit(FusedTransform):
     def steps(self) -> tuple[OffloadStep, ...]:
         """What the card does, in order."""
         if self._steps is None:
-            made = tuple(part.on_card() for part in self.operations)
+            made = tuple(part.device_step() for part in self.operations)
             assert all(step is not None for step in made)
             self._steps = made  # type: ignore[assignment]
         return self._steps  # type: ignore[return-value]
@@ -71,7 +71,7 @@ class HostDeviceSplit(FusedTransform):
     def __repr__(self) -> str:
         return self.shown
 
-    def rows_of(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
+    def fused_row_function(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, value): the value, its form, its shape where it is packed, then what was drawn."""
         parts, sized = self.operations, self.sized
         drawn = [() if one is None else part.params(one) for part, one in zip(parts, draws, strict=True)]
@@ -155,12 +155,12 @@ class _Host:
     def _calls(self, at: int, end: int) -> Iterator[Callable[..., Any]]:
         parts = self.cut.operations
         while at < end:
-            joined = parts[at].join(parts[at + 1 : end], self.cut.settings)
+            joined = parts[at].fuse(parts[at + 1 : end], self.cut.settings)
             if joined is None:
-                yield parts[at].rows(self.draws[at])
+                yield parts[at].row_function(self.draws[at])
                 at += 1
             else:
-                yield joined.rows_of(self.draws[at : at + len(joined.operations)])
+                yield joined.fused_row_function(self.draws[at : at + len(joined.operations)])
                 at += len(joined.operations)
 
 

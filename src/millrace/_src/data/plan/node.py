@@ -44,13 +44,13 @@ class Placement:
     executor: str
     workers: int
     # chunks hold a multiple of `unit` rows (whole batches), at most `rows`; `fixed` forbids adapting
-    unit: int
-    rows: int
-    fixed: bool
+    row_multiple: int
+    max_rows: int
+    fixed_rows: bool
     # chunks under way at a time
-    window: int
+    max_in_flight: int
     # what brings the rows of a batch together before they come here
-    before: Node | None = None
+    rebatch: Node | None = None
 
 
 def internal_field(default: Any) -> Any:
@@ -72,9 +72,9 @@ class Node:
         register(cls, "node", stable_name)
 
     inputs: tuple[Node, ...] = ()
-    op: int = internal_field(0)
-    where: str = internal_field("")
-    place: Placement | None = internal_field(None)
+    op_id: int = internal_field(0)
+    call_site: str = internal_field("")
+    placement: Placement | None = internal_field(None)
 
     # traits --------------------------------------------------------------------------------------
 
@@ -84,22 +84,22 @@ class Node:
         return False
 
     @property
-    def addressable(self) -> bool:
+    def random_access(self) -> bool:
         """Its rows can be asked for by number, so that order steps and batch borders become arithmetic."""
         return False
 
     @property
-    def keeps_rows(self) -> bool:
+    def preserves_rows(self) -> bool:
         """Every row that comes in leaves, once."""
         return False
 
     @property
-    def keeps_order(self) -> bool:
+    def preserves_order(self) -> bool:
         """Rows leave in the order in which they came."""
         return False
 
     @property
-    def batches(self) -> bool:
+    def makes_batches(self) -> bool:
         """Rows come in and batches leave."""
         return False
 
@@ -114,12 +114,12 @@ class Node:
         return False
 
     @property
-    def heavy(self) -> bool:
+    def is_expensive(self) -> bool:
         """A row takes about a millisecond or more."""
         return False
 
     @property
-    def varies(self) -> bool:
+    def cost_varies(self) -> bool:
         """Its rows are heavy the first time and light when they come again."""
         return False
 
@@ -129,91 +129,93 @@ class Node:
         return False
 
     @property
-    def anew(self) -> str:
+    def nondeterminism_reason(self) -> str:
         """Why its rows differ from one epoch to the next, in words that a sentence goes on from; empty: they do not."""
         return ""
 
     @property
-    def reorders(self) -> bool:
+    def reorders_each_epoch(self) -> bool:
         """Its rows may come in another order in every epoch."""
         return False
 
     @property
-    def waits(self) -> bool:
+    def is_synchronized(self) -> bool:
         """It counts what passes, for somebody outside the pipeline."""
         return False
 
     @property
-    def in_turn(self) -> bool:
+    def is_sequential(self) -> bool:
         """Each row needs the one before: one worker takes them in turn."""
         return False
 
     @property
-    def processes(self) -> bool:
+    def wants_processes(self) -> bool:
         """The user asked for worker processes."""
         return False
 
     @property
-    def workers(self) -> int | None:
+    def num_workers(self) -> int | None:
         """How many workers the user asked for."""
         return None
 
     @property
-    def kept_in(self) -> Any:
+    def inline_cache(self) -> Any:
         """The cache that the user gave the op itself; ``bind`` makes a node of it."""
         return None
 
     @property
-    def only(self) -> tuple[str, ...] | None:
+    def required_columns(self) -> tuple[str, ...] | None:
         """All the columns that it is to be given, whatever is asked of it, where the op itself names them."""
         return None
 
     @property
-    def parts(self) -> tuple[Node, ...]:
+    def fused_nodes(self) -> tuple[Node, ...]:
         """The ops inside, for a node that passes made of several."""
         return ()
 
     @property
-    def numbered_by(self) -> tuple[Node, ...]:
+    def row_id_inputs(self) -> tuple[Node, ...]:
         """The inputs whose row numbers its rows carry, one after the other; errors name rows by them."""
         return self.inputs[:1]
 
-    def made_of(self, rows: int) -> int | None:
+    def input_rows_for(self, rows: int) -> int | None:
         """How many of the rows that come in make the first ``rows`` that leave, where that is known and nobody misses
         them when they are not made.
         """
-        alone = self.row_wise and self.keeps_rows and self.keeps_order and not self.in_turn
+        alone = self.row_wise and self.preserves_rows and self.preserves_order and not self.is_sequential
         return rows if alone else None
 
-    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+    def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
         """Which of ``columns`` it must be given so that the ``needed`` ones come out; None for all of them."""
         return None
 
     @property
-    def hands_on(self) -> bool:
+    def passes_rows_through(self) -> bool:
         """Its rows are rows that came in, as they came."""
         return False
 
-    def carry(self, extra: tuple[str, ...], moved: tuple[str, ...]) -> tuple[Node, dict[str, str]] | None:
+    def with_passthrough_columns(
+        self, extra: tuple[str, ...], moved: tuple[str, ...]
+    ) -> tuple[Node, dict[str, str]] | None:
         """The node with more columns passing through it, and new names that it gives; None where that cannot be.
 
         ``moved`` are the columns on which work was left to a card: it must not look into them.
         """
-        return (self, {}) if self.hands_on else None
+        return (self, {}) if self.passes_rows_through else None
 
     def order_step(self) -> OrderStep | None:
         """What it does to the order of rows, where that is arithmetic on row numbers."""
         return None
 
-    def changes_nothing(self) -> bool:
+    def is_noop(self) -> bool:
         """Whether what comes out is what goes in."""
         return False
 
-    def passes_below(self, passes: int | None) -> int | None:
+    def input_epochs(self, passes: int | None) -> int | None:
         """How often its input is gone through for so many passes of its own; None is without end."""
         return passes
 
-    def told(self: N, passes: int, batch_rows: int) -> N:
+    def with_context(self: N, passes: int, batch_rows: int) -> N:
         """The node with what it must know of those above it: how often they go through it in an epoch of the iterator,
         and how many of its rows make a batch.
         """

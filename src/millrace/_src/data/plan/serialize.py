@@ -35,7 +35,7 @@ def _parallel(workers: int | None) -> dict[str, Any]:
 def _arguments(node: Node) -> dict[str, Any]:
     if isinstance(node, ops.Read):
         made = dict(node.source.arguments())
-        made |= {"connector_queue_size": QUEUE, "num_parallel_workers": node.workers or 1}
+        made |= {"connector_queue_size": QUEUE, "num_parallel_workers": node.num_workers or 1}
         if node.sampler is not None and made.pop("keeps_sampler", False):
             made["sampler"] = dict(sorted(node.sampler.to_dict().items()))
         made.pop("keeps_sampler", None)
@@ -46,7 +46,7 @@ def _arguments(node: Node) -> dict[str, Any]:
             "input_columns": list(node.input_columns or []),
             "output_columns": list(node.output_columns or []),
             "callback": [type(c).__name__ for c in node.callbacks],
-            **_parallel(node.workers),
+            **_parallel(node.num_workers),
             **_cache(node.cache),
         }
     if isinstance(node, ops.Cache):
@@ -58,10 +58,10 @@ def _arguments(node: Node) -> dict[str, Any]:
             "drop_remainder": node.drop_remainder,
             "input_columns": list(node.input_columns or []),
             "output_columns": list(node.output_columns or []),
-            **_parallel(node.workers),
+            **_parallel(node.num_workers),
         }
         if node.max_tokens is not None:
-            made |= {"batch_size": node.most_rows, "max_tokens": node.max_tokens, "length_of": node.length_of}
+            made |= {"batch_size": node.max_rows, "max_tokens": node.max_tokens, "length_of": node.length_of}
             if callable(node.length_of):
                 made["length_of"] = "pyfunc"
                 made["length_function"] = node.shown_length
@@ -72,7 +72,7 @@ def _arguments(node: Node) -> dict[str, Any]:
         return made
     if isinstance(node, ops.Filter):
         made = {"predicate": "pyfunc", "input_columns": list(node.input_columns or [])}
-        return made | _parallel(node.workers)
+        return made | _parallel(node.num_workers)
     if isinstance(node, ops.Concat):
         return _concat(node)
     if isinstance(node, ops.Shuffle):

@@ -29,7 +29,7 @@ class RowStream(Protocol):
     def rows(self, epoch: int) -> Iterator[Any]:
         """One epoch's rows, as they come: an error here ends the stream."""
 
-    def make(self, given: Any) -> tuple[Any, ...]:
+    def convert_row(self, given: Any) -> tuple[Any, ...]:
         """A row that came, as a tuple with one value per column: an error here is this row's own."""
 
     def close(self) -> None: ...
@@ -46,16 +46,16 @@ class Source(Protocol):
     processes: bool
     # how many threads may read at a time, None for any number (a user's object is read by one, unless the user asked
     # for more)
-    readers: int | None
+    max_readers: int | None
     # a row costs about a millisecond or more (it decodes), so chunks hold few rows
-    heavy: bool
+    is_expensive: bool
     # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there
-    reopens: bool
+    is_file_backed: bool
     # see core/traits.py
     concat_shard: str
 
     @property
-    def decodes(self) -> tuple[str, ...]:
+    def decoded_columns(self) -> tuple[str, ...]:
         """Columns of encoded images that it decodes."""
 
     def schema(self) -> Schema: ...
@@ -69,10 +69,10 @@ class Source(Protocol):
     def labels(self, column: str) -> npt.NDArray[Any]:
         """The class label of every row, for samplers that draw by class."""
 
-    def where(self, index: int) -> str | None:
+    def row_location(self, index: int) -> str | None:
         """The file a row comes from, for error messages."""
 
-    def encoded(self, columns: tuple[str, ...]) -> Source:
+    def without_decode(self, columns: tuple[str, ...]) -> Source:
         """The same rows, with these columns of ``decodes`` as the bytes of their files."""
 
     def arguments(self) -> dict[str, Any]:

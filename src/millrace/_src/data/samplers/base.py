@@ -103,7 +103,7 @@ class BuiltinSampler:
     # whether its order depends on how often it was asked before, as that of a user's own class may
     stateful: ClassVar[bool] = False
 
-    def for_run(self, *shared: Any) -> BuiltinSampler:
+    def copy_for_run(self, *shared: Any) -> BuiltinSampler:
         """What one iterator asks, epoch after epoch: a copy where a user's class in the chain may remember.
 
         ``shared`` are objects that are not copied even if the sampler holds them, such as the source.
@@ -140,7 +140,7 @@ class BuiltinSampler:
             if labels is not None and child is not None and sampler._needs_labels:
                 # which classes the child leaves over only its rows tell; those of a random child may differ
                 # from epoch to epoch, and then this is the answer for one of them
-                seen = _labels_of_rows(labels, child.for_run().order(size, 0, labels))
+                seen = _labels_of_rows(labels, child.copy_for_run().order(size, 0, labels))
             here = sampler._count(here, seen)
         return here
 
@@ -228,7 +228,7 @@ class BuiltinSampler:
         """
         raise NotImplementedError("Sampler must implement is_shuffled.")
 
-    def changes(self) -> bool:
+    def varies_by_epoch(self) -> bool:
         """Whether another epoch may get other rows or another order: what is random, and what a user's class gives.
 
         >>> from millrace._src.data.samplers import PKSampler, SequentialSampler
@@ -248,7 +248,7 @@ class BuiltinSampler:
         """
         raise NotImplementedError("Sampler must implement is_sharded.")
 
-    def is_counted(self) -> bool:
+    def must_iterate_to_count(self) -> bool:
         """Whether only walking through it tells how many rows there are.
 
         >>> from millrace._src.data.samplers import IterSampler, SequentialSampler
@@ -384,7 +384,7 @@ class Sampler(BuiltinSampler, ours=True):
 
     def _on_a_copy(self) -> Sampler:
         """What may be asked without moving this sampler on."""
-        made = self.for_run()
+        made = self.copy_for_run()
         assert isinstance(made, Sampler)
         return made
 
@@ -394,8 +394,8 @@ class Sampler(BuiltinSampler, ours=True):
     def is_sharded(self) -> bool:
         return self._child_says("is_sharded")
 
-    def is_counted(self) -> bool:
-        return self._promised() is None or super().is_counted()
+    def must_iterate_to_count(self) -> bool:
+        return self._promised() is None or super().must_iterate_to_count()
 
     def add_child(self, sampler: BuiltinSampler | None) -> None:
         """Let another sampler run first, in the place of an earlier child.

@@ -84,7 +84,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
         every = [self._reach(size, shard)[1] for shard in range(self.num_shards)]
         return sum(every) - size
 
-    def own_padding(self, size: int) -> int:
+    def shard_padding(self, size: int) -> int:
         """How many rows of this shard are repeats.
 
         >>> [DistributedSampler(3, shard).own_padding(5) for shard in range(3)]

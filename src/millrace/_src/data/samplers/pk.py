@@ -115,9 +115,9 @@ class ClassOrder:
         self.size = len(sizes) * num_val
 
     def at(self, start: int, stop: int) -> Indices:
-        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+        return self.take(np.arange(start, min(stop, self.size), dtype=np.int64))
 
-    def lookup(self, positions: Indices) -> Indices:
+    def take(self, positions: Indices) -> Indices:
         number = self.turn[positions // self.num_val]
         # the draw belongs to (class, which one), wherever the class stands in the turn
         chance = random_at(number * self.num_val + positions % self.num_val, self.key).uniform(0)

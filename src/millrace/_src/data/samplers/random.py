@@ -125,9 +125,9 @@ class ReplacementOrder:
         self.rows, self.key = rows, key
 
     def at(self, start: int, stop: int) -> Indices:
-        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+        return self.take(np.arange(start, min(stop, self.size), dtype=np.int64))
 
-    def lookup(self, positions: Indices) -> Indices:
+    def take(self, positions: Indices) -> Indices:
         return random_at(positions, self.key).integers(0, 0, self.rows) if len(positions) else positions
 
 

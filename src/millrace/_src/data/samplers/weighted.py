@@ -113,9 +113,9 @@ class WeightedOrder:
         self._last = int(np.flatnonzero(weights)[-1])
 
     def at(self, start: int, stop: int) -> Indices:
-        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+        return self.take(np.arange(start, min(stop, self.size), dtype=np.int64))
 
-    def lookup(self, positions: Indices) -> Indices:
+    def take(self, positions: Indices) -> Indices:
         chance = random_at(positions, self.key).uniform(0)
         # side="right" steps over rows of weight zero; the last step is 1 exactly but for rounding
         return np.minimum(np.searchsorted(self._steps, chance, side="right"), self._last).astype(np.int64)

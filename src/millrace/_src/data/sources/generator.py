@@ -113,13 +113,13 @@ class GeneratorDataset(SourceDataset):
             )
         elif random_access:
             chosen = resolve_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
-            self._start(described, chosen, explicit)
+            self._init_source(described, chosen, explicit)
         else:
             if can_be_read_once(source) and not inspect.isclass(source):
                 warn_once("iterator-kept", ITERATOR_KEPT, stacklevel=4)
-            self._start(described, None, explicit)
+            self._init_source(described, None, explicit)
             if num_shards is not None and shard_id is not None:
-                self._deal(num_shards, shard_id)
+                self._shard(num_shards, shard_id)
             if shuffle:
                 self._shuffle_stream()
 

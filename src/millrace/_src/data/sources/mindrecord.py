@@ -60,7 +60,7 @@ class MindRecordSource(SourceTraits):
     ) -> None:
         self.name, self.files = name, files
         names = [files] if isinstance(files, str) else files
-        self.reopens = all(isinstance(name, str) and "://" not in name for name in names)
+        self.is_file_backed = all(isinstance(name, str) and "://" not in name for name in names)
         with MindRecordReader(files) as reader:
             self.cipher: Cipher = reader.cipher
             self.sizes = list(reader.shard_sizes)
@@ -129,7 +129,7 @@ class MindRecordSource(SourceTraits):
             self._labels = {column: found}  # asked for again in every epoch
         return self._labels[column]
 
-    def where(self, index: int) -> str | None:
+    def row_location(self, index: int) -> str | None:
         if index >= self.rows:
             return "a padded sample, from no file"
         with self._reader() as reader:
@@ -217,7 +217,7 @@ class MindDataset(SourceDataset):
             )
         else:
             chosen = _of_files(sampler, source)
-        self._start(source, chosen, num_parallel_workers, cache)
+        self._init_source(source, chosen, num_parallel_workers, cache)
 
     def __getitem__(self, index: int) -> list[Any]:
         """The row at a position of the dataset's order, one array per column."""

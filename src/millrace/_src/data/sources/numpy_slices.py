@@ -74,7 +74,7 @@ class ArraySource(SourceTraits):
             )
         return np.asarray(self.arrays[column])
 
-    def where(self, index: int) -> str | None:
+    def row_location(self, index: int) -> str | None:
         return None
 
     def arguments(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class NumpySlicesDataset(SourceDataset):
         check_shards(num_shards, shard_id)
         chosen = resolve_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
         workers = num_parallel_workers if num_parallel_workers and num_parallel_workers > 1 else None
-        self._start(ArraySource("NumpySlicesDataset", arrays), chosen, workers)
+        self._init_source(ArraySource("NumpySlicesDataset", arrays), chosen, workers)
 
     def __getitem__(self, index: Any) -> Any:
         """The row at a position of the dataset's order, one value per column.

@@ -100,7 +100,7 @@ class OBSMindDataset(SourceDataset):
         sampler = FileSampler(
             _Sizes(source), mode, None, num_shards or 1, shard_id or 0, by_files=not shard_equal_rows
         )
-        self._start(source, sampler, None)
+        self._init_source(source, sampler, None)
 
 
 class _Sizes:

@@ -50,4 +50,4 @@ class PaddedDataset(SourceDataset):
             "GeneratorDataset", rows, Schema(rows.names), None, processes=False, readers=1, limit=None
         )
         self.padded_samples = padded_samples
-        self._start(source, SequentialSampler(), None)
+        self._init_source(source, SequentialSampler(), None)

@@ -69,7 +69,7 @@ class RandomSource(SourceTraits):
     def labels(self, column: str) -> npt.NDArray[Any]:
         return np.asarray(self.read(np.arange(self.rows, dtype=np.int64))[column])
 
-    def where(self, index: int) -> str | None:
+    def row_location(self, index: int) -> str | None:
         return None
 
     def arguments(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class RandomDataset(SourceDataset):
         sampler = resolve_sampler(
             None, num_samples, False if shuffle is None else shuffle, num_shards, shard_id
         )
-        self._start(RandomSource(rows, columns), sampler, num_parallel_workers, cache)
+        self._init_source(RandomSource(rows, columns), sampler, num_parallel_workers, cache)
 
 
 def _columns(schema: Schema | None, wanted: list[str] | None) -> dict[str, tuple[Any, tuple[int, ...]]]:

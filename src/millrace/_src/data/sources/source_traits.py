@@ -30,17 +30,17 @@ class SourceTraits:
     # the user asked for worker processes
     processes: bool = False
     # how many threads may read at a time; None: as many as there are
-    readers: int | None = None
+    max_readers: int | None = None
     # a row costs about a millisecond or more (it decodes), so chunks hold few rows
-    heavy: bool = False
+    is_expensive: bool = False
     # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there
-    reopens: bool = False
+    is_file_backed: bool = False
     # columns of encoded images that it decodes; `encoded` gives the same source with these left as they are
-    decodes: tuple[str, ...] = ()
+    decoded_columns: tuple[str, ...] = ()
     # what a shard of a concatenation has of it, as in MindSpore: 'rows' (every so many, in the order of the source),
     # 'run' (neighbours), or 'own' (every so many of its own order, shuffled or not)
     concat_shard: str = "rows"
 
-    def encoded(self, columns: tuple[str, ...]) -> Any:
+    def without_decode(self, columns: tuple[str, ...]) -> Any:
         """The same rows, with these columns of ``decodes`` as the bytes of their files."""
         raise TypeError(f"{type(self).__name__} does not decode")

@@ -57,32 +57,32 @@ class Transform:
 
     random: ClassVar[bool] = False
     # a heavy row (decoding an image) wants few rows per chunk, so that one batch can use all workers
-    heavy: ClassVar[bool] = False
+    is_expensive: ClassVar[bool] = False
     # its work is Python, which threads cannot do at the same time
     holds_gil: ClassVar[bool] = False
     # each row needs the one before: one worker runs them in turn, and each run has a copy of its own
-    ordered: ClassVar[bool] = False
+    is_sequential: ClassVar[bool] = False
     # modules that it needs and that must not be imported while other threads work; see kernels/vision/libraries.py
     libraries: ClassVar[tuple[str, ...]] = ()
     # it runs the user's own code, which stays in the user's process unless the user says otherwise
     user_code: ClassVar[bool] = True
     # given several columns it does the same to each, with the same random numbers, as if each were alone
-    each_alone: ClassVar[bool] = False
+    is_per_column: ClassVar[bool] = False
     # a base that the package keeps to itself: what is derived from it directly is ours
-    _ours: ClassVar[bool] = False
+    _is_builtin: ClassVar[bool] = False
     # `batch(xs, *params)`: a whole column at once, bit for bit what the rows one by one give; params are sequences with
     # a value per row. None as its answer declines (text, a shape it does not take, a row that is wrong): the rows run
     # one by one then, and the wrong one is named. None here: there is no such path.
     batch: ClassVar[Callable[..., Any] | None] = None
     # the types of column that `batch` takes: a dense column is an array of numbers whose first axis is the row; text
     # and rows of numbers of unequal length are Texts and Ragged of core/columns.py
-    columns: ClassVar[tuple[type, ...]] = (np.ndarray,)
+    batch_column_types: ClassVar[tuple[type, ...]] = (np.ndarray,)
     # the family of the ids of ours (core/stable_ids.py), and the public module that has them
     _family: ClassVar[str] = "transforms"
     # values that `row` takes, None for any number
-    takes: ClassVar[int | None] = None
+    num_inputs: ClassVar[int | None] = None
     # where it takes one value: several columns are an error, and do not each go through it
-    alone: ClassVar[bool] = False
+    single_column_only: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, ours: bool = False, stable_name: str | None = None, **options: Any) -> None:
         """Ours are the classes that say so (``ours=True``) and those derived directly from a base with ``_ours``.
@@ -106,7 +106,7 @@ class Transform:
         """The result for one row: one value, or a tuple for several columns."""
         raise TypeError(f"{type(self).__name__} does not define row()")
 
-    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
+    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
         """A function of (i, *values) for the rows of a chunk, its parameters drawn."""
         if not self.random or draws is None:
             row = self.row
@@ -114,28 +114,28 @@ class Transform:
         drawn = self.params(draws)
         return lambda i, *values: self.row(*values, *(p[i] for p in drawn))
 
-    def result_type(self, *values: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+    def output_spec(self, *values: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
         """(shape, type) of a row's result, where ``write`` can put it into an array of the engine's; else None."""
         return None
 
-    def write(self, out: np.ndarray[Any, Any], *values: Any) -> None:
+    def row_into(self, out: np.ndarray[Any, Any], *values: Any) -> None:
         """row(), with the result written into ``out``."""
         raise TypeError(f"{type(self).__name__} does not define write()")
 
-    def join(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+    def fuse(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
         """This transform and the first of ``following`` as one that does less work for the same result, or None."""
         return None
 
-    def on_card(self) -> OffloadStep | None:
+    def device_step(self) -> OffloadStep | None:
         """The form of it that a card does behind the batch, or None."""
         return None
 
     @property
-    def asked_device(self) -> str:
+    def device_target(self) -> str:
         """Where the user wants it to run (``device()``), "" where nothing was said."""
         return ""
 
-    def join_encoded(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+    def fuse_decode(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
         """The decoding of an image, this transform and the first of ``following`` as one, where that saves work.
 
         It takes encoded images, and those that are decoded already as they are.
@@ -144,7 +144,7 @@ class Transform:
 
     def __call__(self, *values: Any) -> Any:
         draws = _eager_rng() if self.random else None
-        return self.rows(draws)(0, *[normalize_value(v) for v in values])
+        return self.row_function(draws)(0, *[normalize_value(v) for v in values])
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{k}={v!r}" for k, v in vars(self).items() if not k.startswith("_"))
@@ -154,16 +154,16 @@ class Transform:
 class FusedTransform(Transform, ours=True):
     """Several transforms that a pass made one; each part keeps the random numbers it had alone."""
 
-    _ours = True
+    _is_builtin = True
 
     def __init__(self, parts: Sequence[Transform]) -> None:
         self.operations = tuple(parts)
 
     @property
-    def heavy(self) -> bool:  # type: ignore[override]
-        return any(part.heavy for part in self.operations)
+    def is_expensive(self) -> bool:  # type: ignore[override]
+        return any(part.is_expensive for part in self.operations)
 
-    def rows_of(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
+    def fused_row_function(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, *values), as ``rows`` gives, from one Draws for each part."""
         raise TypeError(f"{type(self).__name__} does not define rows_of()")
 
@@ -191,8 +191,8 @@ class PyFunc(Transform):
     def row(self, *values: Any) -> Any:
         return self.function(*values)
 
-    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
-        return super().rows(None) if draws is None else with_rng(self.function, draws)
+    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
+        return super().row_function(None) if draws is None else with_rng(self.function, draws)
 
     def __repr__(self) -> str:
         return display_name(self.function)
@@ -212,7 +212,7 @@ def nested_transforms(operation: Transform) -> Iterator[Transform]:
 
 def is_ordered(operation: Transform) -> bool:
     """Whether it, or what is inside it, needs the rows one after the other."""
-    return any(part.ordered for part in nested_transforms(operation))
+    return any(part.is_sequential for part in nested_transforms(operation))
 
 
 def display_name(function: Any) -> str:
@@ -237,8 +237,8 @@ class _EagerStream:
     def next(self) -> RandomStream:
         now = settings.current()
         with self._lock:
-            if self._for != (now.seed, now.seed_turn):
-                self._for, self._count = (now.seed, now.seed_turn), itertools.count()
+            if self._for != (now.seed, now.seed_generation):
+                self._for, self._count = (now.seed, now.seed_generation), itertools.count()
                 self._seed = fresh_seed() if now.seed is None else now.seed
             number = next(self._count)
         return RandomStream.for_rows(

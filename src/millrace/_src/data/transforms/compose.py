@@ -41,14 +41,14 @@ def _one(values: tuple[Any, ...]) -> Any:
 
 
 def _in_python(op: Any) -> bool:
-    return isinstance(op, TensorOperation) and op.in_python
+    return isinstance(op, TensorOperation) and op.runs_in_python
 
 
 class Composite(TensorOperation):
     """Base of the transforms that hold others, in ``transforms``."""
 
-    _ours = True
-    takes = None
+    _is_builtin = True
+    num_inputs = None
     transforms: list[Any]
     json_lists = frozenset({"transforms"})
 
@@ -58,28 +58,28 @@ class Composite(TensorOperation):
         return [as_operation(op) for op in self.transforms]
 
     @property
-    def heavy(self) -> bool:  # type: ignore[override]
-        return any(op.heavy for op in self.operations)
+    def is_expensive(self) -> bool:  # type: ignore[override]
+        return any(op.is_expensive for op in self.operations)
 
     @property
-    def in_python(self) -> bool:  # type: ignore[override]
+    def runs_in_python(self) -> bool:  # type: ignore[override]
         return all(_in_python(op) for op in self.transforms)
 
     def calls(self, draws: RandomStream | None) -> list[Callable[..., Any]]:
         """A function of (i, *values) for each held transform."""
         made = []
         for number, op in enumerate(self.operations):
-            made.append(op.rows(draws.child(number) if draws is not None and op.random else None))
+            made.append(op.row_function(draws.split(number) if draws is not None and op.random else None))
         return made
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         if is_pil(value) or isinstance(value, (np.ndarray, bytes)):
             return value
         first = self.operations[0]
         return (
             value
             if isinstance(first, PyFunc)
-            else first.take(value)
+            else first.as_input(value)
             if isinstance(first, TensorOperation)
             else value
         )
@@ -103,7 +103,7 @@ class Compose(Composite):
     def random(self) -> bool:  # type: ignore[override]
         return any(op.random for op in self.operations)
 
-    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
+    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
         calls = self.calls(draws)
 
         def call(i: int, *values: Any) -> Any:
@@ -115,7 +115,7 @@ class Compose(Composite):
         return call
 
     @property
-    def in_python(self) -> bool:  # type: ignore[override]
+    def runs_in_python(self) -> bool:  # type: ignore[override]
         return any(_in_python(op) for op in self.transforms)
 
     def __call__(self, *values: Any) -> Any:
@@ -124,7 +124,7 @@ class Compose(Composite):
                 "Compose was called without an image. Fix invocation (avoid it being invoked as Compose([...])())."
             )
         made = super().__call__(*values)
-        return _tuple(made) if self.in_python or (len(values) == 1 and is_pil(values[0])) else made
+        return _tuple(made) if self.runs_in_python or (len(values) == 1 and is_pil(values[0])) else made
 
     @staticmethod
     def decompose(operations: Sequence[Any]) -> list[Any]:
@@ -164,9 +164,9 @@ class RandomApply(Composite):
     def __init__(self, transforms: Operations, prob: Annotated[float | int, Range(0, 1)] = 0.5) -> None:
         self.transforms, self.prob = transforms, prob
 
-    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
+    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
         assert draws is not None
-        now = draws.chance(0, self.prob)
+        now = draws.bernoulli(0, self.prob)
         calls = self.calls(draws)
 
         def call(i: int, *values: Any) -> Any:
@@ -191,7 +191,7 @@ class RandomChoice(Composite):
     def __init__(self, transforms: Operations) -> None:
         self.transforms = transforms
 
-    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
+    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
         assert draws is not None
         choice = draws.integers(0, 0, len(self.transforms))
         calls = self.calls(draws)
@@ -206,13 +206,13 @@ class RandomOrder(Composite):
     """
 
     random = True
-    in_python = True
+    runs_in_python = True
 
     @checked
     def __init__(self, transforms: Operations) -> None:
         self.transforms = transforms
 
-    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
+    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
         assert draws is not None
         order = np.argsort(np.stack([draws.bits(i) for i in range(len(self.transforms))], axis=1), axis=1)
         calls = self.calls(draws)

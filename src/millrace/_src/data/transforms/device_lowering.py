@@ -68,7 +68,7 @@ def _planes(op: Any) -> OffloadStep:
             return None
         return kind if len(shape) == 2 else ((shape[2], shape[0], shape[1]), kind[1])
 
-    return OffloadStep("HWC2CHW", "planes", accepts, pays=True)
+    return OffloadStep("HWC2CHW", "planes", accepts, is_profitable=True)
 
 
 def _normalize(op: layout.Normalize) -> OffloadStep:
@@ -80,7 +80,7 @@ def _normalize(op: layout.Normalize) -> OffloadStep:
         return (shape, _FLOAT32) if len(op.mean) in (1, channels) else None
 
     args = {"mean": op.mean, "std": op.std, "is_hwc": op.is_hwc}
-    return OffloadStep("Normalize", "normalize", accepts, args, pays=True)
+    return OffloadStep("Normalize", "normalize", accepts, args, is_profitable=True)
 
 
 def _rescale(op: layout.Rescale) -> OffloadStep:
@@ -88,7 +88,9 @@ def _rescale(op: layout.Rescale) -> OffloadStep:
         fits = kind[1] in _NUMBERS and op.rescale >= 0
         return (kind[0], _FLOAT32) if fits else None
 
-    return OffloadStep("Rescale", "rescale", accepts, {"factor": op.rescale, "shift": op.shift}, pays=True)
+    return OffloadStep(
+        "Rescale", "rescale", accepts, {"factor": op.rescale, "shift": op.shift}, is_profitable=True
+    )
 
 
 def _casts(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
@@ -122,7 +124,7 @@ def _to_tensor(op: layout.ToTensor) -> OffloadStep | None:
             return None
         return (1, *shape) if len(shape) == 2 else (shape[2], shape[0], shape[1]), wanted
 
-    return OffloadStep("ToTensor", "to_tensor", accepts, {"dtype": wanted.name}, pays=True)
+    return OffloadStep("ToTensor", "to_tensor", accepts, {"dtype": wanted.name}, is_profitable=True)
 
 
 # --- mirror images and parts ----------------------------------------------------------------------------------------
@@ -154,14 +156,14 @@ def _crop(op: crops.Crop) -> OffloadStep:
     def place(height: int, width: int) -> tuple[int, ...]:
         return (top, left, *op.size)
 
-    return OffloadStep("Crop", "part", _inside(op.size, top, left), place=place, keeps=False)
+    return OffloadStep("Crop", "part", _inside(op.size, top, left), row_params=place, never_shrinks=False)
 
 
 def _center_crop(op: crops.CenterCrop) -> OffloadStep:
     def place(height: int, width: int) -> tuple[int, ...]:
         return ((height - op.size[0]) // 2, (width - op.size[1]) // 2, *op.size)
 
-    return OffloadStep("CenterCrop", "part", _inside(op.size), place=place, keeps=False)
+    return OffloadStep("CenterCrop", "part", _inside(op.size), row_params=place, never_shrinks=False)
 
 
 def _random_crop(op: crops.RandomCrop) -> OffloadStep | None:
@@ -172,7 +174,7 @@ def _random_crop(op: crops.RandomCrop) -> OffloadStep | None:
         tall, wide = op.size
         return crops.random_offset(down, height - tall), crops.random_offset(right, width - wide), tall, wide
 
-    return OffloadStep("RandomCrop", "part", _inside(op.size), place=place, keeps=False)
+    return OffloadStep("RandomCrop", "part", _inside(op.size), row_params=place, never_shrinks=False)
 
 
 def _sizes(kind: Kind, size: Any, inter: Inter) -> Kind | None:
@@ -192,7 +194,7 @@ def _resized(op: Any, size: Any, place: Callable[..., Any]) -> OffloadStep | Non
         return _sizes(kind, size, op.interpolation)
 
     args = {"linear": op.interpolation is Inter.LINEAR}
-    return OffloadStep(type(op).__name__, "resized", accepts, args, place=place, keeps=False)
+    return OffloadStep(type(op).__name__, "resized", accepts, args, row_params=place, never_shrinks=False)
 
 
 def _resize(op: crops.Resize) -> OffloadStep | None:
@@ -220,8 +222,8 @@ def _resized_crop(op: crops.ResizedCrop) -> OffloadStep | None:
         made.kernel,
         lambda kind: fits(kind) if within(kind) else None,
         made.args,
-        made.place,
-        keeps=False,
+        made.row_params,
+        never_shrinks=False,
     )
 
 
@@ -229,7 +231,7 @@ def _decode(op: Decode) -> OffloadStep | None:
     if op.to_pil:
         return None
     # how large it is, the header tells where it is decoded
-    return OffloadStep("Decode", "decode", lambda kind: None, bound=JPEG_BOUND, keeps=False)
+    return OffloadStep("Decode", "decode", lambda kind: None, tolerance_text=JPEG_BOUND, never_shrinks=False)
 
 
 # --- colours --------------------------------------------------------------------------------------------------------
@@ -245,7 +247,7 @@ def _levels(place: Callable[..., Any]) -> Callable[[Any], OffloadStep]:
         def table(height: int, width: int, *drawn: Any) -> Any:
             return np.asarray(place(op, *drawn)).reshape(256, -1)[:, 0]
 
-        return OffloadStep(type(op).__name__, "levels", _rgb, place=table)
+        return OffloadStep(type(op).__name__, "levels", _rgb, row_params=table)
 
     return make
 
@@ -253,7 +255,7 @@ def _levels(place: Callable[..., Any]) -> Callable[[Any], OffloadStep]:
 def _blended(kernel: str, factor: Callable[[Any], float]) -> Callable[[Any], OffloadStep]:
     def make(op: Any) -> OffloadStep:
         args = {"factor": float(np.float32(factor(op)))}
-        return OffloadStep(type(op).__name__, kernel, _rgb, args, bound=BLEND_BOUND)
+        return OffloadStep(type(op).__name__, kernel, _rgb, args, tolerance_text=BLEND_BOUND)
 
     return make
 

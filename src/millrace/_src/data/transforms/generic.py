@@ -63,7 +63,7 @@ class Concatenate(TensorOperation):
     [1, 2, 9]
     """
 
-    takes = None
+    num_inputs = None
 
     @checked
     def __init__(
@@ -234,7 +234,7 @@ class PadEnd(TensorOperation):
     [1, 2, 9, 9]
     """
 
-    columns = (np.ndarray, RaggedColumn)
+    batch_column_types = (np.ndarray, RaggedColumn)
     json_lists = frozenset({"pad_shape"})
 
     @checked
@@ -395,7 +395,7 @@ class Plugin(TensorOperation):
     np.int64(8)
     """
 
-    takes = None
+    num_inputs = None
 
     @checked
     def __init__(self, lib_path: str, func_name: str, user_args: str | None = None) -> None:

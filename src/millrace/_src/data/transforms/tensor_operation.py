@@ -35,12 +35,12 @@ __all__ = [
 class TensorOperation(Transform, ours=True):
     """A transform with MindSpore's methods. Its fields are its arguments, so it prints and pickles as itself."""
 
-    _ours = True
+    _is_builtin = True
     # MindSpore runs it in Python, not in C++: an eager Compose that holds such a one gives a tuple
-    in_python: bool = False
+    runs_in_python: bool = False
     # where it takes one value, several columns (an image and its mask) each go through it, with the same random
     # parameters
-    takes: ClassVar[int | None] = 1
+    num_inputs: ClassVar[int | None] = 1
     # JSON: the argument that a field comes from, where its name differs; the arguments that take members of an
     # enumeration or lists (not tuples), where the annotation does not say so
     json_arguments: ClassVar[dict[str, str]] = {}
@@ -48,8 +48,8 @@ class TensorOperation(Transform, ours=True):
     json_lists: ClassVar[frozenset[str]] = frozenset()
 
     @property
-    def each_alone(self) -> bool:  # type: ignore[override]
-        return self.takes == 1
+    def is_per_column(self) -> bool:  # type: ignore[override]
+        return self.num_inputs == 1
 
     @checked
     def device(self, device_target: Device = "CPU") -> TensorOperation:
@@ -64,7 +64,7 @@ class TensorOperation(Transform, ours=True):
         >>> vision.HorizontalFlip().device("GPU")
         HorizontalFlip()
         """
-        if device_target == "GPU" and self.on_card() is None:
+        if device_target == "GPU" and self.device_step() is None:
             raise ArgumentValueError(
                 f"{self!r} has no form for a GPU; leave device() out, and it runs on the host. The how-to 'Feed a "
                 "device' lists those that have one."
@@ -73,18 +73,18 @@ class TensorOperation(Transform, ours=True):
         return self
 
     @property
-    def asked_device(self) -> str:
+    def device_target(self) -> str:
         return getattr(self, "_device", "")
 
-    def on_card(self) -> OffloadStep | None:
+    def device_step(self) -> OffloadStep | None:
         from .device_lowering import device_step_for  # it names the classes that are derived from this one
 
         return device_step_for(self)
 
-    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
+    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
         """A function of (i, *values); an error gets the name of this transform."""
         row = self.row
-        name, takes = type(self).__name__, self.takes
+        name, takes = type(self).__name__, self.num_inputs
         drawn = self.params(draws) if self.random and draws is not None else ()
 
         def call(i: int, *values: Any) -> Any:
@@ -102,8 +102,8 @@ class TensorOperation(Transform, ours=True):
     def _each(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
         """Each of several columns by itself."""
         name = type(self).__name__
-        if self.takes != 1 or not values:
-            wanted = "one column" if self.takes == 1 else f"{self.takes} columns"
+        if self.num_inputs != 1 or not values:
+            wanted = "one column" if self.num_inputs == 1 else f"{self.num_inputs} columns"
             raise ArgumentTypeError(f"{name} takes {wanted}, but got {len(values)}.")
         made = tuple([self.row(value, *params) for value in values])
         if any(type(part) is tuple for part in made):
@@ -115,14 +115,14 @@ class TensorOperation(Transform, ours=True):
 
     def __call__(self, *values: Any) -> Any:
         """Apply it to one value, here and now."""
-        given = tuple([self.take(v) for v in values])
+        given = tuple([self.as_input(v) for v in values])
         draws = _eager_rng() if self.random else None
-        made = self.rows(draws)(0, *given)
+        made = self.row_function(draws)(0, *given)
         if type(made) is tuple:
             return tuple([copy_if_shared(part, given) for part in made])
         return copy_if_shared(made, given)
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         """A user's value as `row` takes it."""
         return value if is_pil(value) else np.asarray(value)
 
@@ -168,17 +168,17 @@ class TensorOperation(Transform, ours=True):
 class ImageTensorOperation(TensorOperation):
     """An operation on images: eagerly it takes arrays and Pillow images and nothing else."""
 
-    _ours = True
+    _is_builtin = True
     _family = "vision"
     libraries = ("cv2",)
 
-    def join_encoded(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+    def fuse_decode(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
         from .vision.decode import Decode  # it is an operation on images itself
 
-        joined = Decode().join((self, *following), now)
+        joined = Decode().fuse((self, *following), now)
         return None if joined is None or len(joined.operations) == 1 else joined
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         if isinstance(value, np.ndarray) or is_pil(value):
             return value
         raise ArgumentTypeError(f"Input should be NumPy or PIL image, got {type(value)}.")

@@ -243,12 +243,12 @@ class _Handler(BaseHTTPRequestHandler):
         state, tail = RunState(), EventLogReader(self.server.path)
         with tail:
             ended = tail.ended
-            while (got := tail.more())[1]:
+            while (got := tail.read_new())[1]:
                 if got[0]:
                     state = RunState()
                 for line in got[1]:
-                    state.take(line)
-        self._send(200, prometheus_text(state.now(ended)).encode(), CONTENT_TYPE, body)
+                    state.apply(line)
+        self._send(200, prometheus_text(state.snapshot(ended)).encode(), CONTENT_TYPE, body)
 
     def _events(self) -> None:
         if not self.server.pages.acquire(blocking=False):
@@ -273,18 +273,18 @@ class _Handler(BaseHTTPRequestHandler):
         while True:
             # asked before reading: what is written in between is read the next time
             last = self.server.ending.is_set() or tail.ended
-            anew, lines = tail.more()
+            anew, lines = tail.read_new()
             if anew:
                 state = RunState()
                 self._event("begin", {})
-            points = [_drawn(line) for line in lines if state.take(line) and line.get("is") == "point"]
+            points = [_drawn(line) for line in lines if state.apply(line) and line.get("is") == "point"]
             if points:
                 self._event("points", points)
             if lines:
                 fresh = True
                 continue  # there may be more
             if fresh or last:
-                self._event("now", {**state.now(tail.ended), "file": str(tail.path)})
+                self._event("now", {**state.snapshot(tail.ended), "file": str(tail.path)})
                 fresh, quiet = False, 0.0
             if last:
                 self._event("over", {})

@@ -164,7 +164,7 @@ class EventLogReader:
     def _refuse(self, why: str) -> NoReturn:
         raise FormatError(f"{self.path} {why}", file=str(self.path))
 
-    def more(self) -> tuple[bool, list[dict[str, Any]]]:
+    def read_new(self) -> tuple[bool, list[dict[str, Any]]]:
         """(everything begins anew, what was added): at most a piece of it; nothing when there is nothing more."""
         anew = False
         while True:
@@ -195,7 +195,7 @@ class EventLogReader:
         made: list[dict[str, Any]] = []
         with self:
             while True:
-                anew, lines = self.more()
+                anew, lines = self.read_new()
                 if anew:
                     made = []
                 if not lines:

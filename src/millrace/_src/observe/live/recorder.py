@@ -105,7 +105,7 @@ class RunRecorder:
             self._going.append(self._begun.popleft())
         still = []
         for training in self._going:
-            step = training.look()
+            step = training.counts()
             pipeline = stats.get(id(step.fed_by))
             track = self._trainings.of(training, (step.network, pipeline))
             if track is not None:
@@ -133,8 +133,8 @@ class RunRecorder:
                 "waited": _short(stats.consumer_wait),
                 "between": _short(stats.consumer_busy),
                 "given": [stage.given for stage in stats.stages],
-                "busy": [_short(stage.busy or stage.pump_cpu) for stage in stats.stages],
-                "cpu": [_short(min(stage.cpu, stage.busy) or stage.pump_cpu) for stage in stats.stages],
+                "busy": [_short(stage.busy or stage.dispatch_cpu) for stage in stats.stages],
+                "cpu": [_short(min(stage.cpu, stage.busy) or stage.dispatch_cpu) for stage in stats.stages],
                 "op_busy": [[_short(op.busy) for op in stage.ops[:MOST_OPS]] for stage in stats.stages],
                 "wait_in": [_short(stage.wait_in) for stage in stats.stages],
                 "wait_out": [_short(stage.wait_out) for stage in stats.stages],
@@ -323,7 +323,7 @@ def _verdict(verdict: Diagnosis, run: ObservedRun) -> dict[str, Any]:
         if not guilty and verdict.stage and verdict.stage in (stage.name, *names):
             guilty, op = [number], names.index(verdict.stage) if verdict.stage in names else None
     return {
-        "kind": verdict.kind,
+        "kind": verdict.bottleneck,
         "stage": truncate_middle(plain_name(verdict.stage), NAME),
         "place": truncate_middle(file_and_line(verdict.where), NAME),
         "guilty": guilty,
@@ -335,7 +335,7 @@ def _verdict(verdict: Diagnosis, run: ObservedRun) -> dict[str, Any]:
         ),
         "call": truncate_middle(verdict.change.call, SENTENCE) if verdict.change else "",
         "now": _figures(verdict.rate),
-        "predicted": _figures(verdict.predicted),
+        "predicted": _figures(verdict.predicted_rate),
     }
 
 

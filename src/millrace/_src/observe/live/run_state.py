@@ -77,7 +77,7 @@ class RunState:
         self.over: str | None = None
         self.curves: dict[str, dict[int, SeriesWindow]] = {"pipeline": {}, "channel": {}, "training": {}}
 
-    def take(self, line: Line) -> bool:
+    def apply(self, line: Line) -> bool:
         """Read one line; whether it was one."""
         try:
             self._take(line)
@@ -125,7 +125,7 @@ class RunState:
 
     # how it stands ----------------------------------------------------------------------------------
 
-    def now(self, ended: bool) -> dict[str, Any]:
+    def snapshot(self, ended: bool) -> dict[str, Any]:
         """Everything that views show; ``ended``: nobody writes to the file any more."""
         over = ended or self.over is not None
         pipelines = [

@@ -76,9 +76,9 @@ def _verdict(report: Report) -> str:
     verdict = report.verdict
     if not verdict.stage:
         return f'<section class="card verdict fine"><h2>{escape(verdict.evidence[0])}.</h2></section>'
-    fine = "" if verdict.change is not None or verdict.kind == "cores full" else " fine"
+    fine = "" if verdict.change is not None or verdict.bottleneck == "cores full" else " fine"
     where = file_and_line(verdict.where)
-    kind = _KINDS.get(verdict.kind, verdict.kind)
+    kind = _KINDS.get(verdict.bottleneck, verdict.bottleneck)
     parts = [
         f'<section class="card verdict{fine}"><span class="badge">{escape(kind)}</span>',
         f"<h2>The bottleneck is {escape(plain_name(verdict.stage))}",
@@ -92,11 +92,11 @@ def _verdict(report: Report) -> str:
         parts.append(
             f"<p>{escape(verdict.advice.partition(':')[0])}:</p><pre><code>{escape(verdict.change.call)}</code></pre>"
         )
-        now, then = verdict.rate / verdict.predicted, 1.0
+        now, then = verdict.rate / verdict.predicted_rate, 1.0
         parts.append('<div class="race">')
         for name, share, rows, kind in (
             ("now", now, verdict.rate, ""),
-            ("predicted", then, verdict.predicted, "next"),
+            ("predicted", then, verdict.predicted_rate, "next"),
         ):
             gain = f" ({verdict.gain:.1f}x)" if kind else ""
             parts.append(
@@ -260,7 +260,9 @@ def _plans(report: Report, plan: Plan) -> str:
     stages = dict(zip((id(node) for node in walk(plan.root)), report.stages, strict=False))
 
     def written(node: Node) -> Box:
-        return Box(plain_name(describe(node)), _lines(node), guilty=describe(node) == report.verdict.stage)
+        return Box(
+            plain_name(describe(node)), _lines(node), is_bottleneck=describe(node) == report.verdict.stage
+        )
 
     def run(node: Node) -> Box:
         stage = stages.get(id(node))
@@ -294,5 +296,5 @@ def _lines(node: Node) -> tuple[str, ...]:
     shown = [
         f"{k}={v}" for k, v in node.details().items() if v not in (None, [], {}, "", False) and k not in _SAID
     ]
-    where = file_and_line(node.where)
+    where = file_and_line(node.call_site)
     return tuple(filter(None, (", ".join(shown), where)))

@@ -85,7 +85,7 @@ class Box:
     title: str
     lines: tuple[str, ...] = ()
     share: float | None = None
-    guilty: bool = False
+    is_bottleneck: bool = False
 
     @property
     def height(self) -> int:
@@ -131,7 +131,7 @@ def tree(root: T, inputs: Callable[[T], Sequence[T]], box: Callable[[T], Box], *
 
 
 def _box(box: Box, x: float, y: int) -> str:
-    kind = "box guilty" if box.guilty else "box"
+    kind = "box guilty" if box.is_bottleneck else "box"
     parts = [
         f'<g class="{kind}"><title>{escape(" · ".join((box.title, *box.lines)))}</title>',
         f'<rect x="{x:.0f}" y="{y}" width="{BOX}" height="{box.height}" rx="8"/>',

@@ -141,7 +141,9 @@ def _verdict_line(verdict: Diagnosis) -> Text:
     )
     if verdict.change is not None:
         text.append(verdict.change.call, style="bold")
-        text.append(f"  →  {per_second(verdict.predicted, 'row')} ({verdict.gain:.1f}x)", style="bold green")
+        text.append(
+            f"  →  {per_second(verdict.predicted_rate, 'row')} ({verdict.gain:.1f}x)", style="bold green"
+        )
     else:
         text.append(verdict.advice)
     return text

@@ -130,7 +130,7 @@ def _jacobian_rows(traced: TracedCall, inputs: list[torch.Tensor], keep: bool) -
 def _jacobian_columns(traced: TracedCall, inputs: list[torch.Tensor], keep: bool) -> Blocks:
     """By the gradient of a gradient: see `push` in products.py."""
     weighing = [torch.zeros_like(out, requires_grad=True) for out in traced.outputs]
-    products = traced.back(weighing, inputs, keep=True)
+    products = traced.vjp(weighing, inputs, keep=True)
     by_input = [_batched_gradients(product, weighing, keep) for product in products]
     made = []
     for number, out in enumerate(traced.outputs):

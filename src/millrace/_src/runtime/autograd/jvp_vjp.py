@@ -46,7 +46,7 @@ class TracedCall:
         kept = detach_tree(self.aux)
         return kept[0] if len(kept) == 1 else kept
 
-    def back(
+    def vjp(
         self, starts: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor], keep: bool
     ) -> list[torch.Tensor]:
         """Gradients of the outputs, weighed; zeros where an input had no part. `keep`: they have a history as well."""
@@ -91,7 +91,7 @@ def jvp_by_double_backward(
     its own gradient is the product from the right."""
     inputs = [data for data in traced.inputs if data is not None]
     weighing = [torch.zeros_like(o, requires_grad=True) for o in traced.outputs]
-    products = traced.back(weighing, inputs, keep=True)
+    products = traced.vjp(weighing, inputs, keep=True)
     pairs = [(p, t) for p, t in zip(products, tangents, strict=True) if p.requires_grad]
     if not pairs:
         return [torch.zeros_like(o) for o in traced.outputs]
@@ -147,7 +147,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
         inner = is_differentiating()
         places = [data for data in traced.inputs if data is not None]
         with require_gradients(traced.weights):
-            found = [wrap(each) for each in traced.back(starts, [*places, *traced.weights], inner)]
+            found = [wrap(each) for each in traced.vjp(starts, [*places, *traced.weights], inner)]
         by_input, by_weight = tuple(found[: len(places)]), tuple(found[len(places) :])
         if weights is None:
             return by_input

@@ -45,7 +45,7 @@ def run_collective(
     """Run a collective: at once, with its gradient; or behind the caller, where nobody wants one or records."""
     if not async_op:
         return plain(), None
-    if modes.thread_state.recording or modes.thread_state.watching:
+    if modes.thread_state.capturing or modes.thread_state.differentiation_depth:
         return plain(), CommHandle()
     pending = ASYNC_COLLECTIVES[name](*args)
     return pending.result, CommHandle(pending)

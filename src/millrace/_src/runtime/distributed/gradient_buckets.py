@@ -54,7 +54,7 @@ class GradientReducer:
             bucket.flat = None
         self._sent, self._scale, self.under_way = 0, scale, True
 
-    def arrived(self, place: int, gradient: torch.Tensor) -> None:
+    def mark_ready(self, place: int, gradient: torch.Tensor) -> None:
         """A gradient is there. What is complete is sent."""
         bucket = self._where.get(place)
         if bucket is not None:

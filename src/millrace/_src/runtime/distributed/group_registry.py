@@ -40,7 +40,7 @@ class ProcessGroup:
     def size(self) -> int:
         return len(self.ranks)
 
-    def place_of(self, world_rank: int) -> int:
+    def group_rank(self, world_rank: int) -> int:
         """The place in the group of a rank of the world."""
         if world_rank not in self.ranks:
             raise ArgumentValueError(

@@ -333,7 +333,7 @@ def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
     """The place in a group of a rank of the world."""
     _text("get_group_rank_from_world_rank", group)
     _whole("get_group_rank_from_world_rank", "world_rank_id", world_rank_id)
-    return groups.get_group(group, "get_group_rank_from_world_rank").place_of(world_rank_id)
+    return groups.get_group(group, "get_group_rank_from_world_rank").group_rank(world_rank_id)
 
 
 def get_process_group_ranks(group: str = WORLD_GROUP) -> list[int]:

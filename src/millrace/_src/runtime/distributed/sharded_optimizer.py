@@ -29,16 +29,16 @@ def shard_parameters(parameters: ParameterTuple) -> ParameterTuple:
     wanted = reduces_gradients() and get_auto_parallel_context("enable_parallel_optimizer")
     if not wanted or world is None or world.size == 1:
         return parameters
-    return ShardedParameters(parameters).dealt(world.rank, world.size)
+    return ShardedParameters(parameters).assign_owners(world.rank, world.size)
 
 
 class ShardedParameters(ParameterTuple):
     """Parameters of which each belongs to one process, or, where they are `layerwise_parallel`, to each its own."""
 
     owners: tuple[int, ...] = ()
-    mine: tuple[bool, ...] = ()
+    local: tuple[bool, ...] = ()
 
-    def dealt(self, rank: int, size: int) -> ShardedParameters:
+    def assign_owners(self, rank: int, size: int) -> ShardedParameters:
         """Deal them out: the largest first, each to who has least."""
         held = [0] * size
         owners = [0] * len(self)
@@ -47,7 +47,7 @@ class ShardedParameters(ParameterTuple):
             owners[place] = owner
             held[owner] += self[place]._torch.numel()
         self.owners = tuple(owners)
-        self.mine = tuple(
+        self.local = tuple(
             owner == rank or parameter.layerwise_parallel
             for owner, parameter in zip(owners, self, strict=True)
         )
@@ -56,12 +56,12 @@ class ShardedParameters(ParameterTuple):
     def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:
         """What an optimizer keeps for them; of parameters of other processes nothing."""
         made = []
-        for item, mine in zip(self, self.mine, strict=True):
+        for item, mine in zip(self, self.local, strict=True):
             fresh = item.clone(init) if mine else _nothing(item)
             fresh.name = f"{prefix}.{item.name}"
             made.append(fresh)
         kept = ShardedParameters(made)
-        kept.owners, kept.mine = self.owners, self.mine
+        kept.owners, kept.local = self.owners, self.local
         return kept
 
     def share(self) -> None:
@@ -107,7 +107,7 @@ def gather_states(optimizer: Any) -> dict[str, Tensor]:
     }
     for kept in _kept_by(optimizer):
         for state, parameter, owner, mine in zip(
-            kept, optimizer._parameters, kept.owners, kept.mine, strict=True
+            kept, optimizer._parameters, kept.owners, kept.local, strict=True
         ):
             if not parameter.layerwise_parallel:
                 data = state._torch if mine else torch.zeros_like(parameter._torch, dtype=state._torch.dtype)
@@ -129,4 +129,4 @@ def load_states(optimizer: Any, states: dict[str, Tensor]) -> None:
 
 
 def _pairs(kept: ShardedParameters) -> Sequence[tuple[Parameter, bool]]:
-    return list(zip(kept, kept.mine, strict=True))
+    return list(zip(kept, kept.local, strict=True))

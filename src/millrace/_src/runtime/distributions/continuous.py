@@ -36,7 +36,7 @@ class Normal(ParametricDistribution):
     Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00])
     """
 
-    said = {"mean_value": "mean", "sd_value": "standard deviation"}  # noqa: RUF012
+    printed_parameters = {"mean_value": "mean", "sd_value": "standard deviation"}  # noqa: RUF012
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Uniform(ParametricDistribution):
     Tensor(shape=[2], dtype=Float32, value= [ 2.50000000e-01,  0.00000000e+00])
     """
 
-    said = {"low": "low", "high": "high"}  # noqa: RUF012
+    printed_parameters = {"low": "low", "high": "high"}  # noqa: RUF012
     low, high = parameter_property("low"), parameter_property("high")
 
     def __init__(
@@ -161,7 +161,7 @@ class Exponential(ParametricDistribution):
     Tensor(shape=[], dtype=Float32, value= 0.5)
     """
 
-    said = {"rate": "rate"}  # noqa: RUF012
+    printed_parameters = {"rate": "rate"}  # noqa: RUF012
     rate = parameter_property("rate")
 
     def __init__(
@@ -214,7 +214,7 @@ class Exponential(ParametricDistribution):
 class _LocationScale(ParametricDistribution):
     """A distribution that a place and a scale move and stretch; its density is highest at its place."""
 
-    said = {"loc": "location", "scale": "scale"}  # noqa: RUF012
+    printed_parameters = {"loc": "location", "scale": "scale"}  # noqa: RUF012
     loc, scale = parameter_property("loc"), parameter_property("scale")
 
     def _mode(self, loc: Any = None, scale: Any = None) -> Any:

@@ -36,8 +36,8 @@ _MACHINE_EPSILON = {"Float16": 2.0**-10, "Float32": 2.0**-23, "Float64": 2.0**-5
 class _TrialDistribution(ParametricDistribution):
     """Trials that succeed with a probability."""
 
-    said = {"probs": "probs"}  # noqa: RUF012
-    kinds = (*INTS, *FLOATS)
+    printed_parameters = {"probs": "probs"}  # noqa: RUF012
+    allowed_dtypes = (*INTS, *FLOATS)
     probs = parameter_property("probs")
 
     def _entropy(self, probs1: Any = None) -> Any:
@@ -154,8 +154,8 @@ class Categorical(ParametricDistribution):
     Tensor(shape=[3], dtype=Float32, value= [ 2.00000003e-01,  5.00000000e-01,  1.00000000e+00])
     """
 
-    said = {"probs": "probs"}  # noqa: RUF012
-    kinds = (*INTS, *FLOATS)
+    printed_parameters = {"probs": "probs"}  # noqa: RUF012
+    allowed_dtypes = (*INTS, *FLOATS)
     probs = parameter_property("probs")
 
     def __init__(

@@ -144,10 +144,10 @@ class Distribution(Cell):
         """A value must be a tensor."""
         return given.check_tensor(value, name)
 
-    def _lacks(self, method: str) -> NotImplementedError:
+    def _not_implemented(self, method: str) -> NotImplementedError:
         return NotImplementedError(f"{method} is not implemented for {self.name} distribution.")
 
-    def _ask(
+    def _dispatch(
         self, method: str, ways: Mapping[str, Callable[[Any], Any] | None], *args: Any, **kwargs: Any
     ) -> Any:
         """What the first of these methods that the class has says, and what is made of that."""
@@ -156,17 +156,17 @@ class Distribution(Cell):
             if found is not None:
                 answer = found(*args, **kwargs)
                 return answer if after is None else after(answer)
-        raise self._lacks(method)
+        raise self._not_implemented(method)
 
     # --- what it can be asked --------------------------------------------------------------------------------
 
     def prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The density, or probability, at a value."""
-        return self._ask("prob", {"_prob": None, "_log_prob": exp}, value, *args, **kwargs)
+        return self._dispatch("prob", {"_prob": None, "_log_prob": exp}, value, *args, **kwargs)
 
     def log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The log of the density, or probability, at a value."""
-        return self._ask("log_prob", {"_log_prob": None, "_prob": log}, value, *args, **kwargs)
+        return self._dispatch("log_prob", {"_log_prob": None, "_prob": log}, value, *args, **kwargs)
 
     def cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability of at most a value."""
@@ -176,7 +176,7 @@ class Distribution(Cell):
             "_survival_function": _rest,
             "_log_survival": lambda x: _rest(exp(x)),
         }
-        return self._ask("cdf", ways, value, *args, **kwargs)
+        return self._dispatch("cdf", ways, value, *args, **kwargs)
 
     def log_cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The log of the probability of at most a value."""
@@ -187,7 +187,7 @@ class Distribution(Cell):
     def survival_function(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability of more than a value."""
         ways = {"_survival_function": None, "_log_survival": exp, "cdf": _rest}
-        return self._ask("survival_function", ways, value, *args, **kwargs)
+        return self._dispatch("survival_function", ways, value, *args, **kwargs)
 
     def log_survival(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The log of the probability of more than a value."""
@@ -197,48 +197,48 @@ class Distribution(Cell):
 
     def mean(self, *args: Any, **kwargs: Any) -> Any:
         """The mean."""
-        return self._ask("mean", {"_mean": None}, *args, **kwargs)
+        return self._dispatch("mean", {"_mean": None}, *args, **kwargs)
 
     def mode(self, *args: Any, **kwargs: Any) -> Any:
         """The value that is most likely."""
-        return self._ask("mode", {"_mode": None}, *args, **kwargs)
+        return self._dispatch("mode", {"_mode": None}, *args, **kwargs)
 
     def sd(self, *args: Any, **kwargs: Any) -> Any:
         """The standard deviation."""
-        return self._ask("sd", {"_sd": None, "_var": sqrt}, *args, **kwargs)
+        return self._dispatch("sd", {"_sd": None, "_var": sqrt}, *args, **kwargs)
 
     def var(self, *args: Any, **kwargs: Any) -> Any:
         """The variance."""
-        return self._ask("var", {"_var": None, "_sd": square}, *args, **kwargs)
+        return self._dispatch("var", {"_var": None, "_sd": square}, *args, **kwargs)
 
     def entropy(self, *args: Any, **kwargs: Any) -> Any:
         """The entropy."""
-        return self._ask("entropy", {"_entropy": None}, *args, **kwargs)
+        return self._dispatch("entropy", {"_entropy": None}, *args, **kwargs)
 
     def cross_entropy(self, dist: str, *args: Any, **kwargs: Any) -> Any:
         """The cross entropy with another distribution of the kind ``dist``."""
-        return self._ask("cross_entropy", {"_cross_entropy": None}, dist, *args, **kwargs)
+        return self._dispatch("cross_entropy", {"_cross_entropy": None}, dist, *args, **kwargs)
 
     def kl_loss(self, dist: str, *args: Any, **kwargs: Any) -> Any:
         """The Kullback-Leibler divergence from another distribution of the kind ``dist``."""
-        return self._ask("kl_loss", {"_kl_loss": None}, dist, *args, **kwargs)
+        return self._dispatch("kl_loss", {"_kl_loss": None}, dist, *args, **kwargs)
 
     def sample(self, *args: Any, **kwargs: Any) -> Any:
         """Samples; ``shape`` says how many."""
-        return self._ask("sample", {"_sample": None}, *args, **kwargs)
+        return self._dispatch("sample", {"_sample": None}, *args, **kwargs)
 
     def get_dist_args(self, *args: Any, **kwargs: Any) -> Any:
         """The parameters, those of this call before those it was made with."""
-        return self._ask("get_dist_args", {"_get_dist_args": None}, *args, **kwargs)
+        return self._dispatch("get_dist_args", {"_get_dist_args": None}, *args, **kwargs)
 
     def get_dist_type(self) -> str:
         """What ``kl_loss`` calls its kind."""
-        found: str = self._ask("get_dist_type", {"_get_dist_type": None})
+        found: str = self._dispatch("get_dist_type", {"_get_dist_type": None})
         return found
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
         if name not in QUERY_METHODS:
-            raise self._lacks(name)
+            raise self._not_implemented(name)
         return getattr(self, name)(*args, **kwargs)
 
 
@@ -254,12 +254,12 @@ def parameter_property(name: str) -> Any:
 class ParametricDistribution(Distribution):
     """A distribution that has a name, and parameters that calls may override."""
 
-    said: dict[str, str] = {}  # parameter -> what it is called in print  # noqa: RUF012
-    kinds: tuple[DType, ...] = given.FLOATS
+    printed_parameters: dict[str, str] = {}  # parameter -> what it is called in print  # noqa: RUF012
+    allowed_dtypes: tuple[DType, ...] = given.FLOATS
 
     def _begin(self, values: dict[str, Any], seed: Any, dtype: Any, name: Any) -> None:
         """What every ``__init__`` does."""
-        given.check_dtype(dtype, "dtype", type(self).__name__, self.kinds)
+        given.check_dtype(dtype, "dtype", type(self).__name__, self.allowed_dtypes)
         param = {**values, "seed": seed, "dtype": dtype, "name": name, "param_dict": values}
         Distribution.__init__(self, seed, dtype, name, param)
         self._take(values)
@@ -269,11 +269,13 @@ class ParametricDistribution(Distribution):
             setattr(self, f"_{key}", self._add_parameter(value, key))
 
     def extend_repr(self) -> str:
-        if not self.said:
+        if not self.printed_parameters:
             return ""
         if not self.is_scalar_batch:
             return f"batch_shape = {self._broadcast_shape}"
-        return ", ".join(f"{words} = {getattr(self, '_' + key)}" for key, words in self.said.items())
+        return ", ".join(
+            f"{words} = {getattr(self, '_' + key)}" for key, words in self.printed_parameters.items()
+        )
 
     def _get_dist_type(self) -> str:
         return type(self).__name__

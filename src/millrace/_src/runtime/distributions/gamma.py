@@ -33,7 +33,7 @@ class Gamma(ParametricDistribution):
     Tensor(shape=[1], dtype=Float32, value= [ 1.50000000e+00])
     """
 
-    said = {"concentration": "concentration", "rate": "rate"}  # noqa: RUF012
+    printed_parameters = {"concentration": "concentration", "rate": "rate"}  # noqa: RUF012
     concentration, rate = parameter_property("concentration"), parameter_property("rate")
 
     def __init__(
@@ -117,7 +117,7 @@ class Beta(ParametricDistribution):
     Tensor(shape=[1], dtype=Float32, value= [ 2.50000000e-01])
     """
 
-    said = {"concentration1": "concentration1", "concentration0": "concentration0"}  # noqa: RUF012
+    printed_parameters = {"concentration1": "concentration1", "concentration0": "concentration0"}  # noqa: RUF012
     concentration1, concentration0 = (
         parameter_property("concentration1"),
         parameter_property("concentration0"),
@@ -205,8 +205,8 @@ class Poisson(ParametricDistribution):
     Tensor(shape=[1], dtype=Float32, value= [ 1.35335281e-01])
     """
 
-    said = {"rate": "rate"}  # noqa: RUF012
-    kinds = (*INTS, *FLOATS)
+    printed_parameters = {"rate": "rate"}  # noqa: RUF012
+    allowed_dtypes = (*INTS, *FLOATS)
     rate = parameter_property("rate")
 
     def __init__(

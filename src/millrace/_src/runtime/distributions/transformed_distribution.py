@@ -57,7 +57,7 @@ class TransformedDistribution(Distribution):
         self._is_scalar_batch = distribution.is_scalar_batch and bijector.is_scalar_batch
         self._batch_shape = distribution.batch_shape
         self.default_parameters = distribution.default_parameters
-        self.parameter_names = distribution.parameter_names
+        self.printed_parameters = distribution.printed_parameters
         self.parameter_type = distribution.parameter_type
         shapes = (bijector.batch_shape, self._batch_shape)
         self._broadcast_shape = None if None in shapes else tuple(np.broadcast_shapes(*shapes))  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ class LogNormal(TransformedDistribution, ParametricDistribution):
     Tensor(shape=[1], dtype=Float32, value= [ 5.00000000e-01])
     """
 
-    said = {"loc": "loc", "scale": "scale"}  # noqa: RUF012
+    printed_parameters = {"loc": "loc", "scale": "scale"}  # noqa: RUF012
     loc, scale = parameter_property("loc"), parameter_property("scale")
 
     def __init__(
@@ -167,7 +167,7 @@ class Gumbel(TransformedDistribution, ParametricDistribution):
     Tensor(shape=[1], dtype=Float32, value= [-1.00000000e+00])
     """
 
-    said = {"loc": "loc", "scale": "scale"}  # noqa: RUF012
+    printed_parameters = {"loc": "loc", "scale": "scale"}  # noqa: RUF012
     loc, scale = parameter_property("loc"), parameter_property("scale")
 
     def __init__(

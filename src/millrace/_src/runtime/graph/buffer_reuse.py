@@ -76,10 +76,10 @@ def _storage_root(slot: Slot, parents: dict[Slot, Slot]) -> Slot:
 
 def _operand(call: CapturedCall, kinds: dict[Slot, Any], parents: dict[Slot, Slot]) -> Slot | None:
     """The operand that the result could be written over, if nobody needs it after."""
-    if call.form != "one" or (call.func not in _IN_PLACE and call.func not in _OUT_VARIANTS):
+    if call.result_structure != "one" or (call.func not in _IN_PLACE and call.func not in _OUT_VARIANTS):
         return None
     operand, result = call.args[0], call.results[0]
-    if not isinstance(operand, Slot) or operand.kind != "temp" or result is None or result in parents:
+    if not isinstance(operand, Slot) or operand.source != "temp" or result is None or result in parents:
         return None
     if operand in parents or kinds.get(operand) is None or kinds.get(operand) != kinds.get(result):
         return None

@@ -42,7 +42,7 @@ _ALIAS_OPS = frozenset({"aten::detach", "aten::alias", "aten::lift_fresh"})
 class Slot(NamedTuple):
     """Where a tensor comes from: an argument ("in"), an earlier call ("temp"), or outside ("out")."""
 
-    kind: str
+    source: str
     number: int
 
 
@@ -54,8 +54,8 @@ class CapturedCall(NamedTuple):
     kwargs: dict[str, Any]
     results: tuple[Slot | None, ...]
     # how the results come: "one", "many" (a tuple or list of them), "nest" (a tuple with lists in it), or "none"
-    form: str
-    where: str
+    result_structure: str
+    source_line: str
     # of a nest: how many results each list has, -1 for one that stands alone
     lengths: tuple[int, ...] = ()
 
@@ -73,35 +73,35 @@ class GraphCapture(DispatchMode):
     def __init__(self, inputs: list[torch.Tensor]) -> None:
         super().__init__()
         self.calls: list[CapturedCall] = []
-        self.outside: list[torch.Tensor] = []
+        self.external_tensors: list[torch.Tensor] = []
         self.num_temporaries = 0
-        self.leaving: GraphBreak | None = None
+        self.graph_break: GraphBreak | None = None
         self._slots: dict[int, tuple[weakref.ref[torch.Tensor], Slot]] = {}
         self._numbers: dict[tuple[torch.dtype, str], torch.Tensor] = {}
         # of results: shape, type, strides and device; and in whose storage those are that have none of their own
-        self.kinds: dict[Slot, Any] = {}
-        self.shares: dict[Slot, Slot] = {}
+        self.result_specs: dict[Slot, Any] = {}
+        self.storage_owners: dict[Slot, Slot] = {}
         for number, tensor in enumerate(inputs):
             self._name(tensor, Slot("in", number))
 
     def __enter__(self) -> GraphCapture:
-        storage.host_read_listeners.append(self.left)
+        storage.host_read_listeners.append(self.break_graph)
         super().__enter__()
         return self
 
     def __exit__(self, *exc: object) -> None:
         super().__exit__(*exc)
-        storage.host_read_listeners.remove(self.left)
+        storage.host_read_listeners.remove(self.break_graph)
 
-    def left(self, what: str) -> None:
+    def break_graph(self, what: str) -> None:
         """A value has gone where the recording cannot follow; the step itself goes on."""
-        if self.leaving is None:
-            self.leaving = GraphBreak(what, user_source_line())
+        if self.graph_break is None:
+            self.graph_break = GraphBreak(what, user_source_line())
 
-    def is_outside(self, tensor: torch.Tensor) -> bool:
+    def is_external(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor is neither an input nor computed here: an attribute, or a constant."""
         known = self._slots.get(id(tensor))
-        return known is None or known[0]() is not tensor or known[1].kind == "out"
+        return known is None or known[0]() is not tensor or known[1].source == "out"
 
     # slots ------------------------------------------------------------------------------------------
 
@@ -112,8 +112,8 @@ class GraphCapture(DispatchMode):
         known = self._slots.get(id(tensor))
         if known is not None and known[0]() is tensor:
             return known[1]
-        slot = Slot("out", len(self.outside))
-        self.outside.append(tensor)  # alive from here on: its number stays its own
+        slot = Slot("out", len(self.external_tensors))
+        self.external_tensors.append(tensor)  # alive from here on: its number stays its own
         self._name(tensor, slot)
         return slot
 
@@ -133,17 +133,17 @@ class GraphCapture(DispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         made = func(*args, **kwargs)
-        if self.leaving is None:
+        if self.graph_break is None:
             self._write(func, args, kwargs, made)
         return made
 
     def _write(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
         name = describe_operator(func).name
         if name in _HOST_READ_OPS:
-            self.left("the value of a tensor")
+            self.break_graph("the value of a tensor")
             return
         if name in _DATA_DEPENDENT_SHAPE_OPS:
-            self.left(f"a shape that depends on values ({name.partition('::')[2]})")
+            self.break_graph(f"a shape that depends on values ({name.partition('::')[2]})")
             return
         if name in _ALIAS_OPS and isinstance(made, torch.Tensor) and isinstance(args[0], torch.Tensor):
             self._name(made, self.slot_of(args[0]))
@@ -158,7 +158,7 @@ class GraphCapture(DispatchMode):
         if form == "other" and not any(isinstance(each, torch.Tensor) for each in args):
             return  # a fact about types, say: the same in every replay
         if form == "other":
-            self.left(f"a result that is no tensor ({name})")
+            self.break_graph(f"a result that is no tensor ({name})")
             return
         lengths = tuple(len(m) if isinstance(m, list) else -1 for m in made) if form == "nest" else ()
         self.calls.append(CapturedCall(func, *given, results, form, user_source_line(), lengths))
@@ -194,11 +194,11 @@ class GraphCapture(DispatchMode):
         storages = {_storage(tensor): self.slot_of(tensor) for tensor in _tensors(given)}
         for tensor in _tensors(made):
             slot = self.slot_of(tensor)
-            if slot.kind == "temp" and slot.number >= known:
-                self.kinds[slot] = tensor.shape, tensor.dtype, tensor.stride(), tensor.device
+            if slot.source == "temp" and slot.number >= known:
+                self.result_specs[slot] = tensor.shape, tensor.dtype, tensor.stride(), tensor.device
                 holder = storages.setdefault(_storage(tensor), slot)
                 if holder != slot:
-                    self.shares[slot] = holder
+                    self.storage_owners[slot] = holder
 
     def _result(self, tensor: torch.Tensor) -> Slot:
         known = self._slots.get(id(tensor))

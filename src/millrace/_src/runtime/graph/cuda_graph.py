@@ -17,7 +17,7 @@ Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
 
 def capture_cuda_graph(program: Program, like: list[torch.Tensor]) -> Run:
     """The program as a CUDA Graph, or as it is where its tensors are not all on one device."""
-    everything = [*like, *program.outside]
+    everything = [*like, *program.external_tensors]
     places = {tensor.device for tensor in everything if tensor.dim() or tensor.is_cuda}
     if len(places) != 1 or next(iter(places)).type != "cuda":
         return program
@@ -27,7 +27,7 @@ def capture_cuda_graph(program: Program, like: list[torch.Tensor]) -> Run:
         torch.cuda.synchronize()
         # what the recorded step has let go of stays with its stream, and the side stream would take as much again
         torch.cuda.empty_cache()
-        with rollback(program.outside):
+        with rollback(program.external_tensors):
             side = torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
@@ -37,7 +37,7 @@ def capture_cuda_graph(program: Program, like: list[torch.Tensor]) -> Run:
             with torch.cuda.graph(graph, capture_error_mode="thread_local"):
                 made = program(held)
     except RuntimeError as error:
-        program.uncaptured = str(error).partition("\n")[0]
+        program.cuda_graph_failure = str(error).partition("\n")[0]
         return program
 
     def run(tensors: list[torch.Tensor]) -> list[torch.Tensor]:

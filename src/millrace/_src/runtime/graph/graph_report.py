@@ -23,17 +23,17 @@ class GraphReport:
                 ),
                 "recorded": each.recorded,
                 "replayed": each.replayed,
-                "fell_back": each.fell_back,
+                "fell_back": each.eager_calls,
                 "seconds": each.seconds,
-                "why": [f"{reason.what} at {reason.where}" for reason in each.why()],
+                "why": [f"{reason.what} at {reason.where}" for reason in each.graph_breaks()],
                 "uncaptured": [
-                    e.program.uncaptured
+                    e.program.cuda_graph_failure
                     for e in each.entries.values()
-                    if isinstance(e, CachedProgram) and e.program.uncaptured
+                    if isinstance(e, CachedProgram) and e.program.cuda_graph_failure
                 ],
             }
             for each in graphs
-            if each.recorded or each.fell_back
+            if each.recorded or each.eager_calls
         ]
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -77,6 +77,6 @@ def save_graphs(folder: str) -> list[Path]:
         for turn, entry in enumerate(entries):
             name = "".join(letter if letter.isalnum() else "_" for letter in graphs.name)
             path = home / f"{number:02}_{name}_{turn}.py"
-            path.write_text(entry.program.text, encoding="utf-8")
+            path.write_text(entry.program.source, encoding="utf-8")
             made.append(path)
     return made

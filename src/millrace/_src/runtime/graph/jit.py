@@ -72,7 +72,7 @@ class _JitFunction:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if modes.thread_state.recording or modes.thread_state.watching:
+        if modes.thread_state.capturing or modes.thread_state.differentiation_depth:
             return self._function(*args, **kwargs)  # part of a larger step
         if self._compiled:
             return _torch_compile(self._function)(*args, **kwargs)

@@ -64,8 +64,8 @@ def fold_constant_views(
     for call in calls:
         call = rename_slots(call, names)
         slots = list(iter_slots((call.args, call.kwargs)))
-        fixed = all(slot.kind == "out" for slot in slots)
-        if describe_operator(call.func).name in _VIEWS and call.form == "one" and slots and fixed:
+        fixed = all(slot.source == "out" for slot in slots)
+        if describe_operator(call.func).name in _VIEWS and call.result_structure == "one" and slots and fixed:
             args, kwargs = _substitute_slots(call.args, outside), _substitute_slots(call.kwargs, outside)
             with torch.no_grad():
                 made = call.func(*args, **kwargs)
@@ -99,7 +99,7 @@ def cancel_transposes(
     left: list[CapturedCall] = []
     for call in calls:
         call = rename_slots(call, names)
-        if describe_operator(call.func).name == "aten::t" and call.form == "one":
+        if describe_operator(call.func).name == "aten::t" and call.result_structure == "one":
             given, result = call.args[0], call.results[0]
             assert result is not None
             if given in turned:

@@ -30,15 +30,15 @@ class Program:
     """What a recording does, to be called with its inputs; gives the recorded results."""
 
     # on a GPU: why it is replayed call by call, and not as one CUDA Graph
-    uncaptured = ""
+    cuda_graph_failure = ""
 
     def __init__(self, recorder: GraphCapture, results: list[Slot]) -> None:
-        self.outside = recorder.outside
+        self.external_tensors = recorder.external_tensors
         calls, kept = tuple(recorder.calls), results
         for apply in PASSES:
-            calls, names = apply(calls, set(kept), self.outside)
+            calls, names = apply(calls, set(kept), self.external_tensors)
             kept = [names.get(slot, slot) for slot in kept]
-        calls, names = reuse_buffers(calls, set(kept), recorder.kinds, recorder.shares)
+        calls, names = reuse_buffers(calls, set(kept), recorder.result_specs, recorder.storage_owners)
         kept = [names.get(slot, slot) for slot in kept]
         self.calls, self.results = calls, kept
         self._run = self._compile()
@@ -53,7 +53,7 @@ class Program:
             if call is None:
                 raise
             better = translate_error(describe_operator(call.func).name.partition("::")[2], error)
-            better.add_note(f"  in a recorded step, at {call.where or 'a line unknown'}")
+            better.add_note(f"  in a recorded step, at {call.source_line or 'a line unknown'}")
             if better is error:
                 raise
             raise better from None
@@ -67,33 +67,35 @@ class Program:
         return None
 
     @property
-    def text(self) -> str:
+    def source(self) -> str:
         """The program as it runs, with the user's lines."""
         return self._text
 
     # writing it -------------------------------------------------------------------------------------
 
     def _compile(self) -> Callable[..., Any]:
-        scope: dict[str, Any] = {f"c{n}": _detached_alias(tensor) for n, tensor in enumerate(self.outside)}
+        scope: dict[str, Any] = {
+            f"c{n}": _detached_alias(tensor) for n, tensor in enumerate(self.external_tensors)
+        }
         last: dict[Slot, int] = {}
         for number, call in enumerate(self.calls):
             for slot in (*iter_slots((call.args, call.kwargs)), *(s for s in call.results if s is not None)):
                 last[slot] = number
         held = set(self.results)
         count = 1 + max(
-            (s.number for c in self.calls for s in iter_slots(c.args) if s.kind == "in"), default=-1
+            (s.number for c in self.calls for s in iter_slots(c.args) if s.source == "in"), default=-1
         )
-        count = max(count, 1 + max((s.number for s in self.results if s.kind == "in"), default=-1))
+        count = max(count, 1 + max((s.number for s in self.results if s.source == "in"), default=-1))
         lines = [f"def run({', '.join([*(f'i{n}' for n in range(count)), '*_'])}):"]
         self._lines: dict[int, int] = {}
         for number, call in enumerate(self.calls):
             scope[f"f{number}"], spread = fastest_callable(call)
             made = _assignment_target(call)
-            shown = call.where.rpartition("/")[2]
+            shown = call.source_line.rpartition("/")[2]
             lines.append(f"    {made}f{number}({_arguments(call, scope, spread)})  # {call.func} {shown}")
             self._lines[len(lines)] = number
             used = [*iter_slots((call.args, call.kwargs)), *(s for s in call.results if s is not None)]
-            gone = {s for s in used if s.kind == "temp" and last[s] == number and s not in held}
+            gone = {s for s in used if s.source == "temp" and last[s] == number and s not in held}
             if gone:
                 lines.append("    del " + ", ".join(sorted(_name(slot) for slot in gone)))
         lines.append(f"    return [{', '.join(_name(slot) for slot in self.results)}]")
@@ -114,17 +116,19 @@ def _detached_alias(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _name(slot: Slot) -> str:
-    return f"{_VARIABLE_PREFIX[slot.kind]}{slot.number}"
+    return f"{_VARIABLE_PREFIX[slot.source]}{slot.number}"
 
 
 def _assignment_target(call: CapturedCall) -> str:
     mutable = describe_operator(call.func).is_mutable
-    if call.form == "none" or (call.form == "one" and mutable and _returns_mutated_argument(call)):
+    if call.result_structure == "none" or (
+        call.result_structure == "one" and mutable and _returns_mutated_argument(call)
+    ):
         return ""
     names = ["_" if slot is None else _name(slot) for slot in call.results]
-    if call.form == "one":
+    if call.result_structure == "one":
         return f"{names[0]} = "
-    if call.form == "nest":
+    if call.result_structure == "nest":
         names = _nested(names, call.lengths)
     return f"({', '.join(names)},) = " if names else ""
 

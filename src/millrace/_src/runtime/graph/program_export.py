@@ -33,10 +33,10 @@ def store(
     recorder = GraphCapture(inputs)
     with torch.no_grad(), recorder:
         outputs = forward()
-    if recorder.leaving is not None:
+    if recorder.graph_break is not None:
         raise OperationError(
-            f"the net cannot be exported: {recorder.leaving.what} leaves for Python at "
-            f"{recorder.leaving.where or 'a line unknown'}, and what Python does with it cannot be recorded"
+            f"the net cannot be exported: {recorder.graph_break.what} leaves for Python at "
+            f"{recorder.graph_break.where or 'a line unknown'}, and what Python does with it cannot be recorded"
         )
     single = isinstance(outputs, torch.Tensor)
     results = [recorder.slot_of(tensor) for tensor in ([outputs] if single else outputs)]
@@ -51,11 +51,11 @@ def store(
         "version": VERSIONS[0],
         "calls": [
             [
-                _name(call.func, call.where),
+                _name(call.func, call.source_line),
                 write_value(call.args),
                 write_value(call.kwargs),
                 write_value(list(call.results)),
-                call.form,
+                call.result_structure,
             ]
             for call in calls
         ],
@@ -63,7 +63,7 @@ def store(
         "single": single,
         "inputs": [[list(tensor.shape), str(tensor.dtype)] for tensor in inputs],
     }
-    tensors = [tensor.detach() for tensor in recorder.outside]
+    tensors = [tensor.detach() for tensor in recorder.external_tensors]
     described["names"] = [names.get(tensor.untyped_storage().data_ptr()) for tensor in tensors]
     return described, tensors
 

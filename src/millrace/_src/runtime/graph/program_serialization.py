@@ -49,13 +49,13 @@ class SerializedProgram:
             self.names: list[str | None] = _parse_names(described["names"])
             usual = ["x"] if len(self.inputs) == 1 else [f"x{place}" for place in range(len(self.inputs))]
             self.input_names = _parse_input_names(described.get("input_names", usual), len(self.inputs))
-            self.single = _parse_bool(described["single"])
+            self.has_single_result = _parse_bool(described["single"])
             self.calls, defined = self._parse_calls(described["calls"])
             self.results = [parse_slot(item) for item in _list(described["results"], limits.ARCHIVE.results)]
             unknown = [slot for slot in self.results if slot not in defined]
             if unknown:
                 raise ValueError(f"the result {tuple(unknown[0])} is computed nowhere")
-            if self.single and len(self.results) != 1:
+            if self.has_single_result and len(self.results) != 1:
                 raise ValueError(f"expected one result, got {len(self.results)}")
         except _DAMAGED as error:
             raise FormatError(f"the archive's program is damaged: {error}") from error
@@ -103,7 +103,7 @@ class SerializedProgram:
         order += [Slot("out", place) for place in range(len(self.tensors))]
         fixed = len(order)
         order += sorted(
-            {slot for call in self.calls for slot in call.results if slot and slot.kind == "temp"}
+            {slot for call in self.calls for slot in call.results if slot and slot.source == "temp"}
         )
         self.places = {slot: place for place, slot in enumerate(order)}
         self._blank = [None] * (len(order) - fixed)
@@ -113,13 +113,13 @@ class SerializedProgram:
                 last[slot] = number
         kept = set(self.results)
         for slot, number in last.items():
-            if slot.kind == "temp" and slot not in kept:
+            if slot.source == "temp" and slot not in kept:
                 self.calls[number].unused.append(self.places[slot])
         self._steps = [(*call.compile(self.places), number) for number, call in enumerate(self.calls)]
         self._results = [self.places[slot] for slot in self.results]
         self._copies: set[int] = set()
 
-    def fits(self, given: Sequence[tuple[tuple[int, ...], str]]) -> bool:
+    def accepts_inputs(self, given: Sequence[tuple[tuple[int, ...], str]]) -> bool:
         """Whether the program takes inputs of these shapes and types."""
         rows = {
             shape[0]
@@ -148,7 +148,7 @@ class SerializedProgram:
 
     def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
         given = [(tuple(tensor.shape), str(tensor.dtype)) for tensor in inputs]
-        if not self.fits(given):
+        if not self.accepts_inputs(given):
             raise ArgumentValueError(f"the program: expected inputs {self.inputs}, got {given}")
         rows = inputs[self._free[0]].shape[0] if self._free else 0
         if rows in self._checked:
@@ -235,7 +235,7 @@ class StoredCall:
                 continue
             if source is not None and source < len(self.args) and slot == self.args[source]:
                 continue
-            if slot.kind != "temp" or slot in known or slot in fresh or source is not None:
+            if slot.source != "temp" or slot in known or slot in fresh or source is not None:
                 raise ValueError(f"the tensor {tuple(slot)} cannot be assigned here")
             fresh.add(slot)
         return fresh

@@ -31,14 +31,14 @@ class CachedProgram:
     def __init__(
         self, program: Program, build: Callable[[list[torch.Tensor]], Any], alive: list[Any]
     ) -> None:
-        self.program, self._build, self.alive = program, build, alive
+        self.program, self._build, self.pinned_objects = program, build, alive
         self._run: Callable[[list[torch.Tensor]], list[torch.Tensor]] = program
         self._settled = False
 
     def __call__(self, tensors: list[torch.Tensor]) -> Any:
         if not self._settled:
             self._settled = True
-            if any(tensor.is_cuda for tensor in (*tensors, *self.program.outside)):
+            if any(tensor.is_cuda for tensor in (*tensors, *self.program.external_tensors)):
                 from .cuda_graph import capture_cuda_graph
 
                 self._run = capture_cuda_graph(self.program, tensors)
@@ -53,12 +53,12 @@ class CaptureCache:
     entries: dict[Hashable, CachedProgram | GraphBreak] = dataclasses.field(default_factory=dict)
     recorded: int = 0
     replayed: int = 0
-    fell_back: int = 0
+    eager_calls: int = 0
     seconds: float = 0.0
     generation: int = -1
     state: Hashable = None
 
-    def why(self) -> list[GraphBreak]:
+    def graph_breaks(self) -> list[GraphBreak]:
         """Why some of its calls run operation by operation."""
         return [entry for entry in self.entries.values() if isinstance(entry, GraphBreak)]
 
@@ -94,14 +94,16 @@ def run_graph(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], k
         graphs.replayed += 1
         return entry(flat.tensors)
     if isinstance(entry, GraphBreak):
-        graphs.fell_back += 1
+        graphs.eager_calls += 1
         return function(*args, **kwargs)
     if len(graphs.entries) >= MAX_CAPTURES:
         if getattr(owner, "_declared", None) is None:  # set_inputs said that shapes change
             _warn_cache_full(graphs.name)
-        graphs.fell_back += 1
+        graphs.eager_calls += 1
         return function(*args, **kwargs)
-    return _capture(graphs, signature, flat.tensors, flat.alive, functools.partial(function, *args, **kwargs))
+    return _capture(
+        graphs, signature, flat.tensors, flat.pinned_objects, functools.partial(function, *args, **kwargs)
+    )
 
 
 def _capture(
@@ -113,20 +115,20 @@ def _capture(
 ) -> Any:
     began = time.perf_counter()
     recorder = GraphCapture(tensors)
-    modes.thread_state.recording = True
+    modes.thread_state.capturing = True
     try:
         with recorder:
             made = call()
     finally:
-        modes.thread_state.recording = False
+        modes.thread_state.capturing = False
     graphs.recorded += 1
-    if recorder.leaving is None:
+    if recorder.graph_break is None:
         results, build = flatten_results(made)
         program = Program(recorder, [recorder.slot_of(tensor) for tensor in results])
         graphs.entries[signature] = CachedProgram(program, build, alive)
     else:
-        graphs.entries[signature] = recorder.leaving
-        _report_graph_break(graphs.name, recorder.leaving)
+        graphs.entries[signature] = recorder.graph_break
+        _report_graph_break(graphs.name, recorder.graph_break)
     graphs.seconds += time.perf_counter() - began
     return made
 

@@ -21,12 +21,12 @@ _BY_VALUE = (bool, int, float, complex, str, bytes, type(None), DType, type, tor
 class FlattenedArguments:
     """The tensors among some arguments, and a key of all that is not a tensor's values."""
 
-    __slots__ = ("alive", "key", "tensors")
+    __slots__ = ("key", "pinned_objects", "tensors")
 
     def __init__(self) -> None:
         self.tensors: list[torch.Tensor] = []
         # objects that count by identity: they must not be replaced by others at the same address
-        self.alive: list[Any] = []
+        self.pinned_objects: list[Any] = []
         self.key: Hashable = ()
 
 
@@ -37,7 +37,7 @@ def flatten_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Flattene
     def key_of(value: Any) -> Hashable:
         if isinstance(value, Tensor):
             if isinstance(value, Parameter):  # it lives outside, wherever it is met
-                flat.alive.append(value)
+                flat.pinned_objects.append(value)
                 return ("parameter", id(value))
             data = value._torch
             number = seen.setdefault(id(data), len(flat.tensors))
@@ -54,7 +54,7 @@ def flatten_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Flattene
             return (dict, tuple((key, key_of(part)) for key, part in value.items()))
         if isinstance(value, np.generic):
             return (type(value), value.item())
-        flat.alive.append(value)
+        flat.pinned_objects.append(value)
         return (type(value), id(value))
 
     flat.key = (

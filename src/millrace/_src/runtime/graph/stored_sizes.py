@@ -153,7 +153,7 @@ def _keep(
             expected.append((place, tensor.shape, tensor.dtype))
         if values[place] is not tensor:
             live.hold(tensor)
-            if slot.kind == "temp" and values[place] is not None:
+            if slot.source == "temp" and values[place] is not None:
                 live.release(values[place])
             values[place] = tensor
     return expected

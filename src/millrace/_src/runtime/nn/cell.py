@@ -76,11 +76,11 @@ class Cell(CellState, CellSettings):
         try:  # costs nothing unless an error passes
             if (
                 modes.mode == modes.GRAPH_MODE
-                and not modes.thread_state.recording
-                and not modes.thread_state.watching
+                and not modes.thread_state.capturing
+                and not modes.thread_state.differentiation_depth
             ):
                 return self.compile_and_run(*args, **kwargs)
-            if self._hooks is None and self._to_float is None and self._backward is None:
+            if self._hooks is None and self._to_float is None and self._backward_mode is None:
                 return self.construct(*args, **kwargs)
             return self._call_with_hooks(args, kwargs)
         except Exception as error:
@@ -91,14 +91,14 @@ class Cell(CellState, CellSettings):
             raise told from error
 
     def _call_eager(self, *args: Any, **kwargs: Any) -> Any:
-        if self._hooks is None and self._to_float is None and self._backward is None:
+        if self._hooks is None and self._to_float is None and self._backward_mode is None:
             return self.construct(*args, **kwargs)
         return self._call_with_hooks(args, kwargs)
 
     def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
         """Call the Cell as a graph, whatever the mode is."""
-        if self._declared is not None:
-            self._declared.check(args)
+        if self._input_signature is not None:
+            self._input_signature.check(args)
         if self._jit_config is not None and self._jit_config.get("jit_syntax_level") == "STRICT":
             with modes.raising_on_graph_break(True):
                 return run_graph(self, self._call_eager, args, kwargs)
@@ -121,7 +121,7 @@ class Cell(CellState, CellSettings):
         """The same arguments with their floating tensors in another floating type."""
         return cast_floats(inputs, dst_type)
 
-    def graph_key(self) -> Any:
+    def capture_key(self) -> Any:
         """What a recording of this Cell depends on besides its arguments."""
         cells = tuple(
             (id(c), c.training, c._to_float, bool(c._hooks), repr(c._flags) if c._flags else "")
@@ -140,24 +140,24 @@ class Cell(CellState, CellSettings):
 
     def _hooked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._hooks is None:
-            return self._compute(*args, **kwargs)
+            return self._call_construct(*args, **kwargs)
         return self._hooks.around(self, args, kwargs)
 
-    def _compute(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_construct(self, *args: Any, **kwargs: Any) -> Any:
         """``construct``, with a backward of its own or computed again where that was asked for."""
-        if self._backward == "own":
+        if self._backward_mode == "own":
             return call_with_custom_backward(
                 lambda *given: self.construct(*given, **kwargs),
                 lambda given, out, dout: self.bprop(*given, out, dout),
                 args,
             )
-        if self._backward == "again":
+        if self._backward_mode == "again":
             return call_with_recompute(self.construct, args, kwargs)
         return self.construct(*args, **kwargs)
 
     def recompute(self, **kwargs: Any) -> None:
         """Keep nothing of what is computed inside for the backward, which computes it again: less memory, more time."""
-        if self._backward is None and kwargs.get("mode", True):
+        if self._backward_mode is None and kwargs.get("mode", True):
             self.__dict__["_backward"] = "again"
             modes.invalidate_captures()
 
@@ -178,7 +178,7 @@ class Cell(CellState, CellSettings):
         modes.invalidate_captures()
         return self
 
-    def _hooked(self) -> CellHooks:
+    def _get_or_create_hooks(self) -> CellHooks:
         if self._hooks is None:
             self.__dict__["_hooks"] = CellHooks()
             modes.invalidate_captures()
@@ -186,19 +186,19 @@ class Cell(CellState, CellSettings):
 
     def register_forward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Have ``hook_fn(cell, inputs)`` called before ``construct``; what it returns takes the inputs' place."""
-        return self._hooked().add("pre", hook_fn)
+        return self._get_or_create_hooks().add("pre", hook_fn)
 
     def register_forward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Have ``hook_fn(cell, inputs, output)`` called after ``construct``; its answer takes the output's place."""
-        return self._hooked().add("post", hook_fn)
+        return self._get_or_create_hooks().add("post", hook_fn)
 
     def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Have ``hook_fn(cell, grad_input, grad_output)`` called when gradients pass."""
-        return self._hooked().add("backward", hook_fn)
+        return self._get_or_create_hooks().add("backward", hook_fn)
 
     def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Have ``hook_fn(cell, grad_output)`` called before gradients pass; its answer takes their place."""
-        return self._hooked().add("backward_pre", hook_fn)
+        return self._get_or_create_hooks().add("backward_pre", hook_fn)
 
     # --- attributes ------------------------------------------------------------------------------------------
 
@@ -206,9 +206,9 @@ class Cell(CellState, CellSettings):
         if isinstance(value, Parameter):
             self.insert_param_to_cell(name, value)
         elif isinstance(value, Cell):
-            self._adopt(name, value)
+            self._register_child(name, value)
         elif isinstance(value, ParameterTuple):
-            self._ready("insert_param_to_cell")
+            self._check_initialized("insert_param_to_cell")
             for each in value:
                 if not each.is_named:
                     each.name = f"{name}.{each.name}"
@@ -223,7 +223,7 @@ class Cell(CellState, CellSettings):
                         f"Buffer '{name}' already exists in network, can not assign this type: '{type(value)}' as a "
                         f"buffer. Write to it in place: self.{name}.copy_(...), or register_buffer({name!r}, ...)."
                     )
-                self.register_buffer(name, None, name not in self._passing)
+                self.register_buffer(name, None, name not in self._non_persistent_buffers)
                 return
             if params and name in params:
                 if isinstance(value, Tensor):
@@ -263,7 +263,7 @@ class Cell(CellState, CellSettings):
             modes.invalidate_captures()
         self.__dict__.pop(name, None)
 
-    def _ready(self, what: str) -> None:
+    def _check_initialized(self, what: str) -> None:
         if "_params" not in self.__dict__:
             raise AttributeError(f"For '{what}', please call Cell.__init__() firstly.")
 
@@ -271,7 +271,7 @@ class Cell(CellState, CellSettings):
         self, param_name: str, param: Parameter, check_name_contain_dot: bool = True
     ) -> None:
         """Add a parameter under a name."""
-        self._ready("insert_param_to_cell")
+        self._check_initialized("insert_param_to_cell")
         if not param_name:
             raise ArgumentValueError(
                 "For 'insert_param_to_cell', the argument 'param_name' should not be None."
@@ -310,9 +310,9 @@ class Cell(CellState, CellSettings):
         self._cells[child_name] = child_cell
         object.__setattr__(self, child_name, child_cell)
 
-    def _adopt(self, name: str, child: Cell) -> None:
+    def _register_child(self, name: str, child: Cell) -> None:
         """Keep a child, whose parameters take its name before theirs."""
-        self._ready("Cell.__setattr__")
+        self._check_initialized("Cell.__setattr__")
         if self._auto_prefix:
             child.update_parameters_name(f"{name}.")
         self._params.pop(name, None)

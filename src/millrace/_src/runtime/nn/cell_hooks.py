@@ -18,31 +18,33 @@ class CellHooks:
     """The hooks of one Cell, by when they are called."""
 
     def __init__(self) -> None:
-        self.tables: dict[str, dict[int, Callable[..., Any]]] = {
+        self.hooks_by_stage: dict[str, dict[int, Callable[..., Any]]] = {
             when: {} for when in ("pre", "post", "backward", "backward_pre")
         }
 
     def add(self, when: str, hook: Callable[..., Any]) -> HookHandle:
         if not callable(hook):
             raise TypeError(f"a hook must be callable, but got {hook!r}")
-        return add_hook(self.tables[when], hook)
+        return add_hook(self.hooks_by_stage[when], hook)
 
-    def around(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_with_hooks(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``construct`` with the hooks about it. They are called every time: no recording can hold them."""
         for told in host_read_listeners:
             told("what a hook is given")
-        for hook in list(self.tables["pre"].values()):
+        for hook in list(self.hooks_by_stage["pre"].values()):
             answer = hook(cell, args)
             if answer is not None:
                 args = answer if isinstance(answer, tuple) else (answer,)
-        backward = self.tables["backward"] or self.tables["backward_pre"]
-        out = self._passing(cell, args, kwargs) if backward else cell._compute(*args, **kwargs)
-        for hook in list(self.tables["post"].values()):
+        backward = self.hooks_by_stage["backward"] or self.hooks_by_stage["backward_pre"]
+        out = (
+            self._call_with_backward_hooks(cell, args, kwargs) if backward else cell._compute(*args, **kwargs)
+        )
+        for hook in list(self.hooks_by_stage["post"].values()):
             answer = hook(cell, args, out)
             out = out if answer is None else answer
         return out
 
-    def _passing(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_with_backward_hooks(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``construct`` so that gradients on their way back are shown to the hooks."""
         seen: dict[str, tuple[Any, ...]] = {}
         entered = tuple(_alias_input(value) for value in args)
@@ -55,7 +57,7 @@ class CellHooks:
 
         def arriving(gradient: torch.Tensor) -> torch.Tensor:
             given: tuple[Any, ...] = (wrap(gradient),)
-            for hook in list(self.tables["backward_pre"].values()):
+            for hook in list(self.hooks_by_stage["backward_pre"].values()):
                 answer = hook(cell, given)
                 if answer is not None:
                     given = answer if isinstance(answer, tuple) else (answer,)
@@ -65,7 +67,7 @@ class CellHooks:
 
         def departing(gradient: torch.Tensor) -> torch.Tensor:
             given: tuple[Any, ...] = (wrap(gradient),)
-            for hook in list(self.tables["backward"].values()):
+            for hook in list(self.hooks_by_stage["backward"].values()):
                 answer = hook(cell, given, seen.get("out", ()))
                 if answer is not None:
                     given = answer if isinstance(answer, tuple) else (answer,)

@@ -63,13 +63,13 @@ class CellSettings:
     # values are kept for who asks; backward is not checked against the forward here
     bprop_debug: bool = False
     _create_time: int = 0
-    _declared: InputSignature | None = None
+    _input_signature: InputSignature | None = None
     _jit_config: dict[str, Any] | None = None
     _scope: str | None = None
-    _kept: dict[str, Any] | None = None
+    _stored_settings: dict[str, Any] | None = None
     _to_float: DType | None
     # whether parameters keep their type where the Cell computes in another: kernels of statistics want it so
-    parameters_stay: bool = False
+    keep_parameter_dtype: bool = False
     _hooks: Any
 
     # --- graphs ----------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ class CellSettings:
 
     def get_inputs(self) -> Any:
         """What :meth:`set_inputs` was told, or None."""
-        return None if self._declared is None else self._declared.told
+        return None if self._input_signature is None else self._input_signature.told
 
     def set_jit_config(self, jit_config: Any) -> None:
         """Settings for this Cell's graphs. ``jit_syntax_level="STRICT"`` makes a value that leaves for Python an error.
@@ -175,9 +175,9 @@ class CellSettings:
 
     # --- kept for other hardware and for nets that are split over devices ------------------------------------
 
-    def _note(self, setting: str, value: Any) -> None:
+    def _warn_no_effect(self, setting: str, value: Any) -> None:
         """Keep a setting that changes nothing here, and say so in the log."""
-        if self._kept is None:
+        if self._stored_settings is None:
             self.__dict__["_kept"] = {}
         self.__dict__["_kept"][setting] = value
         _log.info("Cell.%s is kept, and changes nothing here", setting)
@@ -188,12 +188,12 @@ class CellSettings:
             raise ArgumentTypeError(
                 f"For 'Cell.shard', 'in_strategy' must be a tuple, but got {type(in_strategy).__name__}."
             )
-        self._note("shard", (in_strategy, out_strategy, parameter_plan))
+        self._warn_no_effect("shard", (in_strategy, out_strategy, parameter_plan))
 
     @property
     def parameter_layout_dict(self) -> dict[str, Any]:
         """Where MindSpore would keep each part of a parameter; every device holds them whole, so there is nothing."""
-        return dict((self._kept or {}).get("parameter_layout_dict", {}))
+        return dict((self._stored_settings or {}).get("parameter_layout_dict", {}))
 
     @parameter_layout_dict.setter
     def parameter_layout_dict(self, value: dict[str, Any]) -> None:
@@ -201,7 +201,7 @@ class CellSettings:
             raise ArgumentTypeError(
                 f"For 'Cell', the property 'parameter_layout_dict' must be dict type, but got {type(value)}."
             )
-        self._note("parameter_layout_dict", value)
+        self._warn_no_effect("parameter_layout_dict", value)
 
     @property
     def pipeline_stage(self) -> int:
@@ -225,7 +225,7 @@ class CellSettings:
 
     def _stage(self, name: str) -> int:
         try:
-            return int((self._kept or {})[name])
+            return int((self._stored_settings or {})[name])
         except KeyError:
             raise AttributeError(f"The '{type(self).__name__}' object has no attribute '{name}'.") from None
 
@@ -238,7 +238,7 @@ class CellSettings:
             raise ArgumentValueError(
                 f"For 'Cell', the property '{name}' can not be less than 0, but got {value}"
             )
-        self._note(name, value)
+        self._warn_no_effect(name, value)
 
     def place(self, role: str, rank_id: int) -> None:
         """Kept: the process that MindSpore would run this Cell in. Here a process runs the whole net."""
@@ -250,7 +250,7 @@ class CellSettings:
             raise ArgumentValueError(
                 f"For 'Cell.place', 'rank_id' must be int and not negative, but got {rank_id!r}."
             )
-        self._note("place", (role, rank_id))
+        self._warn_no_effect("place", (role, rank_id))
 
     def offload(self, backward_prefetch: str | int = "Auto") -> None:
         """Kept: MindSpore would hold what the backward needs in the host's memory. ``recompute`` saves memory here."""
@@ -268,13 +268,13 @@ class CellSettings:
             raise ArgumentValueError(
                 f"The input value must be int and must >= 0, but got '{backward_prefetch}' with type 'int'."
             )
-        self._note("offload", backward_prefetch)
+        self._warn_no_effect("offload", backward_prefetch)
 
     def flatten_weights(self, fusion_size: int = 0) -> None:
         """Kept: MindSpore would move parameters into one piece of memory. Here each keeps its own for life."""
         if fusion_size < 0:
             raise ArgumentValueError(f"Negative 'fusion_size' {fusion_size} is invalid.")
-        self._note("flatten_weights", fusion_size)
+        self._warn_no_effect("flatten_weights", fusion_size)
 
     def set_boost(self: S, boost_type: str) -> S:
         """Keep the flag of an algorithm that trains faster: ``"less_bn"``."""
@@ -292,7 +292,7 @@ class CellSettings:
 
     def set_data_parallel(self) -> None:
         """Kept: every Cell is data parallel here."""
-        self._note("set_data_parallel", True)
+        self._warn_no_effect("set_data_parallel", True)
 
     def remove_redundant_parameters(self) -> None:
         """Nothing to remove: a net is not split over devices, so no parameter is one of several."""

@@ -42,7 +42,7 @@ class CellState:
     _cells: OrderedDict[str, Any]
     _buffers: OrderedDict[str, Tensor | None]
     # names of buffers that state_dict leaves out; most cells have none
-    _passing: frozenset[str] = frozenset()
+    _non_persistent_buffers: frozenset[str] = frozenset()
     # hooks by when they are called; made when the first one comes
     _state_hooks: dict[str, dict[int, Callable[..., Any]]] | None = None
 
@@ -74,7 +74,9 @@ class CellState:
                 f"cannot assign '{type(tensor)}' object to buffer '{name}' (mindspore Tensor or None required)"
             )
         self._buffers[name] = tensor
-        self.__dict__["_passing"] = self._passing - {name} if persistent else self._passing | {name}
+        self.__dict__["_passing"] = (
+            self._non_persistent_buffers - {name} if persistent else self._non_persistent_buffers | {name}
+        )
         modes.invalidate_captures()
 
     def named_buffers(
@@ -178,7 +180,7 @@ class CellState:
             if value is not None:
                 yield name, value
         for name, buffer in self._buffers.items():
-            if buffer is not None and name not in self._passing:
+            if buffer is not None and name not in self._non_persistent_buffers:
                 yield name, buffer
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:

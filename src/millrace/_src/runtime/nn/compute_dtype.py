@@ -38,9 +38,9 @@ def cast_floats(value: Any, dtype: DType) -> Any:
 def parameters_cast_to(cell: Cell, dtype: DType) -> Iterator[None]:
     """In here the Cell's own parameters are of this floating type."""
     held = cell.__dict__
-    before = {} if cell.parameters_stay else {name: held[name] for name in _trainable_attributes(held)}
-    outer = modes.thread_state.precision
-    modes.thread_state.precision = TORCH_DTYPES[dtype]
+    before = {} if cell.keep_parameter_dtype else {name: held[name] for name in _trainable_attributes(held)}
+    outer = modes.thread_state.compute_dtype
+    modes.thread_state.compute_dtype = TORCH_DTYPES[dtype]
     try:
         for name, value in before.items():
             held[name] = (
@@ -50,7 +50,7 @@ def parameters_cast_to(cell: Cell, dtype: DType) -> Iterator[None]:
             )
         yield
     finally:
-        modes.thread_state.precision = outer
+        modes.thread_state.compute_dtype = outer
         held.update(before)
 
 

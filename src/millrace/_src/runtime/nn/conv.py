@@ -32,7 +32,7 @@ MODES = ["valid", "same", "pad"]
 class _ConvNd(Cell):
     """What all convolutions share: the weight, the bias, and where the kernel goes."""
 
-    one = False  # over one axis, with the weight of two
+    is_1d = False  # over one axis, with the weight of two
 
     def _make(
         self,
@@ -96,7 +96,7 @@ class _ConvNd(Cell):
             self.dilation,
             self.group,
             self.data_format,
-            self.one,
+            self.is_1d,
         )
 
     def extend_repr(self) -> str:
@@ -145,7 +145,7 @@ class Conv1d(_ConvNd):
     (1, 4, 8)
     """
 
-    one = True
+    is_1d = True
 
     def __init__(
         self,

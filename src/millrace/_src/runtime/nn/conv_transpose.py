@@ -31,7 +31,7 @@ class _ConvTransposeNd(_ConvNd):
             self.dilation,
             self.group,
             self.output_padding,
-            self.one,
+            self.is_1d,
         )
 
     def _output_padding(self, output_padding: Any, count: int) -> None:
@@ -54,7 +54,7 @@ class _ConvTransposeNd(_ConvNd):
 class Conv1dTranspose(_ConvTransposeNd):
     """The transpose of a convolution over the last axis of (N, C, L)."""
 
-    one = True
+    is_1d = True
 
     def __init__(
         self,

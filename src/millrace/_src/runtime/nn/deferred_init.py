@@ -24,8 +24,8 @@ def no_init_parameters() -> Iterator[None]:
     >>> net(nn.Dense(2, 2).weight).shape, net.weight.has_init
     ((2, 3), False)
     """
-    outer, modes.thread_state.later = modes.thread_state.later, True
+    outer, modes.thread_state.defer_initialization = modes.thread_state.defer_initialization, True
     try:
         yield
     finally:
-        modes.thread_state.later = outer
+        modes.thread_state.defer_initialization = outer

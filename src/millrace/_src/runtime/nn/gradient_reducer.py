@@ -80,7 +80,7 @@ class DistributedGradReducer(Cell):
             return None
         buckets = self._buckets()
         buckets.begin(None if scale is None else scale._torch)
-        return buckets.arrived
+        return buckets.mark_ready
 
     def construct(self, grads: Any) -> Any:
         buckets = self._buckets()

@@ -53,10 +53,10 @@ class GraphCell(Cell):
     def construct(self, *inputs: Any) -> Any:
         given = [each._torch for each in inputs if isinstance(each, Tensor)]
         found = [(tuple(each.shape), str(each.dtype)) for each in given]
-        if not self.graph.fits(found):
+        if not self.graph.accepts_inputs(found):
             raise ArgumentValueError(
                 f"For 'GraphCell', the inputs must have the shapes and types that the net was exported with, "
                 f"{self.graph.inputs}, but got {found}."
             )
         made = [wrap(each) for each in self.graph(given)]
-        return made[0] if self.graph.single else tuple(made)
+        return made[0] if self.graph.has_single_result else tuple(made)

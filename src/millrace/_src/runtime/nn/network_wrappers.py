@@ -202,7 +202,7 @@ class TrainOneStepCell(Cell):
         self._alike = not parallel_context.get_auto_parallel_context("parameter_broadcast")
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
-        if not self._alike and not modes.thread_state.recording:
+        if not self._alike and not modes.thread_state.capturing:
             self.__dict__["_alike"] = True
             broadcast_parameters(self.get_parameters())
         return super().__call__(*inputs, **kwargs)

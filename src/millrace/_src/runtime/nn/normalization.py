@@ -62,7 +62,7 @@ class _BatchNorm(Cell):
     """What the layers that normalise by batch share. Statistics are written in place, also in a recorded graph."""
 
     ndims: tuple[int, ...] = ()
-    parameters_stay = True
+    keep_parameter_dtype = True
 
     def __init__(
         self,

@@ -37,9 +37,9 @@ class AdaFactor(ForeachOptimizer):
     [0.5, 2.5, 2.5, 4.5]
     """
 
-    slots = ("exp_avg", "exp_avg_sq_row", "exp_avg_sq_col", "exp_avg_sq")
-    decays_gradients = False
-    _sets_target = _support_parallel_optimizer = True
+    state_names = ("exp_avg", "exp_avg_sq_row", "exp_avg_sq_col", "exp_avg_sq")
+    has_coupled_weight_decay = False
+    _target_is_settable = _support_parallel_optimizer = True
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class AdaFactor(ForeachOptimizer):
         self.exp_avg_sq_row, self.exp_avg_sq_col = ParameterTuple(rows), ParameterTuple(columns)
         self.exp_avg_sq = ParameterTuple(squares)
 
-    def advance(self) -> None:
+    def begin_step(self) -> None:
         self.step._torch.add_(1)
 
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
@@ -167,8 +167,8 @@ class AdaFactor(ForeachOptimizer):
         if self.use_first_moment:
             mean.mul_(self.beta1).add_(step, alpha=1 - self.beta1)
             step = mean
-        if self._shrink is not None:
-            param.sub_(param * (self._shrink * rate))
+        if self._decoupled_weight_decay is not None:
+            param.sub_(param * (self._decoupled_weight_decay * rate))
         param.sub_(step)
 
     @property

@@ -28,7 +28,7 @@ class _FloatOptionsOptimizer(ForeachOptimizer):
             check_kind(value, name, owner, float)
             check_float(value, name, owner, zero=zero)
             setattr(self, name, value)
-        self._rounded(**numbers)
+        self._store_float32(**numbers)
 
     def _filled(self, prefix: str, value: float) -> Any:
         return self._parameters.clone(prefix=prefix, init=value)
@@ -44,7 +44,7 @@ class Adagrad(_FloatOptionsOptimizer):
     [0.5, 2.5]
     """
 
-    slots = ("accum",)
+    state_names = ("accum",)
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class RMSProp(_FloatOptionsOptimizer):
         self._take(zero=False, epsilon=epsilon)
         check_kind(use_locking, "use_locking", "RMSProp", bool)
         self.centered = check_kind(centered, "centered", "RMSProp", bool)
-        self.slots = ("ms", "moment", "mg") if centered else ("ms", "moment")
+        self.state_names = ("ms", "moment", "mg") if centered else ("ms", "moment")
         if centered:
             self.mg = self._parameters.clone(prefix="mean_grad", init="zeros")
         self.ms = self._parameters.clone(prefix="mean_square", init="ones")
@@ -144,7 +144,7 @@ class Adadelta(_FloatOptionsOptimizer):
     [0.99684, 2.00316]
     """
 
-    slots = ("accum", "accum_update")
+    state_names = ("accum", "accum_update")
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class AdaMax(_MomentOptimizer):
     [0.5, 2.5]
     """
 
-    slots = ("moment1", "moment2")
+    state_names = ("moment1", "moment2")
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class AdaMax(_MomentOptimizer):
         self.moment1 = self._parameters.clone(prefix="moment1", init="zeros")
         self.moment2 = self._parameters.clone(prefix="moment2", init="zeros")
 
-    def advance(self) -> None:
+    def begin_step(self) -> None:
         self.beta1_power._torch.mul_(self._beta1)
 
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
@@ -219,8 +219,8 @@ class ProximalAdagrad(_FloatOptionsOptimizer):
     [0.4, 2.4]
     """
 
-    slots = ("accum",)
-    takes_rows = _sets_target = True
+    state_names = ("accum",)
+    supports_sparse_gradients = _target_is_settable = True
 
     def __init__(
         self,
@@ -269,8 +269,8 @@ class FTRL(_FloatOptionsOptimizer):
     [0.2218, 1.8737]
     """
 
-    slots = ("moments", "linear")
-    takes_rows = _sets_target = True
+    state_names = ("moments", "linear")
+    supports_sparse_gradients = _target_is_settable = True
 
     def __init__(
         self,
@@ -305,7 +305,7 @@ class FTRL(_FloatOptionsOptimizer):
             )
         self.use_locking = check_kind(use_locking, "use_locking", "FTRL", bool)
         self.lr, self.lr_power = learning_rate, lr_power
-        self._rounded(power=-lr_power)
+        self._store_float32(power=-lr_power)
         self.moments = self._filled("moments", initial_accum)
         self.linear = self._parameters.clone(prefix="linear", init="zeros")
         if not self.is_group:

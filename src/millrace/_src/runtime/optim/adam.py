@@ -35,7 +35,7 @@ class _MomentOptimizer(ForeachOptimizer):
             Tensor(beta2, float32),
             Tensor(eps, float32),
         )
-        self._rounded(beta1=beta1, beta2=beta2, eps=eps)  # 1 - beta2 shows it
+        self._store_float32(beta1=beta1, beta2=beta2, eps=eps)  # 1 - beta2 shows it
 
     def _walk(self, params: Tensors, steps: Tensors, second: Tensors, rate: torch.Tensor) -> None:
         """``p -= rate * step / (sqrt(second) + eps)``, with the rate in the divisor: one pass less."""
@@ -48,8 +48,8 @@ class _MomentOptimizer(ForeachOptimizer):
 class _BiasCorrectedAdam(_MomentOptimizer):
     """Adam: the moments are corrected for their beginning at 0."""
 
-    slots: tuple[str, ...] = ("moment1", "moment2")
-    _sets_target = True
+    state_names: tuple[str, ...] = ("moment1", "moment2")
+    _target_is_settable = True
     # the shape of the powers of the betas, as MindSpore saves them
     powers: tuple[int, ...] = ()
 
@@ -63,7 +63,7 @@ class _BiasCorrectedAdam(_MomentOptimizer):
         self.moment1 = self._parameters.clone(prefix="moment1", init="zeros")
         self.moment2 = self._parameters.clone(prefix="moment2", init="zeros")
 
-    def advance(self) -> None:
+    def begin_step(self) -> None:
         self.beta1_power._torch.mul_(self._beta1)
         self.beta2_power._torch.mul_(self._beta2)
 
@@ -139,10 +139,10 @@ class Adam(_BiasCorrectedAdam):
             )
         self._start(use_locking, use_nesterov)
         self.use_amsgrad, self.use_lazy, self.use_offload = use_amsgrad, use_lazy, use_offload
-        self.takes_rows = use_lazy
+        self.supports_sparse_gradients = use_lazy
         if use_amsgrad:
             self.vhat = self._parameters.clone(prefix="vhat", init="zeros")
-            self.slots = ("moment1", "moment2", "vhat")
+            self.state_names = ("moment1", "moment2", "vhat")
 
 
 class AdamOffload(_BiasCorrectedAdam):
@@ -184,7 +184,7 @@ class LazyAdam(_BiasCorrectedAdam):
     """
 
     powers = (1,)
-    takes_rows = True
+    supports_sparse_gradients = True
 
     def __init__(
         self,
@@ -215,9 +215,9 @@ class AdamWeightDecay(_MomentOptimizer):
     [0.6738, 2.2962]
     """
 
-    slots = ("moments1", "moments2")
-    decays_gradients = False
-    _sets_target = _support_parallel_optimizer = True
+    state_names = ("moments1", "moments2")
+    has_coupled_weight_decay = False
+    _target_is_settable = _support_parallel_optimizer = True
 
     def __init__(
         self,
@@ -236,6 +236,6 @@ class AdamWeightDecay(_MomentOptimizer):
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
         first, second = slots
         update_moments(grads, first, second, self._beta1, self._beta2)
-        if self._shrink is not None:
-            foreach.mul_(params, 1 - lr * self._shrink)
+        if self._decoupled_weight_decay is not None:
+            foreach.mul_(params, 1 - lr * self._decoupled_weight_decay)
         self._walk(params, first, second, lr)

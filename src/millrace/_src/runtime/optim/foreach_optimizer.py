@@ -31,26 +31,26 @@ class ForeachOptimizer(Optimizer):
     """
 
     _support_parallel_optimizer = True
-    slots: tuple[str, ...] = ()
-    takes_rows = False
+    state_names: tuple[str, ...] = ()
+    supports_sparse_gradients = False
     # weight decay is part of the gradient; where it is not, `update` gets it as the attribute `_shrink`
-    decays_gradients = True
+    has_coupled_weight_decay = True
 
     def construct(self, gradients: Any) -> Any:
         with torch.no_grad():
-            grads = self._prepared(gradients)
+            grads = self._prepare_gradients(gradients)
             rates = self.get_lr()
-            decays = None if self.decays_gradients else self.get_weight_decay()
+            decays = None if self.has_coupled_weight_decay else self.get_weight_decay()
             self.global_step._torch.add_(1)
-            self.advance()
-            for places in self._runs():
+            self.begin_step()
+            for places in self._update_lists():
                 rate = unwrap(rates[places[0]] if self.is_group_lr else rates)
                 if decays is not None:
                     decay = decays[places[0]] if self.is_group else decays
                     self.__dict__["_shrink"] = (
                         unwrap(decay).reshape(()) if self.decay_flags[places[0]] else None
                     )
-                kept = [getattr(self, name) for name in self.slots]
+                kept = [getattr(self, name) for name in self.state_names]
                 dense = [place for place in places if isinstance(grads[place], torch.Tensor)]
                 if dense:
                     self._update(
@@ -82,7 +82,7 @@ class ForeachOptimizer(Optimizer):
         for narrow, tensors in zip(lists, wide, strict=True):
             foreach.copy_(narrow, tensors)
 
-    def advance(self) -> None:
+    def begin_step(self) -> None:
         """Change what is kept once for all parameters, such as powers of a decay."""
 
     def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
@@ -93,16 +93,16 @@ class ForeachOptimizer(Optimizer):
         """Change the rows of a parameter of which its gradient has some; the others, and what is kept, stay."""
         fresh = [each.clone() for each in (param, *slots)]
         self._update(lr, fresh[:1], [rows.dense()], *([each] for each in fresh[1:]))
-        places = rows.touched()
+        places = rows.row_mask()
         for old, new in zip((param, *slots), fresh, strict=True):
             old.copy_(torch.where(places, new, old))
 
-    def _rounded(self, **numbers: float) -> None:
+    def _store_float32(self, **numbers: float) -> None:
         """Keep numbers under their names, and as lists of float32 are multiplied with them: ``_name``."""
         for name, value in numbers.items():
             setattr(self, f"_{name}", float(np.float32(value)))
 
-    def _prepared(self, gradients: Any) -> list[Gradient]:
+    def _prepare_gradients(self, gradients: Any) -> list[Gradient]:
         if len(gradients) != self.param_length:
             raise ArgumentValueError(
                 f"For '{type(self).__name__}', there must be a gradient for each of its {self.param_length} "
@@ -118,15 +118,19 @@ class ForeachOptimizer(Optimizer):
                     f"For '{type(self).__name__}', the gradient of '{param.name}' must have its shape {param.shape}, "
                     f"but got {shape}."
                 )
-        if not self.takes_rows:
+        if not self.supports_sparse_gradients:
             grads = [to_row_gradient(each).dense() if isinstance(each, RowTensor) else each for each in grads]
         grads = [
             each.to(param._torch.dtype) if isinstance(each, torch.Tensor) else each
             for param, each in zip(self._parameters, grads, strict=True)
         ]
-        return self._unscaled(self._centred(self._decayed(grads) if self.decays_gradients else grads))
+        return self._unscale_gradients(
+            self._centralize_gradients(
+                self._apply_weight_decay(grads) if self.has_coupled_weight_decay else grads
+            )
+        )
 
-    def _runs(self) -> list[list[int]]:
+    def _update_lists(self) -> list[list[int]]:
         """The places of parameters that go together; those that this process changes."""
         known: list[list[int]] | None = self.__dict__.get("_found_runs")
         if known is None:
@@ -141,7 +145,7 @@ class ForeachOptimizer(Optimizer):
         for place in range(self.param_length):
             lr = id(self.learning_rate[place]) if self.is_group_lr else 0
             decay: Any = None
-            if not self.decays_gradients and self.decay_flags[place]:
+            if not self.has_coupled_weight_decay and self.decay_flags[place]:
                 decay = id(self.weight_decay[place]) if self.is_group else 0
             yield lr, decay, self._parameters[place]._torch.dtype
 

@@ -37,8 +37,8 @@ class Lamb(_MomentOptimizer):
     [2.6464, 4.3536]
     """
 
-    slots = ("moments1", "moments2")
-    decays_gradients = False
+    state_names = ("moments1", "moments2")
+    has_coupled_weight_decay = False
     _support_parallel_optimizer = True
 
     def __init__(
@@ -65,8 +65,8 @@ class Lamb(_MomentOptimizer):
         foreach.add_(below, self._eps)
         steps = foreach.div(first, 1 - self._beta1**step)
         foreach.div_(steps, below)
-        if self._shrink is not None:
-            foreach.add_(steps, foreach.mul(params, self._shrink))
+        if self._decoupled_weight_decay is not None:
+            foreach.add_(steps, foreach.mul(params, self._decoupled_weight_decay))
         sizes, lengths = foreach.norm(params), foreach.norm(steps)
         rates = [
             lr * torch.where((size > 0) & (length > 0), size / length, 1.0)
@@ -137,7 +137,7 @@ class LARS(Optimizer):
                 each if isinstance(each, torch.Tensor) else to_row_gradient(each).dense()
                 for each in map(to_torch_gradient, gradients, self.parameters)
             ]
-            grads = list(self._unscaled(list(grads)))  # type: ignore[arg-type]
+            grads = list(self._unscale_gradients(list(grads)))  # type: ignore[arg-type]
             rates = self.opt.get_lr() if self.use_clip else None
             decays = self.get_weight_decay()
             for place, flag in enumerate(self.lars_flag):

@@ -41,7 +41,7 @@ class _BFGSInverseHessian:
     def direction(self, gradient: Any) -> Any:
         return -matmul(self.matrix, gradient)
 
-    def learn(self, step: Any, change: Any) -> None:
+    def update(self, step: Any, change: Any) -> None:
         """The change of the gradient over a step."""
         weight = 1 / (step * change).sum()
         left = eye(step.size, step.size, step.dtype) - outer(step, change) * weight

@@ -30,7 +30,7 @@ class Momentum(ForeachOptimizer):
     ([0.5, 2.5], 'moments.weight')
     """
 
-    slots = ("moments",)
+    state_names = ("moments",)
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class SGD(ForeachOptimizer):
     [0.5, 2.5]
     """
 
-    slots = ("accum", "stat")
+    state_names = ("accum", "stat")
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ class _ParamGroupAdam(ParamGroupForeachOptimizer):
     """Moments of the gradients, and the largest second one for AMSGrad."""
 
     slots: tuple[str, ...] = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
-    counter = "state_step"
+    step_parameter_name = "state_step"
 
     def _begin(
         self, params: Any, lr: Any, betas: Any, eps: Any, weight_decay: Any, amsgrad: Any, maximize: Any

@@ -60,7 +60,7 @@ class Optimizer(Cell):
 
     _support_parallel_optimizer = False
     # whether `target` may be set, which changes nothing here
-    _sets_target = False
+    _target_is_settable = False
 
     # what an optimizer was made with: of these another can be made for other parameters
     init_params: dict[str, Any]
@@ -100,7 +100,7 @@ class Optimizer(Cell):
         self.assignadd, self.map_, self.hyper_map = AssignAdd(), Map(), HyperMap()
         self.map_reverse, self.hyper_map_reverse = Map(None, True), HyperMap(None, True)
         self._unique, self._target = True, get_context("device_target")
-        self._read(parse_learning_rate(learning_rate, owner), given, weight_decay, grouped)
+        self._read_arguments(parse_learning_rate(learning_rate, owner), given, weight_decay, grouped)
         self._unique = not any(param.unique for param in self._parameters)
         self.param_length = len(self._parameters)
         self.cache_enable = tuple(param.cache_enable for param in self._parameters)
@@ -108,10 +108,10 @@ class Optimizer(Cell):
         self.param_rank: tuple[int, ...] | None = None  # whose each is
         self.optim_filter = (True,) * self.param_length
         if self._support_parallel_optimizer:
-            self._divide()
+            self._shard_states()
         self.add_flags(skip_auto_parallel_compile=True)
 
-    def _read(self, rate: Any, given: list[Any], weight_decay: Any, grouped: bool) -> None:
+    def _read_arguments(self, rate: Any, given: list[Any], weight_decay: Any, grouped: bool) -> None:
         """Take parameters with their rates and decays, in groups or not."""
         owner = type(self).__name__
         self.is_group, self.grad_centralization = grouped, False
@@ -122,7 +122,7 @@ class Optimizer(Cell):
             self.group_params = [member.param for member in members]
             self.group_lr = [member.lr for member in members]
             self.group_weight_decay = [member.weight_decay for member in members]
-            self.group_grad_centralization = [member.centred for member in members]
+            self.group_grad_centralization = [member.grad_centralization for member in members]
             given, decays = self.group_params, self.group_weight_decay
             self.grad_centralization_flags = tuple(self.group_grad_centralization)
         else:
@@ -155,12 +155,12 @@ class Optimizer(Cell):
             self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in given)
             self.weight_decay, self.dynamic_decay_flags = tensors[0], changing[0]
 
-    def _divide(self) -> None:
+    def _shard_states(self) -> None:
         """Where the context asks for it, this process keeps the state of some parameters and changes those."""
         mine = shard_parameters(self._parameters)
         if isinstance(mine, ShardedParameters):
             self._parameters = mine
-            self.use_parallel, self.param_rank, self.optim_filter = True, mine.owners, mine.mine
+            self.use_parallel, self.param_rank, self.optim_filter = True, mine.owners, mine.local
 
     def construct(self, *hyper_params: Any) -> Any:
         """Change the parameters; every optimizer writes its own."""
@@ -174,7 +174,7 @@ class Optimizer(Cell):
             return self.learning_rate
         if not self.is_group_lr:
             return self.learning_rate(self.global_step).reshape(())
-        return self._asked(self.learning_rate)
+        return self._evaluate_schedules(self.learning_rate)
 
     def get_weight_decay(self) -> Any:
         """The weight decay of this step; a tuple with one for each parameter, where there are groups."""
@@ -182,9 +182,9 @@ class Optimizer(Cell):
             return self.weight_decay
         if not self.is_group:
             return self.weight_decay(self.global_step)
-        return self._asked(self.weight_decay)
+        return self._evaluate_schedules(self.weight_decay)
 
-    def _asked(self, schedules: Iterable[Any]) -> tuple[Any, ...]:
+    def _evaluate_schedules(self, schedules: Iterable[Any]) -> tuple[Any, ...]:
         """What each schedule gives for this step; asked once, though many parameters have it."""
         made: dict[int, Any] = {}
         for each in schedules:
@@ -228,18 +228,22 @@ class Optimizer(Cell):
 
     def decay_weight(self, gradients: Any) -> Any:
         """The gradients and, where weights decay, a part of the weights."""
-        return self._on_torch_gradients(self._decayed, gradients) if self.exec_weight_decay else gradients
+        return (
+            self._on_torch_gradients(self._apply_weight_decay, gradients)
+            if self.exec_weight_decay
+            else gradients
+        )
 
     def gradients_centralization(self, gradients: Any) -> Any:
         """The gradients, less their mean for each output, in the groups that say so.
 
         As in MindSpore, it takes weights of two axes or more whose second is a multiple of 16.
         """
-        return self._on_torch_gradients(self._centred, gradients) if self.is_group else gradients
+        return self._on_torch_gradients(self._centralize_gradients, gradients) if self.is_group else gradients
 
     def scale_grad(self, gradients: Any) -> Any:
         """The gradients in the scale of a loss that was not multiplied."""
-        return self._on_torch_gradients(self._unscaled, gradients) if self.need_scale else gradients
+        return self._on_torch_gradients(self._unscale_gradients, gradients) if self.need_scale else gradients
 
     def _on_torch_gradients(self, change: Callable[[list[Gradient]], list[Gradient]], gradients: Any) -> Any:
         with torch.no_grad():
@@ -251,7 +255,7 @@ class Optimizer(Cell):
             )
         return tuple(each if isinstance(each, RowTensor) else wrap(each) for each in made)
 
-    def _decayed(self, grads: list[Gradient]) -> list[Gradient]:
+    def _apply_weight_decay(self, grads: list[Gradient]) -> list[Gradient]:
         if not self.exec_weight_decay:
             return grads
         decay = self.get_weight_decay()
@@ -263,7 +267,7 @@ class Optimizer(Cell):
                 weight = self._parameters[place]._torch
                 if isinstance(grads[place], RowTensor):
                     rows = to_row_gradient(grads[place])
-                    made[place] = rows.plus(weight[rows.numbers] * _decay_factor(own, weight)).packed()
+                    made[place] = rows.add(weight[rows.indices] * _decay_factor(own, weight)).to_row_tensor()
                 else:
                     together.setdefault((id(own), weight.dtype), (own, []))[1].append(place)
         for own, several in together.values():
@@ -274,7 +278,7 @@ class Optimizer(Cell):
                 made[place] = each
         return made
 
-    def _centred(self, grads: list[Gradient]) -> list[Gradient]:
+    def _centralize_gradients(self, grads: list[Gradient]) -> list[Gradient]:
         if not self.is_group or not any(self.grad_centralization_flags):
             return grads
         made = list(grads)
@@ -285,10 +289,10 @@ class Optimizer(Cell):
             assert isinstance(dense, torch.Tensor)
             if flag and dense.ndim > 1 and dense.shape[1] % 16 == 0:
                 less = dense - dense.mean(dim=tuple(range(1, dense.ndim)), keepdim=True)
-                made[place] = less if rows is None else rows.replaced(less).packed()
+                made[place] = less if rows is None else rows.with_values(less).to_row_tensor()
         return made
 
-    def _unscaled(self, grads: list[Gradient]) -> list[Gradient]:
+    def _unscale_gradients(self, grads: list[Gradient]) -> list[Gradient]:
         if not self.need_scale:
             return grads
         scale = 1.0 / self.loss_scale
@@ -299,7 +303,7 @@ class Optimizer(Cell):
         for place, found in enumerate(grads):
             if isinstance(found, RowTensor):
                 rows = to_row_gradient(found)
-                made[place] = rows.replaced(rows.values * scale).packed()
+                made[place] = rows.with_values(rows.values * scale).to_row_tensor()
         return made
 
     # --- where it runs -----------------------------------------------------------------------------------------
@@ -324,7 +328,7 @@ class Optimizer(Cell):
 
     @target.setter
     def target(self, value: str) -> None:
-        if not self._sets_target:
+        if not self._target_is_settable:
             raise NotImplementedError(
                 "this optimizer has no 'target' to set: parameters change where they are"
             )

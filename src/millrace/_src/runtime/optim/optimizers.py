@@ -155,7 +155,7 @@ class MintSGD(ParamGroupForeachOptimizer):
     def advance(self) -> None:
         """The first step is number 0."""
 
-    def end(self) -> None:
+    def end_step(self) -> None:
         self.step_t._torch.add_(1)
 
     def update(

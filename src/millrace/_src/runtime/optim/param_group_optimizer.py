@@ -108,11 +108,11 @@ class ParamGroupOptimizer(Cell):
         return Parameter(Tensor(rate, float32), name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not modes.thread_state.recording:
-            self._settle()
+        if not modes.thread_state.capturing:
+            self._sync_group_settings()
         return super().__call__(*args, **kwargs)
 
-    def _settle(self) -> None:
+    def _sync_group_settings(self) -> None:
         """Write rates that were put into groups as numbers where steps read them, and see what else changed there."""
         for group, kept in zip(self.param_groups, self.lrs, strict=True):
             if group["lr"] is not kept and float(group["lr"]) != kept.item():
@@ -130,9 +130,9 @@ class ParamGroupOptimizer(Cell):
             if isinstance(value, (bool, int, float, tuple)) and name != "lr"
         )
 
-    def graph_key(self) -> Any:
+    def capture_key(self) -> Any:
         """What a recording depends on: also the numbers in the groups."""
-        return super().graph_key(), self._settings()
+        return super().capture_key(), self._settings()
 
     def construct(self, *hyper_params: Any) -> Any:
         """Change the parameters; every optimizer writes its own."""
@@ -156,7 +156,7 @@ class ParamGroupForeachOptimizer(ParamGroupOptimizer):
     # weight decay is part of the gradient
     decays_gradients = True
     # the Parameter that counts steps, where there is one
-    counter = "step_t"
+    step_parameter_name = "step_t"
 
     def construct(self, gradients: Any) -> Any:
         if len(gradients) != len(self.parameters):
@@ -180,19 +180,19 @@ class ParamGroupForeachOptimizer(ParamGroupOptimizer):
                     own = list(foreach.add(own, params, alpha=group["weight_decay"]))
                 kept = ([each._torch for each in getattr(self, name)[part]] for name in self.slots)
                 self.update(group, self.lrs[number]._torch, params, own, *kept)
-            self.end()
+            self.end_step()
         return True
 
     def advance(self) -> None:
         """Count the step."""
-        getattr(self, self.counter)._torch.add_(1)
+        getattr(self, self.step_parameter_name)._torch.add_(1)
 
-    def end(self) -> None:
+    def end_step(self) -> None:
         """After all groups."""
 
     def step_number(self) -> torch.Tensor:
         """The number of the step as a float."""
-        made: torch.Tensor = getattr(self, self.counter)._torch.reshape(()).to(torch.float32)
+        made: torch.Tensor = getattr(self, self.step_parameter_name)._torch.reshape(()).to(torch.float32)
         return made
 
     def update(

@@ -30,7 +30,7 @@ class ParameterSettings:
     # a Parameter or a schedule, the same object for all of a group
     lr: Any
     weight_decay: Any
-    centred: bool
+    grad_centralization: bool
 
 
 def as_parameter_list(parameters: Any, what: str) -> list[Any]:

@@ -37,7 +37,7 @@ class Rprop(ForeachOptimizer):
     [-0.1, 2.5]
     """
 
-    slots = ("prev", "step_size")
+    state_names = ("prev", "step_size")
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class ASGD(ForeachOptimizer):
     [0.4999, 2.4999]
     """
 
-    slots = ("mu", "eta", "ax")
+    state_names = ("mu", "eta", "ax")
 
     def __init__(
         self,

@@ -22,27 +22,27 @@ Gradient = torch.Tensor | RowTensor
 class RowGradient:
     """Some rows of a gradient: their numbers and their values."""
 
-    numbers: torch.Tensor
+    indices: torch.Tensor
     values: torch.Tensor
     shape: tuple[int, ...]
 
-    def plus(self, more: torch.Tensor) -> RowGradient:
-        return self.replaced(self.values + more)
+    def add(self, more: torch.Tensor) -> RowGradient:
+        return self.with_values(self.values + more)
 
-    def replaced(self, values: torch.Tensor) -> RowGradient:
+    def with_values(self, values: torch.Tensor) -> RowGradient:
         return dataclasses.replace(self, values=values)
 
-    def packed(self) -> RowTensor:
-        return RowTensor(wrap(self.numbers), wrap(self.values), self.shape)
+    def to_row_tensor(self) -> RowTensor:
+        return RowTensor(wrap(self.indices), wrap(self.values), self.shape)
 
     def dense(self) -> torch.Tensor:
         """The whole gradient: rows that came twice are added up."""
-        return self.values.new_zeros(self.shape).index_add(0, self.numbers, self.values)
+        return self.values.new_zeros(self.shape).index_add(0, self.indices, self.values)
 
-    def touched(self) -> torch.Tensor:
+    def row_mask(self) -> torch.Tensor:
         """Which rows there are, as a column beside the gradient; no shape depends on values, so it can be recorded."""
         flags = torch.zeros(self.shape[0], dtype=torch.bool, device=self.values.device)
-        flags = flags.index_fill(0, self.numbers, True)
+        flags = flags.index_fill(0, self.indices, True)
         return flags.reshape((-1,) + (1,) * (len(self.shape) - 1))
 
 

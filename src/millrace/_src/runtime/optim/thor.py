@@ -95,7 +95,7 @@ class Thor(ForeachOptimizer):
     """What :func:`thor` makes."""
 
     _support_parallel_optimizer = False
-    slots = ("moments",)
+    state_names = ("moments",)
     # whether this step looks at the curvature anew; `add_flags_recursive(thor=...)` sets it here and in the layers
     thor = True
 
@@ -179,11 +179,11 @@ class Thor(ForeachOptimizer):
 
     # --- a step ------------------------------------------------------------------------------------------------
 
-    def _prepared(self, gradients: Any) -> list[Any]:
-        grads: list[Any] = super()._prepared(gradients)
+    def _prepare_gradients(self, gradients: Any) -> list[Any]:
+        grads: list[Any] = super()._prepare_gradients(gradients)
         damping = self._damping_now()
         if self.thor:
-            self._look(damping)
+            self._update_curvature(damping)
         for layer in self._layers:
             grads[layer.place] = self._precondition(layer, grads[layer.place])
         for place in self._norms:
@@ -203,7 +203,7 @@ class Thor(ForeachOptimizer):
         step = self.cov_step._torch.clamp_max(len(values) - 1).to(values.device)
         return values.index_select(0, step).reshape(())
 
-    def _look(self, damping: torch.Tensor) -> None:
+    def _update_curvature(self, damping: torch.Tensor) -> None:
         """Take the inverses of what the layers have kept."""
         made: tuple[list[Any], ...] = ([], [])
         for layer in self._layers:

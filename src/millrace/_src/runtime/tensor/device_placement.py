@@ -60,7 +60,7 @@ def align_devices(error: BaseException, values: Iterable[Any]) -> bool:
 
 def cast_to_compute_dtype(values: Any) -> Any:
     """The same with all floating tensors in the type that the running Cell computes in; None where they are already."""
-    wanted = modes.thread_state.precision
+    wanted = modes.thread_state.compute_dtype
     if wanted is None or not _has_other_float_dtype(values, wanted):
         return None
     return _cast_floats(values, wanted)

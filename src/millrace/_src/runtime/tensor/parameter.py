@@ -95,7 +95,11 @@ class Parameter(Tensor):
         self.parallel_optimizer = parallel_optimizer
         if isinstance(default_input, int) and not isinstance(default_input, bool):
             self._torch = torch.tensor(default_input, dtype=torch.int32)
-        elif isinstance(default_input, Tensor) and default_input.has_init and modes.thread_state.later:
+        elif (
+            isinstance(default_input, Tensor)
+            and default_input.has_init
+            and modes.thread_state.defer_initialization
+        ):
             self._dtype = default_input._dtype
             self.__dict__.update(
                 _lazy=default_input.__dict__["_lazy"], init=default_input.init, _place=to_context_device

@@ -119,7 +119,7 @@ class App:
             status = error.status
             raise
         finally:
-            service.ended(version, "v2-http", status, began)
+            service.record_request(version, "v2-http", status, began)
 
     async def _predict(self, name: str, number: str, scope: Scope, receive: Receive, send: Send) -> None:
         """MindSpore Serving's REST; its errors have another name."""
@@ -148,7 +148,7 @@ class App:
             status = error.status
             await send_error(send, error, "error_msg")
         finally:
-            service.ended(version, "mindspore-http", status, began)
+            service.record_request(version, "mindspore-http", status, began)
 
 
 def _router(app: App) -> Any:

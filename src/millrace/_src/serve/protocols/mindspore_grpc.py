@@ -81,7 +81,7 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
             reply.error_msg.add(error_code=FAILED, error_msg=str(error).encode())
             return bytes(reply.SerializeToString())
         finally:
-            service.ended(version, "mindspore-grpc", status, began)
+            service.record_request(version, "mindspore-grpc", status, began)
 
     def decoded(request: Any, version: ModelVersion) -> list[list[Array] | ServeError]:
         instances = [dict(each.items) for each in request.instances]

@@ -93,7 +93,7 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
             status = error.status
             raise
         finally:
-            service.ended(version, "v2-grpc", status, began)
+            service.record_request(version, "v2-grpc", status, began)
 
     def encode(
         identifier: str, version: ModelVersion, places: Sequence[int], found: Sequence[Array]

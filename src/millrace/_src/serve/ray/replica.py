@@ -83,7 +83,7 @@ class Replica:
             return {"replica": self._name, "error": str(error)}
         return {"replica": self._name, "error": None}
 
-    async def counted(self) -> dict[str, str]:
+    async def metrics_text(self) -> dict[str, str]:
         """The counters of this replica."""
         page = await asyncio.to_thread(self._app.service.metrics.text)
         return {"replica": self._name, "page": page.decode()}
@@ -130,7 +130,7 @@ class Replica:
         """The counters of all replicas."""
         pages = {
             each["replica"]: each["page"]
-            for each in [await self.counted(), *await self._broadcast("counted")]
+            for each in [await self.metrics_text(), *await self._broadcast("counted")]
         }
         return merge_metrics(dict(sorted(pages.items()))).encode()
 

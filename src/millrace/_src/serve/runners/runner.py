@@ -59,7 +59,9 @@ class ArchiveRunner:
         made = self.run(zeros(self.inputs, 2))
         dynamic = any(spec.shape[:1] == (-1,) for spec in self.inputs)
         more = self.run(zeros(self.inputs, 3)) if dynamic else made
-        names = list(output_names) or (["y"] if graph.single else [f"y{place}" for place in range(len(made))])
+        names = list(output_names) or (
+            ["y"] if graph.has_single_result else [f"y{place}" for place in range(len(made))]
+        )
         if len(names) != len(made):
             raise FormatError(f"the archive names {len(names)} outputs, but has {len(made)}")
         self.outputs = tuple(

@@ -44,7 +44,7 @@ class Callback:
     """
 
     # Attributes that a checkpoint keeps and a resumed run puts back after `on_train_begin`: numbers, texts, lists.
-    kept: tuple[str, ...] = ()
+    state_attributes: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -52,11 +52,11 @@ class Callback:
     def __exit__(self, *err: object) -> None:
         """Nothing is held here."""
 
-    def kept_values(self) -> dict[str, Tensor]:
+    def state_tensors(self) -> dict[str, Tensor]:
         """Tensors that a checkpoint keeps beside what `kept` names."""
         return {}
 
-    def put_values_back(self, values: dict[str, Tensor]) -> None:
+    def load_state_tensors(self, values: dict[str, Tensor]) -> None:
         """Take what :meth:`kept_values` gave; a resumed run calls it after it has put `kept` back."""
 
     def begin(self, run_context: RunContext) -> None:
@@ -201,9 +201,11 @@ def callback_states(callbacks: Iterable[Callback]) -> dict[str, dict[str, Any]]:
     {'0 Count': {'steps': 3}}
     """
     return {
-        f"{number} {type(each).__name__}": {name: _plain(getattr(each, name)) for name in each.kept}
+        f"{number} {type(each).__name__}": {
+            name: _plain(getattr(each, name)) for name in each.state_attributes
+        }
         for number, each in enumerate(callbacks)
-        if each.kept
+        if each.state_attributes
     }
 
 
@@ -212,7 +214,7 @@ def callback_tensors(callbacks: Iterable[Callback]) -> dict[str, Tensor]:
     return {
         f"{number} {type(each).__name__}.{name}": value
         for number, each in enumerate(callbacks)
-        for name, value in each.kept_values().items()
+        for name, value in each.state_tensors().items()
     }
 
 
@@ -225,11 +227,11 @@ def load_callback_states(
     for number, each in enumerate(callbacks):
         key = f"{number} {type(each).__name__}"
         for name, value in kept.get(key, {}).items():
-            if name in each.kept:
+            if name in each.state_attributes:
                 setattr(each, name, value)
         if key in kept:
             own = {name: value for name, value in values.items() if name.startswith(f"{key}.")}
-            each.put_values_back({name.removeprefix(f"{key}."): value for name, value in own.items()})
+            each.load_state_tensors({name.removeprefix(f"{key}."): value for name, value in own.items()})
 
 
 def _plain(value: Any) -> Any:
@@ -268,7 +270,7 @@ class CallbackList:
     def __exit__(self, *err: Any) -> bool | None:
         return self._stack.__exit__(*err)
 
-    def tell(self, moment: str, run_context: RunContext) -> None:
+    def call(self, moment: str, run_context: RunContext) -> None:
         """Call what was written for a moment, as ``on_train_step_end``."""
         for method in self._told[moment]:
             method(run_context)

@@ -31,7 +31,7 @@ class EarlyStopping(Callback):
     'auto'
     """
 
-    kept = ("wait", "best", "stopped_epoch")
+    state_attributes = ("wait", "best", "stopped_epoch")
 
     def __init__(
         self,
@@ -69,11 +69,11 @@ class EarlyStopping(Callback):
         network = run_context.original_args().get("train_network")
         self._parameters = [] if network is None else list(network.get_parameters())
 
-    def kept_values(self) -> dict[str, Tensor]:
+    def state_tensors(self) -> dict[str, Tensor]:
         """The best weights, by name."""
         return {parameter.name: kept for parameter, kept in self.best_weights}
 
-    def put_values_back(self, values: dict[str, Tensor]) -> None:
+    def load_state_tensors(self, values: dict[str, Tensor]) -> None:
         """Take the best weights of the run that is resumed."""
         if not self.restore_best_weights:
             return
@@ -135,7 +135,7 @@ class ReduceLROnPlateau(Callback):
     0.5
     """
 
-    kept = ("wait", "best", "cooldown_counter")
+    state_attributes = ("wait", "best", "cooldown_counter")
 
     def __init__(
         self,

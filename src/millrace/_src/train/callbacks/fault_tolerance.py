@@ -111,12 +111,12 @@ class OnRequestExit(Callback):
     def on_train_end(self, run_context: RunContext) -> None:
         """Save, if the run was asked to end."""
         params = run_context.original_args()
-        self._leave(params, self.train_name if self.save_ckpt or self.save_mindir else "", "train")
+        self._save_and_stop(params, self.train_name if self.save_ckpt or self.save_mindir else "", "train")
 
     def on_eval_end(self, run_context: RunContext) -> None:
         """Save, if the evaluation was asked to end."""
         params = run_context.original_args()
-        self._leave(params, self.eval_name if self.save_ckpt or self.save_mindir else "", "eval")
+        self._save_and_stop(params, self.eval_name if self.save_ckpt or self.save_mindir else "", "eval")
 
     def __exit__(self, *err: object) -> None:
         if self._before is not None:
@@ -146,7 +146,7 @@ class OnRequestExit(Callback):
             log.warning("%s cannot be read, and asks for nothing: %s", self.remote_config_file, error)
             return False
 
-    def _leave(self, params: Any, name: str, what: str) -> None:
+    def _save_and_stop(self, params: Any, name: str, what: str) -> None:
         if not self.exit:
             return
         network = params.train_network if what == "train" else params.eval_network

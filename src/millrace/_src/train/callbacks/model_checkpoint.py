@@ -79,7 +79,7 @@ class ModelCheckpoint(Callback):
             self._prefix = free_prefix(self._directory, prefix)
 
     @property
-    def saves_beside(self) -> bool:
+    def is_async(self) -> bool:
         """Whether it saves beside the training, which then watches what is written after a step."""
         return bool(self._config.async_save)
 
@@ -255,7 +255,7 @@ class BestCheckpoint(Callback):
     (3, ['weight', 'bias', 'best_epoch', 'best_value'])
     """
 
-    kept = ("value", "epoch", "_sum", "_count")
+    state_attributes = ("value", "epoch", "_sum", "_count")
 
     def __init__(
         self,

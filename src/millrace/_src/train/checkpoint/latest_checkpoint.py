@@ -96,7 +96,7 @@ def _loaded(
     kept = found.extra.get("callbacks", {}) if isinstance(found.extra, dict) else {}
     if not isinstance(kept, dict) or not all(isinstance(facts, dict) for facts in kept.values()):
         raise CheckpointError(f"{file}: what its callbacks kept is damaged.")
-    place = TrainingPosition(found.epoch, found.step, found.step_in_epoch, found.data, kept, found.kept)
+    place = TrainingPosition(found.epoch, found.step, found.step_in_epoch, found.data, kept, found.callbacks)
     return name, place
 
 

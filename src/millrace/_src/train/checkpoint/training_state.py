@@ -74,7 +74,7 @@ class TrainingState:
     data: dict[str, Any] | None
     extra: Any
     # tensors that callbacks of a Model's training had kept
-    kept: dict[str, Tensor] = dataclasses.field(default_factory=dict)
+    callbacks: dict[str, Tensor] = dataclasses.field(default_factory=dict)
 
 
 def save_training(

@@ -189,7 +189,7 @@ def _recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[to
     names = {each._torch.untyped_storage().data_ptr(): each.name for each in net.get_parameters()}
     mode = modes.mode
     modes.set_mode(modes.PYNATIVE_MODE)
-    modes.thread_state.recording = True
+    modes.thread_state.capturing = True
     try:
         given = [each._torch for each in inputs]
 
@@ -199,7 +199,7 @@ def _recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[to
 
         described, tensors = store(forward, given, names)
     finally:
-        modes.thread_state.recording = False
+        modes.thread_state.capturing = False
         modes.set_mode(mode)
     described["input_names"] = _names_of(net, len(inputs))
     return described, tensors

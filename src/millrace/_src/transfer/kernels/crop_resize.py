@@ -100,13 +100,13 @@ def _window(size: list[int], steps: Sequence[OffloadStep], drawn: Sequence[Any])
     target: list[int] | None = None
     window = [0, 0, *size]
     for step, own in zip(steps, drawn, strict=True):
-        assert step.place is not None
+        assert step.row_params is not None
         if step.kernel == "resized":
-            part, goal = step.place(window[2], window[3], *own)
+            part, goal = step.row_params(window[2], window[3], *own)
             box = [box[0] + window[0] + part[0], box[1] + window[1] + part[1], part[2], part[3]]
             target, window = list(goal), [0, 0, *goal]
         else:
-            top, left, tall, wide = step.place(window[2], window[3], *own)
+            top, left, tall, wide = step.row_params(window[2], window[3], *own)
             window = [window[0] + top, window[1] + left, tall, wide]
     return box, box[2:] if target is None else target, window
 

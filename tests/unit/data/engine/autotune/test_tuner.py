@@ -26,7 +26,7 @@ def played(tuner: Tuner, stats: RunStats, steps: int, wait: float, busy: float) 
         stats.delivered += 1
         stats.consumer_wait += wait
         stats.consumer_busy += busy
-        tuner.look()
+        tuner.on_step()
 
 
 def test_steps_are_counted_and_pauses_between_epochs_are_not() -> None:

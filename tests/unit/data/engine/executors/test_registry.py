@@ -14,7 +14,7 @@ from millrace._src.data.engine.executors.inline import InlineExecutor
 
 
 class Pretend(InlineExecutor):
-    kind = "pretend"
+    name = "pretend"
     seen = 0
 
     def submit(self, chunk):

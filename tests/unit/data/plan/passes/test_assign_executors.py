@@ -103,7 +103,7 @@ def kinds(data: ds.Dataset) -> list[tuple[str, ...]]:
     """The segments, sources first: the executor, then the ops."""
     plan = optimize(bind(data._node, settings.current(), seed=1))
     found = [node for node in walk(plan.root) if isinstance(node, Segment)]
-    return [(node.place.executor, *(type(op).__name__ for op in node.ops)) for node in found]
+    return [(node.placement.executor, *(type(op).__name__ for op in node.ops)) for node in found]
 
 
 class Files:
@@ -181,9 +181,9 @@ def test_rows_for_a_batch_function_are_made_by_all_workers(folder):
 def test_everything_is_decided_before_anything_is_fused(folder):
     plan = optimize(bind(images(folder, 8).batch(4)._node, settings.current(), seed=1))
     placed = dict(plan.history)["place"]
-    (place,) = {node.place for node in walk(placed)}
-    assert (place.executor, place.workers, place.unit, place.rows) == ("processes", 8, 4, 8)
-    assert [node.place for node in walk(plan.root)] == [place]
+    (place,) = {node.placement for node in walk(placed)}
+    assert (place.executor, place.workers, place.row_multiple, place.max_rows) == ("processes", 8, 4, 8)
+    assert [node.placement for node in walk(plan.root)] == [place]
 
 
 def test_what_the_user_sets_holds(folder):

@@ -136,7 +136,9 @@ def fast_of(data: ds.Dataset) -> list[str]:
     """The ops that stand in for those of the segment that reads."""
     tree = bind.optimize(bind.bind(data._node, settings.current(), seed=1)).root
     read = next(node for node in walk(tree) if isinstance(node, Segment))
-    return [" ".join(display_name(each) for each in getattr(op, "operations", ())) for op in read.fast]
+    return [
+        " ".join(display_name(each) for each in getattr(op, "operations", ())) for op in read.fast_path_ops
+    ]
 
 
 @pytest.mark.parametrize(

@@ -71,9 +71,9 @@ def test_push_order_makes_steps_of_the_source() -> None:
     data = squares(shuffle=False).map(double, "x").shuffle(4).skip(2).take(5)
     before, after = trees(data, "push order down")
     assert (shape(before), shape(after)) == ("Read > Map > Shuffle > Skip > Take", "Read > Map")
-    permute, skip, take = read_of(after).steps
+    permute, skip, take = read_of(after).order_steps
     assert isinstance(permute, PermuteStep)
-    assert permute.op == next(node.op for node in walk(before) if type(node).__name__ == "Shuffle")
+    assert permute.op == next(node.op_id for node in walk(before) if type(node).__name__ == "Shuffle")
     assert (skip, take) == (SliceStep(skip=2), SliceStep(take=5))
 
 
@@ -133,25 +133,25 @@ def test_fuse_rows(name: str) -> None:
 def test_place_decides_for_every_row_wise_op_and_moves_none() -> None:
     before, after = trees(squares().map(double, "x", num_parallel_workers=3).batch(4).repeat(2), "place")
     assert shape(before) == shape(after)
-    placed = {type(node).__name__: node.place for node in walk(after)}
-    assert all(node.place is None for node in walk(before))
+    placed = {type(node).__name__: node.placement for node in walk(after)}
+    assert all(node.placement is None for node in walk(before))
     assert placed.pop("Repeat") is None
     assert {place.workers for place in placed.values() if place is not None} == {3}
 
 
 def test_gather_rows_tells_the_last_map_of_its_batch() -> None:
     _, after = trees(squares().map(double, "x").map(double, "x").batch(4), "gather rows")
-    assert [op.gather for op in maps_of(after)][-1] == 4
+    assert [op.batch_rows for op in maps_of(after)][-1] == 4
     for other in (squares().map(double, "x"), streamed().map(double, "x").batch(4)):
         _, after = trees(other, "gather rows")
-        assert [op.gather for op in maps_of(after)] == [0]
+        assert [op.batch_rows for op in maps_of(after)] == [0]
 
 
 def test_passes_keep_the_numbers_of_ops() -> None:
     """An op's random numbers hang on its number: no pass may give it another."""
     for make in PIPELINES.values():
         plan = bind.optimize(bind.bind(make()._node, settings.current(), seed=1))
-        wanted = {(type(node).__name__, node.op) for node in walk(plan.logical)}
+        wanted = {(type(node).__name__, node.op_id) for node in walk(plan.logical)}
         for _, tree in plan.history[1:]:
             ops = [op for node in walk(tree) for op in (node, *getattr(node, "ops", ()))]
             kept = {(type(op).__name__, op.op) for op in ops if not isinstance(op, Segment)}
@@ -215,7 +215,7 @@ def _apart(root: Node, _: Settings) -> Node:
     """Every op alone: a place of its own, so that nothing is fused."""
 
     def rule(node: Node) -> Node:
-        return node if node.place is None else node.replace(place=dataclasses.replace(node.place))
+        return node if node.placement is None else node.replace(place=dataclasses.replace(node.placement))
 
     return rewrite(root, rule)
 

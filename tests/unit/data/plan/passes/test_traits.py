@@ -26,10 +26,10 @@ class Plus(Node):
     by: int
 
     row_wise = True
-    keeps_rows = True
-    keeps_order = True
+    preserves_rows = True
+    preserves_order = True
 
-    def reads(self, needed, columns):
+    def input_columns_for(self, needed, columns):
         return needed
 
 
@@ -47,19 +47,19 @@ class PlusStep:
 class Peek(Node):
     """A barrier that lets everything through."""
 
-    keeps_rows = True
-    keeps_order = True
+    preserves_rows = True
+    preserves_order = True
 
 
 class PeekStage(UnaryStage):
     def pull(self):
-        return self.up.pull()
+        return self.upstream.pull()
 
     def state(self):
-        return self.up.state()
+        return self.upstream.state()
 
     def restore(self, state):
-        self.up.restore(state)
+        self.upstream.restore(state)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

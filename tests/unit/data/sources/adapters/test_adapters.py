@@ -40,7 +40,7 @@ def test_rows_of_a_map_style_dataset():
     data = TorchDataset(Pairs(), ["x", "label"], shuffle=False)
     assert [(row["x"].tolist(), row["label"].item()) for row in rows(data)][3] == ([3, 3], 1)
     assert TorchDataset(Pairs()).get_col_names() == ["column_0", "column_1"]
-    assert data._source.where(2) == "2.jpg"
+    assert data._source.row_location(2) == "2.jpg"
 
 
 def test_targets_serve_the_pk_sampler():

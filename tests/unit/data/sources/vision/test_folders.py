@@ -93,8 +93,8 @@ def test_a_file_that_is_no_image_is_named(pets):
 
 
 def test_only_decoding_is_heavy(pets):
-    assert not ImageFolderDataset(pets)._source.heavy
-    assert ImageFolderDataset(pets, decode=True)._source.heavy
+    assert not ImageFolderDataset(pets)._source.is_expensive
+    assert ImageFolderDataset(pets, decode=True)._source.is_expensive
 
 
 def test_nothing_is_listed_before_it_is_needed(tmp_path, monkeypatch):

@@ -76,7 +76,7 @@ def test_a_mask_that_does_not_fit_names_its_row():
 def test_dither_with_one_value_of_the_wave():
     x = np.array([[0.25, 3.0, 3.0, 0.25]])
     draws = RandomStream.for_rows(np.arange(200, dtype=np.uint64), seed=3, epoch=0, op=1)
-    run = A.Dither(A.DensityFunction.RPDF).rows(draws)
+    run = A.Dither(A.DensityFunction.RPDF).row_function(draws)
     steps = {tuple(np.round(run(i, x)[0] * 32768 - x[0] * 32766, 1)) for i in range(200)}
     # 0.25 - 0.5 or 3 - 0.5, before rounding to whole steps away from 0
     assert steps == {(-0.5, 0.0, 0.0, -0.5), (2.5, 3.0, 3.0, 2.5)}
@@ -86,7 +86,7 @@ def test_dither_with_a_sum_of_values_leaves_its_input_alone():
     x = np.full((1, 50), 4.0)
     before = x.copy()
     draws = RandomStream.for_rows(np.arange(100, dtype=np.uint64), seed=3, epoch=0, op=1)
-    run = A.Dither(A.DensityFunction.GPDF).rows(draws)
+    run = A.Dither(A.DensityFunction.GPDF).row_function(draws)
     found = Counter(float(np.round(run(i, x)[0, 0] * 32768 - 4 * 32766)) for i in range(100))
     np.testing.assert_array_equal(x, before)
     assert found.most_common(1)[0][0] == 7 * 4

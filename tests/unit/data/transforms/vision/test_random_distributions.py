@@ -100,27 +100,27 @@ def test_affine_ranges():
 def test_choice_order_and_apply():
     draws = RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=3, epoch=0, op=9)
     ops = [lambda x: [*x, "a"], lambda x: [*x, "b"], lambda x: [*x, "c"]]
-    one_of = T.RandomChoice(ops).rows(draws)
+    one_of = T.RandomChoice(ops).row_function(draws)
     chosen = [one_of(i, [])[0] for i in range(ROWS)]
     assert all(abs(chosen.count(letter) / ROWS - 1 / 3) < 0.03 for letter in "abc")
-    in_order = T.RandomOrder(ops).rows(draws)
+    in_order = T.RandomOrder(ops).row_function(draws)
     orders = ["".join(in_order(i, [])) for i in range(ROWS)]
     assert len(set(orders)) == 6
     assert all(abs(orders.count(o) / ROWS - 1 / 6) < 0.03 for o in set(orders))
-    applied = T.RandomApply(ops, 0.25).rows(draws)
+    applied = T.RandomApply(ops, 0.25).row_function(draws)
     assert abs(share([len(applied(i, [])) == 3 for i in range(ROWS)]) - 0.25) < 0.03
 
 
 def test_uniform_augment_applies_half_of_what_it_draws():
     draws = RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=3, epoch=0, op=9)
-    call = V.UniformAugment([lambda x: x + 1, lambda x: x + 1, lambda x: x + 1], 2).rows(draws)
+    call = V.UniformAugment([lambda x: x + 1, lambda x: x + 1, lambda x: x + 1], 2).row_function(draws)
     counts = np.bincount([call(i, 0) for i in range(ROWS)], minlength=3) / ROWS
     np.testing.assert_allclose(counts, [0.25, 0.5, 0.25], atol=0.04)
 
 
 def test_inner_transforms_draw_independently():
     draws = RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=3, epoch=0, op=9)
-    call = T.Compose([V.RandomHorizontalFlip(), V.RandomVerticalFlip()]).rows(draws)
+    call = T.Compose([V.RandomHorizontalFlip(), V.RandomVerticalFlip()]).row_function(draws)
     picture = np.array([[1, 2], [3, 4]], np.uint8)
     found = [int(call(i, picture)[0, 0]) for i in range(ROWS)]
     assert all(abs(found.count(v) / ROWS - 0.25) < 0.03 for v in (1, 2, 3, 4))

@@ -107,8 +107,8 @@ def test_every_operation_says_how_many_columns_it_takes():
         if isinstance(kind, type) and issubclass(kind, TensorOperation):
             given = list(inspect.signature(kind.row).parameters.values())[1:]
             if any(one.kind is one.VAR_POSITIONAL for one in given):
-                assert kind.takes is None, name
+                assert kind.num_inputs is None, name
             elif not kind.random:
-                assert kind.takes == len(given), name
+                assert kind.num_inputs == len(given), name
             else:
-                assert (given[1].name in ("boxes", "labels")) == (kind.takes == 2), name
+                assert (given[1].name in ("boxes", "labels")) == (kind.num_inputs == 2), name

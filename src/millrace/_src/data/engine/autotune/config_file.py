@@ -141,13 +141,13 @@ def _fill(
 ) -> None:
     for child, inside in zip(node.inputs, made["children"], strict=True):
         _fill(child, inside, numbers, lines)
-    workers, ahead = numbers.get(node.op, (None, None))
+    workers, ahead = numbers.get(node.op_id, (None, None))
     if workers is not None and "num_parallel_workers" in made:
         made["num_parallel_workers"] = workers
     if ahead is not None and "connector_queue_size" in made:
         made["connector_queue_size"] = ahead
     queue = made.get("connector_queue_size", "NA")
-    name = f"{node.label}(ID:{node.op})"
+    name = f"{node.label}(ID:{node.op_id})"
     lines.append(f"{name:20}(num_parallel_workers: {workers or 'NA'}, prefetch_size: {queue})")
 
 

@@ -70,20 +70,32 @@ class Knobs:
 
     def _segment(self, number: int, stage: SegmentStage) -> None:
         """Numbers begin as placement chose them; what a user fixed stays as it is."""
-        executor, stats, spot = stage.executor, stage.stats, stage.node.place
+        executor, stats, spot = stage.executor, stage.stats, stage.node.placement
         assert spot is not None
         resizes = type(executor).resize is not Executor.resize
-        if resizes and not any(op.in_turn for op in stage.node.ops):
+        if resizes and not any(op.is_sequential for op in stage.node.ops):
             cap = MOST_THREADS if executor.traits.shares_gil else MOST_PROCESSES
-            most = max(available_cores(), cap, executor.slots)
+            most = max(available_cores(), cap, executor.num_workers)
             self._add(
-                Knob(f"{number}/workers", WORKERS, number, 1, most), stats.name, stats.where, executor.slots
+                Knob(f"{number}/workers", WORKERS, number, 1, most),
+                stats.name,
+                stats.where,
+                executor.num_workers,
             )
         self._add(
-            Knob(f"{number}/ahead", AHEAD, number, 1, MOST_AHEAD), stats.name, stats.where, stage.window
+            Knob(f"{number}/ahead", AHEAD, number, 1, MOST_AHEAD),
+            stats.name,
+            stats.where,
+            stage.max_in_flight,
         )
         if stage.chunk_rows:
-            knob = Knob(f"{number}/chunk", CHUNK, number, spot.unit, max(spot.unit, LARGER * spot.rows))
+            knob = Knob(
+                f"{number}/chunk",
+                CHUNK,
+                number,
+                spot.row_multiple,
+                max(spot.row_multiple, LARGER * spot.max_rows),
+            )
             self._add(knob, stats.name, stats.where, stage.chunk_rows)
 
     def _add(self, knob: Knob, stage: str, where: str, value: int) -> None:
@@ -111,7 +123,7 @@ class Knobs:
         if knob.part < 0:
             return knob.kind
         stage = self.segments[knob.part]
-        return f"{stage.node.label} on {stage.executor.kind}"
+        return f"{stage.node.label} on {stage.executor.name}"
 
     def follows(self, knob: Knob, value: int) -> bool:
         """Whether this number is not a decision: the engine goes on adapting it."""
@@ -122,7 +134,7 @@ class Knobs:
         made: dict[int, tuple[int | None, int]] = {}
         for number, stage in enumerate(self.segments):
             numbers = values.get(f"{number}/workers"), values[f"{number}/ahead"]
-            made |= {op.op: numbers for op in stage.node.ops}
+            made |= {op.op_id: numbers for op in stage.node.ops}
         return made
 
     def apply(self, values: dict[str, int]) -> None:
@@ -143,12 +155,12 @@ class Knobs:
     @property
     def starting(self) -> bool:
         """Whether a stage has workers that are not up yet."""
-        return any(stage.executor.fresh for stage in self.segments)
+        return any(stage.executor.num_starting for stage in self.segments)
 
     @property
     def asked(self) -> bool:
         """Whether a stage has not taken its numbers over yet."""
-        return any(stage.asked for stage in self.segments)
+        return any(stage.has_pending_config for stage in self.segments)
 
     # what was seen ---------------------------------------------------------------------------------
 
@@ -172,7 +184,7 @@ class Knobs:
                     refused=(now.refused - before.refused) / chunks,
                     chunks=chunks / steps,
                     chunk_bytes=(now.nbytes - before.nbytes) / chunks,
-                    window=stage.window,
+                    window=stage.max_in_flight,
                 )
             )
         return tuple(made)

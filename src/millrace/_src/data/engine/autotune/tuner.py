@@ -66,7 +66,7 @@ class Tuner:
         self._lock = threading.Lock()
         self._load()
 
-    def offer(
+    def register_knob(
         self, name: str, where: str, value: int, least: int, most: int, change: Callable[[int], None]
     ) -> None:
         """Another place in which batches lie ready, behind the run; before the first step."""
@@ -77,7 +77,7 @@ class Tuner:
 
     # in the consumer's thread ----------------------------------------------------------------------
 
-    def look(self) -> None:
+    def on_step(self) -> None:
         """Called before each pull."""
         stats = self.stats
         now = (stats.delivered, stats.consumer_wait, stats.consumer_busy, stats.epochs)

@@ -21,14 +21,14 @@ class ChunkFunction(Protocol):
     """
 
     # it never writes into a chunk that it is given: no user's function is in it
-    keeps_input: bool
+    leaves_input_unmodified: bool
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Any]: ...
 
     def paths(self) -> list[str]:
         """Files and folders of this machine that a worker elsewhere must be able to open."""
 
-    def begin(self, worker: int) -> None:
+    def init_worker(self, worker: int) -> None:
         """Called once in a worker process, before the first chunk, with the worker's number in its executor."""
 
     def describe(self) -> str:
@@ -93,24 +93,24 @@ class Task:
 class Executor:
     """``slots`` chunks run at the same time; more may be queued. ``kind`` is its name in the registry."""
 
-    slots: int
-    kind: str
+    num_workers: int
+    name: str
     # somebody asked for this number of workers: how many can be had is said at once, though some may rest
-    asked = False
+    workers_requested = False
     # workers that were given their first chunk and are still starting
-    fresh = 0
+    num_starting = 0
     # the most bytes that a chunk should hold while it is worked on; None: as the stage thinks best
-    most_bytes: int | None = None
+    max_chunk_bytes: int | None = None
 
     @property
     def traits(self) -> ExecutorTraits:
-        return executor_traits(self.kind)
+        return executor_traits(self.name)
 
     def submit(self, chunk: Chunk) -> Task:
         """Take a chunk on; its task has an outcome sooner or later, also after ``close``."""
         raise TypeError(f"{type(self).__name__} does not define submit()")
 
-    def use(self, workers: int) -> None:
+    def set_active_workers(self, workers: int) -> None:
         """Let only so many workers take tasks, where that can be changed. Results do not depend on it."""
 
     def resize(self, workers: int) -> int:
@@ -118,7 +118,7 @@ class Executor:
 
         Called by the thread that submits. What was submitted before runs to its end, and results do not depend on it.
         """
-        return self.slots
+        return self.num_workers
 
     def stacks(self) -> str:
         """Where each worker is now, for the watchdog's report."""

@@ -11,8 +11,8 @@ __all__ = ["InlineExecutor", "make"]
 
 
 class InlineExecutor(Executor):
-    kind = "inline"
-    slots = 1
+    name = "inline"
+    num_workers = 1
 
     def __init__(self, runner: ChunkFunction) -> None:
         self.runner = runner

@@ -22,11 +22,11 @@ log = get_logger(__name__)
 
 
 class ThreadExecutor(Executor):
-    kind = "threads"
+    name = "threads"
 
     def __init__(self, runner: ChunkFunction, workers: int, name: str = "millrace") -> None:
         self.runner = runner
-        self.slots = workers
+        self.num_workers = workers
         self.name = name
         self._queue: SimpleQueue[Task | None] = SimpleQueue()
         self._gate = _Gate(workers)
@@ -42,7 +42,7 @@ class ThreadExecutor(Executor):
 
     @property
     def _wanted(self) -> int:
-        return self.slots if self.asked else min(self.slots, self._gate.open)
+        return self.num_workers if self.workers_requested else min(self.num_workers, self._gate.open)
 
     def _start(self, wanted: int) -> None:
         if wanted <= len(self._threads) or self._closed:
@@ -65,11 +65,11 @@ class ThreadExecutor(Executor):
                 self._threads.append(thread)
         except RuntimeError as error:
             if not self._threads:
-                raise budget.thread_limit_error(wanted=self.slots, started=0) from error
-            budget.warn_fewer_threads(wanted=self.slots, started=len(self._threads))
-            self.slots = len(self._threads)
+                raise budget.thread_limit_error(wanted=self.num_workers, started=0) from error
+            budget.warn_fewer_threads(wanted=self.num_workers, started=len(self._threads))
+            self.num_workers = len(self._threads)
 
-    def use(self, workers: int) -> None:
+    def set_active_workers(self, workers: int) -> None:
         """Let only so many workers take tasks; the others rest. Results do not depend on it."""
         self._gate.open_for(workers)
         if self._threads:  # what is under way may wait for somebody to take what comes after it
@@ -77,7 +77,7 @@ class ThreadExecutor(Executor):
 
     def resize(self, workers: int) -> int:
         """More are started with the next task; those that are too many rest, which costs nothing but their stacks."""
-        self.slots = workers
+        self.num_workers = workers
         self._gate.open_for(workers)
         return workers
 

@@ -51,9 +51,14 @@ class BatchStep:
     """Aligned: the chunk holds whole batches of a fixed size. Otherwise it holds exactly one batch."""
 
     def __init__(self, op: Batch, aligned: bool, seed: int, lender: HostAllocator | None = None) -> None:
-        self.op, self.aligned, self.seed, self.lender = op, aligned and not op.whole, seed, lender
+        self.op, self.aligned, self.seed, self.lender = (
+            op,
+            aligned and not op.from_batch_sampler,
+            seed,
+            lender,
+        )
         self.asks = op.per_batch_map is not None and rng_parameter_index(op.per_batch_map) is not None
-        self.name = f"batch({op.describe_size}) at {op.where}"
+        self.name = f"batch({op.describe_size}) at {op.call_site}"
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         n = len(chunk)
@@ -62,7 +67,7 @@ class BatchStep:
             size, number = self.op.batch_size, chunk.start // self.op.batch_size
         elif failures.error is not None:
             return chunk.slice(0, 0)  # the one batch lacks a row
-        epoch = epoch_of(chunk.epoch, self.op.passes)
+        epoch = epoch_of(chunk.epoch, self.op.repeat_count)
         made: list[dict[str, Any]] = []
         kept: list[int] = []
         bad: list[int] = []
@@ -74,7 +79,7 @@ class BatchStep:
                 made.append(self._one(rows, BatchInfo(number + k, epoch)))
                 kept.append(start)
             except DataError as error:
-                if failures.batch(rows, error, self.name):
+                if failures.record_batch(rows, error, self.name):
                     bad.append(k)
                     continue
                 if not made:
@@ -82,10 +87,10 @@ class BatchStep:
                 failures.error = error  # the batches before it are good
                 break
         if not made:
-            return failures.filled(chunk.slice(0, 0), bad)
+            return failures.fill_replacements(chunk.slice(0, 0), bad)
         columns: dict[str, Column] = {name: [batch[name] for batch in made] for name in made[0]}
         batches = Chunk(columns, chunk.ids[kept], chunk.origin[kept], chunk.epoch, number)
-        return failures.filled(batches, bad)
+        return failures.fill_replacements(batches, bad)
 
     def _one(self, rows: Chunk, info: BatchInfo) -> dict[str, Any]:
         given: dict[str, Column] = {n: c for n, c in rows.columns.items() if not n.startswith(HIDDEN_PREFIX)}
@@ -113,7 +118,7 @@ class BatchStep:
             return self.op.per_batch_map
         batch = np.array([hash_integers(int(rows.ids[0]), info.get_batch_num())], np.uint64)
         draws = RandomStream.for_rows(
-            batch, seed=self.seed, epoch=rows.epoch, op=hash_integers(self.op.op, 0)
+            batch, seed=self.seed, epoch=rows.epoch, op=hash_integers(self.op.op_id, 0)
         )
         return functools.partial(with_rng(self.op.per_batch_map, draws), 0)
 
@@ -177,4 +182,4 @@ class BatchStep:
 
 @register_step(Batch)
 def _batch(op: Batch, seed: int, settings: Settings, aligned: bool) -> SegmentStep:
-    return BatchStep(op, aligned, seed, settings.lender)
+    return BatchStep(op, aligned, seed, settings.allocator)

@@ -80,7 +80,7 @@ def open_row_store(keeper: CacheProtocol, key: str, rows: int | None) -> Any:
     are made as without one.
     """
     try:
-        keeper.settle()
+        keeper.resolve()
         return keeper.open(key, rows)
     except (ResourceError, OSError) as error:
         warn_once("cache-full", f"nothing can be kept ({error}); rows are made as without a cache")
@@ -107,17 +107,19 @@ class CachedReadStep:
         self.op, self.seed, self.settings = op, seed, settings
         self.key = cache_key(op.subject, settings, ordered=False)
         self._begin()
-        self._shelf = open_row_store(op.keeper, self.key, op.source.size())
+        self._shelf = open_row_store(op.cache, self.key, op.source.size())
         self._gone = self._shelf is None
 
     def _begin(self) -> None:
-        inner = optimize_cached_segment(self.op.inner, self.settings.replace(executor=INLINE), self.op.gather)
+        inner = optimize_cached_segment(
+            self.op.compute_segment, self.settings.replace(executor=INLINE), self.op.gather
+        )
         assert not inner.inputs
-        self.slots = BatchAssembler(self.op.gather, self.settings.lender) if self.op.gather else None
+        self.slots = BatchAssembler(self.op.gather, self.settings.allocator) if self.op.gather else None
         self.steps: list[SegmentStep] = [make_step(op, self.seed, self.settings, True) for op in inner.ops]
         self.fast: FastPath | None = None
-        if inner.fast:
-            fast = [make_step(op, self.seed, self.settings, True) for op in inner.fast]
+        if inner.fast_path_ops:
+            fast = [make_step(op, self.seed, self.settings, True) for op in inner.fast_path_ops]
             self.fast = FastPath(fast, inner.fast_path_positions, inner.fast_path_length)
         for step in (*self.steps, *(self.fast.steps if self.fast else ())):
             if isinstance(step, MapStep) and step.slots is not None:
@@ -137,7 +139,7 @@ class CachedReadStep:
     def _opened(self) -> Any:
         with self._opening:
             if self._shelf is None and not self._gone:
-                self._shelf = self.op.keeper.open(self.key, self.op.source.size())
+                self._shelf = self.op.cache.open(self.key, self.op.source.size())
             return self._shelf
 
     # a chunk ----------------------------------------------------------------------------------------
@@ -241,7 +243,7 @@ class CachedReadStep:
         shelf.cost = spent / len(part) if shelf.cost is None else shelf.cost
         shelf.note(made=len(part), seconds=spent)
         failures.cached = failures.cached + CacheCounts(
-            made=len(part),
+            misses=len(part),
             stored=stored,
             bytes=made.nbytes if stored else 0,
             reason=shelf.refused or "",

@@ -25,14 +25,14 @@ def to_row_list(column: Column) -> list[Any]:
 def collate_column(column: Column, name: str, position: int, lender: HostAllocator | None = None) -> Any:
     """One array for the batch (or one dict of arrays for a column of dicts), in the lender's memory if there is one."""
     made = _collated(column, name, position, lender)
-    return made if lender is None or type(made) is not np.ndarray else lender.settle(made)
+    return made if lender is None or type(made) is not np.ndarray else lender.release_unused(made)
 
 
 def _collated(column: Column, name: str, position: int, lender: HostAllocator | None) -> Any:
     if isinstance(column, np.ndarray):
         return shrink_width(column) if column.dtype.kind in "US" else column
     if isinstance(column, VariableLengthColumn):
-        whole = column.stacked()
+        whole = column.to_dense()
         if whole is None:
             raise _mismatch(to_row_list(column), name, position)
         return whole

@@ -50,7 +50,7 @@ class RowErrors:
         """Of the same kind, with nothing in it."""
         return RowErrors(self.policy, self._where)
 
-    def row(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
+    def record(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
         """Row i failed with this error: True to go on without it, False to stop before it."""
         index = int(chunk.origin[i])
         if self.policy == "return":
@@ -67,21 +67,21 @@ class RowErrors:
         self.ledger.append(FailedRow(op, index, reason[:500], file, ", ".join(columns), action))
         return True
 
-    def place(self, chunk: Chunk, i: int) -> str:
+    def describe_row(self, chunk: Chunk, i: int) -> str:
         """Row i in words: its file, where the source knows one."""
         index = int(chunk.origin[i])
         file = None if self._where is None else self._where(index)
         return f"row {index}" if file is None else f"row {index} ({file})"
 
-    def batch(self, chunk: Chunk, error: DataError, op: str) -> bool:
+    def record_batch(self, chunk: Chunk, error: DataError, op: str) -> bool:
         """A batch of these rows could not be made: True to go on without it."""
         if self.policy == "return":
             return False
         if "row" in error.context and error.context["row"] >= 0:
             chunk = Chunk({}, chunk.ids[:1], np.array([error.context["row"]], np.int64))
-        return self.row(chunk, 0, error, op, "", [])
+        return self.record(chunk, 0, error, op, "", [])
 
-    def filled(self, good: Chunk, places: list[int]) -> Chunk:
+    def fill_replacements(self, good: Chunk, places: list[int]) -> Chunk:
         """The good rows of a chunk, and under 'replace' others in the places of those that failed."""
         if self.policy != "replace" or not places:
             return good

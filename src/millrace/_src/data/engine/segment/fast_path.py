@@ -29,11 +29,11 @@ class DetectOnlyErrors(RowErrors):
     def __init__(self) -> None:
         super().__init__("return")
 
-    def row(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
+    def record(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
         self.amiss = True
         return False
 
-    def place(self, chunk: Chunk, i: int) -> str:
+    def describe_row(self, chunk: Chunk, i: int) -> str:
         raise _FallbackNeeded
 
 

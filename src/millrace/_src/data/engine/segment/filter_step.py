@@ -24,11 +24,11 @@ class FilterStep:
         self.predicate = op.predicate
         self.seed, self.key, self.asks = (
             seed,
-            hash_integers(op.op, 0),
+            hash_integers(op.op_id, 0),
             rng_parameter_index(op.predicate) is not None,
         )
         self.columns = op.input_columns
-        self.name = f"filter({op.details()['predicate']}) at {op.where}"
+        self.name = f"filter({op.details()['predicate']}) at {op.call_site}"
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         columns = list(self.columns or chunk.columns)
@@ -40,7 +40,7 @@ class FilterStep:
             try:
                 keep[i] = bool(judge(i, *values) if self.asks else judge(*values))
             except Exception as error:
-                if not failures.row(chunk, i, error, self.name, "filter operation: [PyFunc]", columns):
+                if not failures.record(chunk, i, error, self.name, "filter operation: [PyFunc]", columns):
                     return chunk.slice(0, i).take(keep[:i])
                 bad.append(i)
         kept = chunk if keep.all() else chunk.take(keep)
@@ -48,7 +48,7 @@ class FilterStep:
             return kept
         # a row that could not be judged stays: as the last one before it that was kept
         before = np.cumsum(keep)
-        return failures.filled(kept, [int(before[i]) + number for number, i in enumerate(bad)])
+        return failures.fill_replacements(kept, [int(before[i]) + number for number, i in enumerate(bad)])
 
     def _judge(self, chunk: Chunk) -> Callable[..., Any]:
         """The predicate; of (i, *values) when it asks for random numbers of the row."""

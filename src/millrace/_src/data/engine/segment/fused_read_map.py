@@ -103,10 +103,10 @@ class _Rows:
     def run(self, failures: RowErrors) -> Chunk:
         read, mapped, chunk = self.way.read, self.way.mapped, self.chunk
         builder = ChunkBuilder(self.names, len(chunk), passing=mapped.passing)
-        before = set_row_context(lambda: failures.place(chunk, builder.count))
+        before = set_row_context(lambda: failures.describe_row(chunk, builder.count))
         odd: _OddError | None = None
         try:
-            with read.turn:
+            with read.read_lock:
                 builder.extend(self._through(map(self.reader.getitem, chunk.origin.tolist())))
                 if self.error is None:
                     self.reader.check_end(builder.count, len(chunk))

@@ -48,16 +48,16 @@ class MapStep:
         self.op, self.seed, self.hooks = op, seed, hooks
         self.keys = op.resolve_random_keys()
         # the user's functions that want random numbers
-        self.asks = [isinstance(operation, PyFunc) and operation.random for operation in op.operations]
+        self.takes_rng = [isinstance(operation, PyFunc) and operation.random for operation in op.operations]
         self.has_batch_kernel = op.operations[0].batch is not None and not hooks
-        self.slots = BatchAssembler(op.gather, lender) if op.gather else None
+        self.slots = BatchAssembler(op.batch_rows, lender) if op.batch_rows else None
         # whether rows are large enough for it: the first one tells
         self.unsure = True
         self.passing = ChunkBufferPool()
         whose = [any(part.user_code for part in nested_transforms(operation)) for operation in op.operations]
         # results of a chain in which the user's code has a part may be the user's memory
-        self.foreign, self.foreign_end = any(whose), whose[-1]
-        self.name = f"map({', '.join(display_name(t) for t in op.operations)}) at {op.where}"
+        self.may_return_user_memory, self.foreign_end = any(whose), whose[-1]
+        self.name = f"map({', '.join(display_name(t) for t in op.operations)}) at {op.call_site}"
         for library in {
             name for whole in op.operations for part in nested_transforms(whole) for name in part.libraries
         }:
@@ -68,7 +68,7 @@ class MapStep:
     def plain_function(self) -> Callable[[Any], Any] | None:
         """The user's function, where there is nothing else to it."""
         first = self.op.operations[0]
-        if len(self.op.operations) > 1 or not isinstance(first, PyFunc) or self.asks[0] or self.hooks:
+        if len(self.op.operations) > 1 or not isinstance(first, PyFunc) or self.takes_rng[0] or self.hooks:
             return None
         return first.function
 
@@ -97,9 +97,9 @@ class MapStep:
         results: list[Any] = []
         bad: list[int] = []
         i, n = 0, len(chunk)
-        kept = ResultCollector(n, len(outputs), self.passing) if self.foreign else None
+        kept = ResultCollector(n, len(outputs), self.passing) if self.may_return_user_memory else None
         whole = chunk
-        before = set_row_context(lambda: failures.place(whole, len(results)))
+        before = set_row_context(lambda: failures.describe_row(whole, len(results)))
         # the first row ever alone, where there are slots
         end = 1 if slots is not None and self.unsure else n
         while i < n:
@@ -136,12 +136,12 @@ class MapStep:
         if not made:
             empty: list[Any] = []
             none = chunk.with_columns(dict.fromkeys(columns_after_map(names, inputs, outputs), empty))
-            return failures.filled(none, bad)
+            return failures.fill_replacements(none, bad)
         if slots is not None and not any(is_in_batch_buffer(column[0]) for column in made.values()):
             self.slots = None  # rows too small to be worth it
         after = columns_after_map(names, inputs, outputs)
         chunk = chunk.with_columns({n: made[n] if n in made else chunk.columns[n] for n in after})
-        return failures.filled(chunk, bad)
+        return failures.fill_replacements(chunk, bad)
 
     def _whole(self, chunk: Chunk, given: list[Column]) -> tuple[int, list[Column]]:
         """The first operations on whole columns, as long as they take them: how many did, and what came out."""
@@ -177,7 +177,7 @@ class MapStep:
                 for value in result if type(result) is tuple else (result,):
                     normalize_value(value)
             except TypeError as error:
-                if not failures.row(chunk, i, error, self.name, "map operation: [PyFunc]", inputs):
+                if not failures.record(chunk, i, error, self.name, "map operation: [PyFunc]", inputs):
                     n = i
                     break
                 bad.append(i)
@@ -191,16 +191,16 @@ class MapStep:
         """The operations, their random numbers drawn for this chunk."""
         calls: Calls = []
         keys = iter(self.keys)
-        for operation, asks in zip(self.op.operations, self.asks, strict=True):
+        for operation, asks in zip(self.op.operations, self.takes_rng, strict=True):
             if isinstance(operation, FusedTransform):
                 draws = [self._draws(chunk, next(keys), part) for part in operation.operations]
-                calls.append((True, operation.rows_of(draws)))
+                calls.append((True, operation.fused_row_function(draws)))
                 continue
             key = next(keys)
             if isinstance(operation, PyFunc) and not asks:
                 calls.append((False, operation.function))
             else:
-                calls.append((True, operation.rows(self._draws(chunk, key, operation))))
+                calls.append((True, operation.row_function(self._draws(chunk, key, operation))))
         if self.hooks:
             calls = [(False, self._hook("INPUT", 0)), *calls]
             for number in range(len(self.op.operations), 0, -1):
@@ -230,11 +230,11 @@ class MapStep:
         compute = calls[-1][1]
 
         def write(i: int, *values: Any) -> Any:
-            kind = last.result_type(*values) if len(values) == 1 else None
+            kind = last.output_spec(*values) if len(values) == 1 else None
             out = kind and slots.place(outputs[0], chunk.epoch, chunk.start + i, *kind)
             if out is None:
                 return compute(i, *values)
-            last.write(out, *values)
+            last.row_into(out, *values)
             return out
 
         def copy(i: int, *made: Any) -> Any:
@@ -243,7 +243,7 @@ class MapStep:
                 made = tuple([slots.put(n, chunk.epoch, at, v) for n, v in zip(outputs, made, strict=True)])
             return made[0] if len(made) == 1 else made
 
-        if type(last).write is not Transform.write:
+        if type(last).row_into is not Transform.row_into:
             calls[-1] = (True, write)
         else:
             calls.append((True, copy))
@@ -329,7 +329,7 @@ class MapStep:
     ) -> bool:
         """An operation failed on row i: True to go on without it."""
         what = f"map operation: [{getattr(error, 'millrace_op', None) or 'PyFunc'}]"
-        return failures.row(chunk, i, error, self.name, what, list(inputs))
+        return failures.record(chunk, i, error, self.name, what, list(inputs))
 
     def close(self) -> None: ...
 
@@ -363,7 +363,7 @@ def _plain(value: Any) -> Any:
 
 def _offered(column: Column, operation: Transform) -> Any:
     """The column in a form that the operation's `batch` takes, or None."""
-    wanted = operation.columns
+    wanted = operation.batch_column_types
     if StringColumn in wanted:
         texts = as_string_column(column)
         if texts is not None:
@@ -376,9 +376,11 @@ def _offered(column: Column, operation: Transform) -> Any:
 def _in_batch(operation: Transform, columns: list[Any], params: Sequence[Any]) -> Sequence[Any] | None:
     """What `batch` makes of these columns, as columns; None where it takes another number of them."""
     assert operation.batch is not None
-    if len(columns) != 1 and operation.takes == 1:
-        return None if operation.alone else [operation.batch(column, *params) for column in columns]
-    if len(columns) not in (1, operation.takes):
+    if len(columns) != 1 and operation.num_inputs == 1:
+        return (
+            None if operation.single_column_only else [operation.batch(column, *params) for column in columns]
+        )
+    if len(columns) not in (1, operation.num_inputs):
         return None
     made = operation.batch(*columns, *params)
     return made if type(made) is tuple else (made,)
@@ -391,6 +393,6 @@ def _is_new(value: Any, before: tuple[Any, ...]) -> bool:
 
 @register_step(Map)
 def map_step(op: Map, seed: int, settings: Settings, aligned: bool) -> MapStep:
-    if op.in_turn:
+    if op.is_sequential:
         op = op.replace(operations=copy.deepcopy(op.operations))  # what it remembers is this run's alone
-    return MapStep(op, seed, settings.debug_hooks if settings.debug_mode else (), settings.lender)
+    return MapStep(op, seed, settings.debug_hooks if settings.debug_mode else (), settings.allocator)

@@ -31,8 +31,8 @@ class ReadStep:
         self.op, self.seed, self.tuned = op, seed, tuned
         self._reader: Any = None
         self._opening = threading.Lock()
-        readers = op.source.readers
-        self.turn = _turns(None if tuned and readers != 1 else readers)
+        readers = op.source.max_readers
+        self.read_lock = _turns(None if tuned and readers != 1 else readers)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"op": self.op, "seed": self.seed, "tuned": self.tuned}
@@ -59,7 +59,7 @@ class ReadStep:
         found: Mapping[str, Column]
         if getattr(reader, "asks", False):  # a user's __getitem__ with a parameter rng
             draws = RandomStream.for_rows(
-                chunk.ids, seed=self.seed, epoch=chunk.epoch, op=hash_integers(self.op.op, 0)
+                chunk.ids, seed=self.seed, epoch=chunk.epoch, op=hash_integers(self.op.op_id, 0)
             )
             found = reader.read(chunk.origin, draws)
         else:
@@ -70,7 +70,7 @@ class ReadStep:
         reader = self.opened
         wanted = self.op.columns
         try:
-            with self.turn:
+            with self.read_lock:
                 columns = self._rows(reader, chunk)
         except Exception as error:
             return self._one_by_one(reader, chunk, failures, error)
@@ -91,13 +91,13 @@ class ReadStep:
             self.failed(chunk, at, error, failures)
             chunk, clean = chunk.slice(0, at), False
             if at:
-                with self.turn:
+                with self.read_lock:
                     parts.append(chunk.with_columns(dict(self._rows(reader, chunk))))
             start = at
         for i in range(start, len(chunk)):
             one = chunk.slice(i, i + 1)
             try:
-                with self.turn:
+                with self.read_lock:
                     parts.append(one.with_columns(dict(self._rows(reader, one))))
             except Exception as cause:
                 clean = False
@@ -109,11 +109,11 @@ class ReadStep:
             raise data_error(error, self._what, op=self._op, row=int(chunk.origin[0]), columns=[]) from error
         if not parts:
             none = chunk.slice(0, 0).with_columns({name: [] for name in self.op.columns or names})
-            return failures.filled(none, bad)
+            return failures.fill_replacements(none, bad)
         kept = Chunk.concat(parts)
         if self.op.columns is not None:
             kept = kept.with_columns({name: kept.columns[name] for name in self.op.columns})
-        return failures.filled(kept, bad)
+        return failures.fill_replacements(kept, bad)
 
     @property
     def _what(self) -> str:
@@ -121,11 +121,11 @@ class ReadStep:
 
     @property
     def _op(self) -> str:
-        return f"{self.op.label} at {self.op.where}"
+        return f"{self.op.label} at {self.op.call_site}"
 
     def failed(self, chunk: Chunk, i: int, error: Exception, failures: RowErrors) -> bool:
         """Row i could not be read: True to go on without it."""
-        return failures.row(chunk, i, error, self._op, self._what, list(self.op.source.schema()))
+        return failures.record(chunk, i, error, self._op, self._what, list(self.op.source.schema()))
 
     def close(self) -> None:
         reader, self._reader = self._reader, None

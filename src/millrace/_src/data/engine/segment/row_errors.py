@@ -25,7 +25,7 @@ def map_rows(
         try:
             results.append(work(*values))
         except Exception as error:
-            if not failures.row(chunk, i, error, op, what, columns):
+            if not failures.record(chunk, i, error, op, what, columns):
                 chunk = chunk.slice(0, i)
                 break
             bad.append(i)

@@ -32,14 +32,14 @@ class ChunkReport(NamedTuple):
 
     rows: int
     # bytes held at the peak
-    held: int
+    peak_bytes: int
     # rows that each step gave
-    kept: list[int]
+    rows_out: list[int]
     # seconds per step, and processor seconds of the thread
     seconds: list[float]
     cpu: list[float]
     # rows that failed under an error mode that goes on
-    ledger: list[FailedRow]
+    failed_rows: list[FailedRow]
     # rows at its beginning that want the last good row of the chunk before (error mode REPLACE)
     lead: int
     # what is raised after the rows of the chunk were delivered
@@ -64,16 +64,16 @@ class SegmentRunner:
         self.names = [describe(op) for op in ops]
         self.source = getattr(ops[0], "source", None)
         self.where = None if self.source is None else self.source.where
-        self.keeps_input = not any(op.user_code for op in ops)
-        aligned = ops[0].addressable
+        self.leaves_input_unmodified = not any(op.user_code for op in ops)
+        aligned = ops[0].random_access
         # columns that nobody knew before (those of flat_map) are checked when the first rows bring them
         self._unchecked = None if aligned else ops
         self.steps: list[SegmentStep] = [make_step(op, seed, settings, aligned) for op in ops]
         self.caches = any(isinstance(op, CachedRead) for op in ops)
-        self.straight = make_fused_read_map(self.steps, self.policy)
+        self.fused_read_map = make_fused_read_map(self.steps, self.policy)
         self.fast: FastPath | None = None
-        if segment.fast:
-            steps = [make_step(op, seed, settings, aligned) for op in segment.fast]
+        if segment.fast_path_ops:
+            steps = [make_step(op, seed, settings, aligned) for op in segment.fast_path_ops]
             self.fast = FastPath(steps, segment.fast_path_positions, segment.fast_path_length)
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, ChunkReport]:
@@ -82,13 +82,13 @@ class SegmentRunner:
         with use_settings(self.settings):
             return self._run(chunk)
 
-    def begin(self, worker: int) -> None:
+    def init_worker(self, worker: int) -> None:
         """In a worker process: the run's settings, and the random state of Python and numpy, as MindSpore has them."""
         seed = self.settings.seed
         if seed is not None:
             seed = (seed + worker) % (UINT32_MAX + 1)
             seed_globals(seed)
-        self.settings = self.settings.replace(seed=seed, seed_turn=self.settings.seed_turn + 1)
+        self.settings = self.settings.replace(seed=seed, seed_turn=self.settings.seed_generation + 1)
         restore(self.settings)
 
     def _run(self, chunk: Chunk) -> tuple[Chunk, ChunkReport]:
@@ -107,7 +107,7 @@ class SegmentRunner:
                 chunk, seconds, cpu = made
                 kept = [len(chunk)] * self.fast.count
                 began, worked = clock(), work()
-        given, both = chunk, self.straight
+        given, both = chunk, self.fused_read_map
         if both is not None and not kept:
             passed = both(chunk, failures)
             if passed is not None:

@@ -47,7 +47,7 @@ class Stage:
 
     stats: StageStats
     # set by interrupt, from another thread; a stage at which chunks begin or are waited for looks at it
-    stopped = False
+    is_interrupted = False
 
     def pull(self) -> StageOutput:
         raise TypeError(f"{type(self).__name__} does not define this")
@@ -59,7 +59,7 @@ class Stage:
         """Go to a position; called before the first pull."""
         raise TypeError(f"{type(self).__name__} does not define this")
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         """Leave out the rest of this epoch: the next pull is the first of the next epoch."""
         while isinstance(self.pull(), Chunk):
             pass
@@ -72,17 +72,17 @@ class Stage:
         """
         return 0
 
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """False when a pull would have to wait for a worker."""
         return True
 
     def interrupt(self) -> None:
         """End whatever a thread waits for in here or below, from any thread, at once; close comes after it."""
-        self.stopped = True
+        self.is_interrupted = True
 
-    def check(self) -> None:
+    def raise_if_interrupted(self) -> None:
         """End this pull when the run is being closed."""
-        if self.stopped:
+        if self.is_interrupted:
             raise Interrupted("Iterator does not have a running pipeline: it is being closed")
 
     def close(self) -> None:
@@ -93,18 +93,18 @@ class UnaryStage(Stage):
     """A stage with one upstream that hands readiness, interrupting and closing on."""
 
     def __init__(self, up: Stage, stats: StageStats) -> None:
-        self.up = up
+        self.upstream = up
         self.stats = stats
 
-    def ready(self) -> bool:
-        return self.up.ready()
+    def is_ready(self) -> bool:
+        return self.upstream.is_ready()
 
-    def skip_rest(self) -> None:
-        self.up.skip_rest()
+    def skip_epoch(self) -> None:
+        self.upstream.skip_epoch()
 
     def interrupt(self) -> None:
         super().interrupt()
-        self.up.interrupt()
+        self.upstream.interrupt()
 
     def close(self) -> None:
-        self.up.close()
+        self.upstream.close()

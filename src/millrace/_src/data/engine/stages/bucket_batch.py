@@ -32,7 +32,7 @@ class AssignBucketStep:
     """Which bucket each row is for."""
 
     def __init__(self, node: BucketBatch) -> None:
-        self.node, self.name = node, f"bucket_batch_by_length at {node.where}"
+        self.node, self.name = node, f"bucket_batch_by_length at {node.call_site}"
         self.boundaries = np.asarray(node.boundaries)
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
@@ -40,7 +40,9 @@ class AssignBucketStep:
         what = "bucket_batch_by_length operation: [element_length_function]"
         measure = partial(self._bucket, columns[0])
         good, buckets, bad = map_rows(chunk, failures, columns, measure, self.name, what)
-        return failures.filled(good.with_columns({**good.columns, BUCKET: np.array(buckets, np.int64)}), bad)
+        return failures.fill_replacements(
+            good.with_columns({**good.columns, BUCKET: np.array(buckets, np.int64)}), bad
+        )
 
     def _bucket(self, column: str, *values: Any) -> int:
         return int(np.searchsorted(self.boundaries, self._length(values, column), side="right"))
@@ -67,7 +69,7 @@ class BucketCollateStep:
     """The rows of a full bucket as a batch."""
 
     def __init__(self, node: BucketBatch, lender: HostAllocator | None = None) -> None:
-        self.node, self.lender, self.name = node, lender, f"bucket_batch_by_length at {node.where}"
+        self.node, self.lender, self.name = node, lender, f"bucket_batch_by_length at {node.call_site}"
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         number, rows = chunk.columns[BUCKET][0]
@@ -80,9 +82,9 @@ class BucketCollateStep:
             }
         except DataError as error:
             add_row_context(error, rows, self.name)
-            if not failures.batch(rows, error, self.name):
+            if not failures.record_batch(rows, error, self.name):
                 raise
-            return failures.filled(chunk.slice(0, 0), [0])
+            return failures.fill_replacements(chunk.slice(0, 0), [0])
         return chunk.with_columns(made)
 
     def _free(self, number: int, rows: Chunk) -> int | None:
@@ -152,7 +154,7 @@ class BucketStage(UnaryStage):
         self.buckets = [[] for _ in self.buckets]
         self.position, self.batch, self.epoch, self._ended = 0, 0, self.epoch + 1, False
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         self.rows.skip_rest()
         self._next_epoch()
 
@@ -181,9 +183,12 @@ def _bucket(making: StageContext) -> Stage:
     node, stats = making.node, making.stats
     stats.batches = True
     measured = SequentialStepStage(
-        making.up, stats, AssignBucketStep(node), making.mender(making.up.state()), whole=True
+        making.up, stats, AssignBucketStep(node), making.row_error_handler(making.up.state()), whole=True
     )
     buckets = BucketStage(measured, stats, node)
     return SequentialStepStage(
-        buckets, stats, BucketCollateStep(node, making.settings.lender), making.mender(buckets.state())
+        buckets,
+        stats,
+        BucketCollateStep(node, making.settings.allocator),
+        making.row_error_handler(buckets.state()),
     )

@@ -61,7 +61,7 @@ class CacheStage(UnaryStage):
         stats.cache = CacheCounts()
 
     def pull(self) -> StageOutput:
-        self.check()
+        self.raise_if_interrupted()
         if self.epochs is not None and self.epoch >= self.epochs:
             return END_OF_DATA
         chunk = self._kept()
@@ -126,7 +126,7 @@ class CacheStage(UnaryStage):
 
     def _made(self) -> StageOutput:
         self._move()
-        got = self.up.pull()
+        got = self.upstream.pull()
         if isinstance(got, Signal):
             return got
         while (
@@ -137,7 +137,7 @@ class CacheStage(UnaryStage):
             if gone < len(got):
                 got = got.slice(gone, len(got))
                 break
-            got = self.up.pull()
+            got = self.upstream.pull()
             if isinstance(got, Signal):
                 return got
         self._at = self.position + len(got)
@@ -147,10 +147,10 @@ class CacheStage(UnaryStage):
     def _move(self) -> None:
         """Bring what is below to this position, or a little before it."""
         if self._at is not None and self._at > self.position:
-            self.up.skip_rest()
+            self.upstream.skip_epoch()
             self._at = None
         if self._at is None:
-            self._at = self.up.skip(self.position) if self.position else 0
+            self._at = self.upstream.skip(self.position) if self.position else 0
 
     def _keep(self, chunk: Chunk) -> None:
         shelf = self._shelf
@@ -159,7 +159,7 @@ class CacheStage(UnaryStage):
         busy = sum(stage.busy for stage in self._below)
         spent, rows = busy - self._busy, len(chunk)
         self._busy = busy
-        counts = CacheCounts(made=rows)
+        counts = CacheCounts(misses=rows)
         if self._whole() and shelf.refused is None and self._worth.while_ is not False:
             numbers = np.arange(self.position, self.position + rows, dtype=np.uint64)
             clock, cpu = time.perf_counter(), time.thread_time()
@@ -208,20 +208,20 @@ class CacheStage(UnaryStage):
         place = [self.epoch, self.position]
         if self._at is None or self._at != self.position:
             return place
-        return [*place, self.up.state(), self._bad]
+        return [*place, self.upstream.state(), self._bad]
 
     def restore(self, state: State) -> None:
         self.epoch, self.position, *rest = state
         if rest:
             below, self._bad = rest
-            self.up.restore(below)
+            self.upstream.restore(below)
             self._at = self.position
 
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         shelf = self._shelf
         if shelf is not None and self._at != self.position and shelf.has(self.position):
             return True
-        return self.up.ready()
+        return self.upstream.is_ready()
 
     def skip(self, rows: int) -> int:
         total = None if self._shelf is None else self._shelf.table.total
@@ -231,7 +231,7 @@ class CacheStage(UnaryStage):
         self.position += skipped
         return skipped
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         self._end()
 
     def close(self) -> None:
@@ -244,20 +244,20 @@ class CacheStage(UnaryStage):
 @register_stage(Cache)
 def _keep(making: StageContext) -> Stage:
     node: Cache = making.node
-    key = cache_key(node.subject or node.inputs[0], making.settings)
+    key = cache_key(node.logical_input or node.inputs[0], making.settings)
     shelf = open_row_store(node.cache, key, making.rows_of(node.inputs[0]))
-    failed = UpstreamFailureCheck(node, making.mender([0, 0]).policy.ledger)
-    return CacheStage(making.up, making.stats, shelf, making.epochs, making.below, failed)
+    failed = UpstreamFailureCheck(node, making.row_error_handler([0, 0]).policy.ledger)
+    return CacheStage(making.up, making.stats, shelf, making.epochs, making.upstream_stats, failed)
 
 
 class UpstreamFailureCheck:
     """Whether a row failed in an op below a cache. Those that fail above it are no matter of the cache's."""
 
     def __init__(self, node: Cache, ledger: FailedRowLog) -> None:
-        below = [op for found in walk(node.inputs[0]) for op in (found, *found.parts)]
+        below = [op for found in walk(node.inputs[0]) for op in (found, *found.fused_nodes)]
         # what a dataset inside flat_map is made of, nobody knows beforehand: there every failed row counts
-        known = not any(isinstance(op, FlatMap) for op in below) and all(op.where for op in below)
-        self._ends = tuple(f" at {op.where}" for op in below) if known else ("",)
+        known = not any(isinstance(op, FlatMap) for op in below) and all(op.call_site for op in below)
+        self._ends = tuple(f" at {op.call_site}" for op in below) if known else ("",)
         self._ledger, self._seen, self._found = ledger, 0, False
 
     def __call__(self) -> bool:

@@ -24,7 +24,7 @@ class MultiInputStage(Stage):
     """A stage over several others."""
 
     def __init__(self, making: StageContext) -> None:
-        self.ups, self.stats = making.ups, making.stats
+        self.ups, self.stats = making.upstreams, making.stats
         # the number of each input's first row, found when one is needed
         self._starts: list[int] | None = None
         self._find_starts = partial(first_row_numbers, making.node)
@@ -37,8 +37,8 @@ class MultiInputStage(Stage):
             self._starts = self._find_starts()
         return chunk.origin + self._starts[number]
 
-    def ready(self) -> bool:
-        return all(up.ready() for up in self.ups)
+    def is_ready(self) -> bool:
+        return all(up.is_ready() for up in self.ups)
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -95,8 +95,8 @@ class ConcatStage(MultiInputStage):
         # rows of each input in an epoch, where that is known
         self.sizes = [partial(making.rows_of, child) for child in making.node.inputs]
 
-    def ready(self) -> bool:
-        return self.ups[min(self.child, len(self.ups) - 1)].ready()
+    def is_ready(self) -> bool:
+        return self.ups[min(self.child, len(self.ups) - 1)].is_ready()
 
     def pull(self) -> StageOutput:
         while self.child < len(self.ups):
@@ -124,15 +124,15 @@ class ConcatStage(MultiInputStage):
             if size is None or rows - skipped < size:
                 skipped += up.skip(rows - skipped)
                 break
-            up.skip_rest()
+            up.skip_epoch()
             self.child += 1
             skipped += size
         self.rows += skipped
         return skipped
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         for up in self.ups[self.child :]:
-            up.skip_rest()
+            up.skip_epoch()
         self.child, self.rows, self.epoch = 0, 0, self.epoch + 1
 
     def state(self) -> State:
@@ -189,7 +189,7 @@ class ZipStage(MultiInputStage):
             side.drop(self.position)
         return self.position
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         for side in self.sides:
             side.skip_rest()
         self.epoch, self.position = self.epoch + 1, 0

@@ -32,7 +32,7 @@ class OpenInnerDatasetStep:
     """The dataset that the user's function makes of a row."""
 
     def __init__(self, node: FlatMap) -> None:
-        self.node, self.name = node, f"flat_map at {node.where}"
+        self.node, self.name = node, f"flat_map at {node.call_site}"
 
     def __call__(self, row: Chunk, failures: RowErrors) -> Chunk:
         try:
@@ -43,8 +43,8 @@ class OpenInnerDatasetStep:
         except Exception as error:
             if isinstance(error, ArgumentTypeError) and failures.policy == "return":
                 raise
-            failures.row(row, 0, error, self.name, "flat_map operation: [PyFunc]", list(row.columns))
-            return failures.filled(row.slice(0, 0), [0])
+            failures.record(row, 0, error, self.name, "flat_map operation: [PyFunc]", list(row.columns))
+            return failures.fill_replacements(row.slice(0, 0), [0])
         datasets: list[Any] = [node]
         return row.with_columns({DATASET: datasets})
 
@@ -88,14 +88,14 @@ class FlatMapStage(UnaryStage):
         self._id, self._origin = int(row.ids.view(np.int64)[0]), int(row.origin[0])
         dataset: Any = row.columns[DATASET][0]
         self._inner = self._build(dataset)
-        self.check()
+        self.raise_if_interrupted()
 
     def _close_inner(self) -> None:
         inner, self._inner = self._inner, None
         if inner is not None:
             inner.close()
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         self._close_inner()
         self.rows.skip_rest()
         self.epoch, self.position = self.epoch + 1, 0
@@ -131,12 +131,12 @@ class FlatMapStage(UnaryStage):
 def _flat_map(making: StageContext) -> Stage:
     node, stats = making.node, making.stats
     datasets = SequentialStepStage(
-        making.up, stats, OpenInnerDatasetStep(node), making.mender(making.up.state())
+        making.up, stats, OpenInnerDatasetStep(node), making.row_error_handler(making.up.state())
     )
 
     def build(inner: Node) -> Stage:
         if node.kept_at is not None:
             check_cacheable_inner(node, inner)
-        return making.inner(inner, node.op)
+        return making.lower_nested(inner, node.op)
 
     return FlatMapStage(datasets, stats, build)

@@ -36,7 +36,7 @@ class EpochOrders:
         order: IndexOrder = RangeOrder(size)
         if read.sampler is not None:
             order = self._sampled(size, epoch)
-        for step in read.steps:
+        for step in read.order_steps:
             if isinstance(step, PermuteStep):
                 key = hash_integers(seed, epoch, step.op) if step.key is None else step.key
                 order = ComposedOrder(RandomPermutation(order.size, key), order)
@@ -56,7 +56,7 @@ class EpochOrders:
         while True:
             self.over()
             order: IndexOrder = self._sampler.order(
-                size, hash_integers(self.seed, self._asked, read.op), labels=read.labels
+                size, hash_integers(self.seed, self._asked, read.op_id), labels=read.labels
             )
             self._asked, self._open = self._asked + 1, True
             if self._asked > epoch:
@@ -98,14 +98,14 @@ class IndexStage(Stage):
         self._order: IndexOrder | None = None
 
     def pull(self) -> StageOutput:
-        self.check()
+        self.raise_if_interrupted()
         if self.epochs is not None and self.epoch >= self.epochs:
             return END_OF_DATA
         if self._order is None:
             self._order = self._orders.at(self.epoch)
         start = self.position
         if start >= self._order.size:
-            self.skip_rest()
+            self.skip_epoch()
             return END_OF_EPOCH
         rows = self._order.at(start, start + self.rows)
         self.position = start + len(rows)
@@ -139,7 +139,7 @@ class IndexStage(Stage):
             self.epoch -= 1
             self.position = self._orders.at(self.epoch).size
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         self.epoch, self.position, self._order = self.epoch + 1, 0, None
         self._orders.over()
 
@@ -156,13 +156,13 @@ class BatchIndexStage(Stage):
         self._asked = 0
 
     def pull(self) -> StageOutput:
-        self.check()
+        self.raise_if_interrupted()
         if self.epochs is not None and self.epoch >= self.epochs:
             return END_OF_DATA
         if self._batches is None:
             self._batches = self._of_epoch()
         if self.position >= len(self._batches):
-            self.skip_rest()
+            self.skip_epoch()
             return END_OF_EPOCH
         rows = self._check(self._batches[self.position])
         self.position += 1
@@ -204,7 +204,7 @@ class BatchIndexStage(Stage):
         self.position += skipped
         return skipped
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         if self._batches is not None:
             self._lists.reset_all()
         self.epoch, self.position, self._batches = self.epoch + 1, 0, None

@@ -104,13 +104,13 @@ class CallbackStage(SequentialStepStage):
             if stop is not None:
                 stop()
 
-    def skip_rest(self) -> None:
-        super().skip_rest()
+    def skip_epoch(self) -> None:
+        super().skip_epoch()
         self._next_turn()
 
     def state(self) -> State:
         count = {"turn": self.turn, "epoch": self.epoch, "done": self.done, "in_epoch": self.in_epoch}
-        return {"rows": super().state(), "again": self._mender.since, **count}
+        return {"rows": super().state(), "again": self._mender.rows_since_good, **count}
 
     def restore(self, state: State) -> None:
         super().restore(state["rows"])
@@ -125,5 +125,10 @@ def _callbacks(making: StageContext) -> Stage:
     node = making.node
     step = map_step(node, making.seed, making.settings, False)
     return CallbackStage(
-        making.up, making.stats, step, making.mender(making.up.state()), node.callbacks, node.passes
+        making.up,
+        making.stats,
+        step,
+        making.row_error_handler(making.up.state()),
+        node.callbacks,
+        node.passes,
     )

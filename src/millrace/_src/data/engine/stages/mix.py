@@ -29,7 +29,7 @@ class MixStage(MultiInputStage):
 
     def __init__(self, making: StageContext) -> None:
         super().__init__(making)
-        ups, stats, node = making.ups, making.stats, making.node
+        ups, stats, node = making.upstreams, making.stats, making.node
         self.node: Mix = node
         self.seed, self.epochs = making.seed, making.epochs
         self.sides = [RowBuffer(up) for up in ups]
@@ -38,7 +38,7 @@ class MixStage(MultiInputStage):
         # how often each input ran out in this epoch, and whether it gave a row since
         self.turns, self.gave = [0] * len(ups), [False] * len(ups)
         self._alike = SchemaConsistencyCheck("Mix", "mixed")
-        stats.drawn = [0] * len(ups)
+        stats.sampled = [0] * len(ups)
 
     def pull(self) -> StageOutput:
         if self.node.exhausted == "restart" and self.epochs is not None and self.epoch >= self.epochs:
@@ -52,13 +52,13 @@ class MixStage(MultiInputStage):
             if ready:
                 return self._take(drawn[:ready])
             if self._ran_out(int(drawn[0])):
-                self.skip_rest()
+                self.skip_epoch()
                 return END_OF_EPOCH
 
     def _draw(self) -> npt.NDArray[np.int64]:
         """The inputs of the next rows."""
         places = np.arange(self.position, self.position + BLOCK, dtype=np.uint64)
-        draws = RandomStream.for_rows(places, seed=self.seed, epoch=self.epoch, op=self.node.op)
+        draws = RandomStream.for_rows(places, seed=self.seed, epoch=self.epoch, op=self.node.op_id)
         weights = self.weights
         if self.node.exhausted == "drop":
             weights = np.where(np.array(self.turns) == 0, weights, 0.0)
@@ -86,7 +86,7 @@ class MixStage(MultiInputStage):
             ids = derive_row_ids(part.ids, k, self.turns[k]) if k or self.turns[k] else part.ids
             parts.append(Chunk(part.columns, ids, self.numbered(part, k)))
             self.gave[k] = True
-            self.stats.drawn[k] += len(part)
+            self.stats.sampled[k] += len(part)
         whole = Chunk.concat(parts)
         if len(parts) > 1:  # from input after input to the order drawn
             places = np.empty(len(drawn), np.int64)
@@ -115,7 +115,7 @@ class MixStage(MultiInputStage):
             self.sides[k].take_signal()
         return False
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         for side in self.sides:
             side.skip_rest()
         self.epoch, self.position = self.epoch + 1, 0

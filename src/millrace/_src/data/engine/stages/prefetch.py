@@ -66,7 +66,7 @@ class PrefetchStage(Stage):
             got: StageOutput | BaseException
             try:
                 if skip:
-                    self.up.skip_rest()
+                    self.up.skip_epoch()
                     got = Signal.END
                 else:
                     got = self.up.pull()
@@ -74,7 +74,7 @@ class PrefetchStage(Stage):
                 got = error
             self._put(got)
             before, cpu = cpu, time.thread_time()
-            self.stats.pump_cpu += cpu - before
+            self.stats.dispatch_cpu += cpu - before
             if got is END_OF_DATA or isinstance(got, BaseException):
                 return
 
@@ -109,7 +109,7 @@ class PrefetchStage(Stage):
             if not self._queue:
                 began = time.perf_counter()
                 while not self._queue:
-                    self.check()
+                    self.raise_if_interrupted()
                     self._wait(self._changed, self)
                 self.stats.wait_in += time.perf_counter() - began
             self.stats.fill.append(len(self._queue) / self.depth)
@@ -118,13 +118,13 @@ class PrefetchStage(Stage):
                 self._queue.popleft()
             self._taken += got is Signal.END
             self._changed.notify_all()
-        self.budget.give_back(size)
+        self.budget.release(size)
         if isinstance(got, BaseException):
             raise got
         self._state = state
         return got
 
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         self._start()
         return bool(self._queue)
 
@@ -134,9 +134,9 @@ class PrefetchStage(Stage):
             self.depth = depth
             self._changed.notify_all()
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         if self._thread is None:
-            self.up.skip_rest()
+            self.up.skip_epoch()
             self._state = self.up.state()
             return
         with self._changed:
@@ -148,13 +148,13 @@ class PrefetchStage(Stage):
                     if got is END_OF_DATA or isinstance(got, BaseException):
                         return
                     self._queue.popleft()
-                    self.budget.give_back(size)
+                    self.budget.release(size)
                     if isinstance(got, Signal):
                         self._state = state
                         self._taken += 1
                         self._changed.notify_all()
                         return
-                self.check()
+                self.raise_if_interrupted()
                 self._wait(self._changed, self)
 
     def skip(self, rows: int) -> int:
@@ -190,6 +190,6 @@ class PrefetchStage(Stage):
 
     def _release(self) -> None:
         for _, _, size in self._queue:
-            self.budget.give_back(size)
+            self.budget.release(size)
         self._queue.clear()
         self.up.close()

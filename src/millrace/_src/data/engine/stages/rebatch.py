@@ -99,7 +99,7 @@ class RowBuffer:
         self._chunks.clear()
         self.have, self._used, self._skip = 0, 0, 0
         if self._signal is None:
-            self.up.skip_rest()
+            self.up.skip_epoch()
         self.take_signal()
 
     def state(self) -> State:
@@ -195,7 +195,7 @@ class RebatchStage(UnaryStage):
         self.batch += batches
         return batches
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         self.rows.skip_rest()
         self.batch, self.epoch = 0, self.epoch + 1
 

@@ -55,23 +55,23 @@ class RowErrorHandler:
         self._back: State = start
         self._given = 0
         # rows that came in since then: a resumed run works on them again
-        self.since = 0
+        self.rows_since_good = 0
         # rows given before the restore
         self._drop = 0
 
     @property
-    def whole(self) -> bool:
+    def drops_no_rows(self) -> bool:
         """Every row that comes in leaves, or the run ends."""
         return self.policy.mode == "return"
 
     # chunks ----------------------------------------------------------------------------------------
 
-    def take(
+    def add_chunk(
         self, chunk: Chunk, rows: int, lead: int, entries: list[FailedRow], before: State, after: State
     ) -> None:
         """A chunk of ``rows`` rows has come out; what goes on from here is in ``ready``."""
         self.rows += rows
-        self.since += rows if self.replaces else 0
+        self.rows_since_good += rows if self.replaces else 0
         if not self.replaces:
             self._back = after
             if entries:
@@ -97,12 +97,12 @@ class RowErrorHandler:
                 beside = replacement_rows(beside, count, before=True)
                 gaps.insert(0, beside)
             if not gaps:
-                self._back, self._given, self.since = before, 0, rows
+                self._back, self._given, self.rows_since_good = before, 0, rows
             for gap in gaps:
                 self._give(gap)
             self._waiting = []
         else:
-            self._back, self._given, self.since = before, 0, rows
+            self._back, self._given, self.rows_since_good = before, 0, rows
             if lead:
                 self._write_replaced(self._last)
                 chunk = _joined(replacement_rows(self._last, lead), good, chunk)
@@ -136,13 +136,13 @@ class RowErrorHandler:
             )
         if self.dropped:
             self.check_limit()
-        self.forget(after)
+        self.reset(after)
 
-    def forget(self, at: State) -> None:
+    def reset(self, at: State) -> None:
         """Stand at this position, an epoch's beginning."""
         self.ready.clear()
         self._last, self._waiting, self._entries = None, [], []
-        self._back, self._given, self._drop, self.since = at, 0, 0, 0
+        self._back, self._given, self._drop, self.rows_since_good = at, 0, 0, 0
 
     # position --------------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class RowErrorHandler:
 
     def restore(self, state: State) -> State:
         """The position upstream must go to."""
-        self.forget(state["up"] if self.replaces else state)
+        self.reset(state["up"] if self.replaces else state)
         if self.replaces:
             self._drop = state["given"]
         return self._back

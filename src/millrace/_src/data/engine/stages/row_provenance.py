@@ -18,12 +18,12 @@ __all__ = ["row_locator", "first_row_numbers"]
 def first_row_numbers(node: Node) -> list[int]:
     """The number of each input's first row; all zero where an input before the last has no known size."""
     found, start = [], 0
-    for child in node.numbered_by:
+    for child in node.row_id_inputs:
         found.append(start)
         for source in _sources(child):
-            size = source.size() if len(found) < len(node.numbered_by) else 0
+            size = source.size() if len(found) < len(node.row_id_inputs) else 0
             if size is None:
-                return [0] * len(node.numbered_by)
+                return [0] * len(node.row_id_inputs)
             start += size
     return found
 
@@ -32,7 +32,7 @@ def row_locator(node: Node) -> Callable[[int], str | None] | None:
     """How to name the file of a row, by its number."""
     sources = list(_sources(node))
     if len(sources) == 1:
-        return sources[0].where
+        return sources[0].row_location
     return _Files(sources) if sources else None
 
 
@@ -48,15 +48,15 @@ class _Files:
             return None
         for source, size in zip(self._sources, sizes, strict=False):
             if row < (size or 0):
-                return source.where(row)
+                return source.row_location(row)
             row -= size or 0
-        return self._sources[-1].where(row)
+        return self._sources[-1].row_location(row)
 
 
 def _sources(node: Node) -> Iterator[Source]:
     """The sources whose row numbers the rows of this node carry, in their order."""
-    for part in (node, *node.parts):
+    for part in (node, *node.fused_nodes):
         if isinstance(part, Read):
             yield part.source
-    for child in node.numbered_by:
+    for child in node.row_id_inputs:
         yield from _sources(child)

@@ -48,7 +48,7 @@ class SegmentConfig(NamedTuple):
     """What a segment is asked to be: its workers, the chunks that may be under way at least, and the rows of one."""
 
     workers: int
-    ahead: int
+    prefetch_chunks: int
     # 0: as many as take the time that a chunk should
     rows: int = 0
 
@@ -74,24 +74,26 @@ class SegmentStage(Stage):
         # the error that comes after the rows delivered last
         self._failed: DataError | None = None
         self._reads_indices = isinstance(up, IndexStage)
-        self._target = executor.traits.target_seconds * (CACHE_TIME_FACTOR if node.varies else 1)
+        self._target = executor.traits.target_seconds * (CACHE_TIME_FACTOR if node.cost_varies else 1)
         # decoding and the like runs outside the GIL: there every thread helps
-        native = node.heavy and not any(op.python for op in stats.ops)
+        native = node.is_expensive and not any(op.python for op in stats.ops)
         rivals = executor.traits.shares_gil and not native
         # transforms of ours that say so never run at the same time: nothing has to be tried
-        bound = rivals and node.holds_gil and not node.heavy
+        bound = rivals and node.holds_gil and not node.is_expensive
         # ours only copy memory: that the interpreter is free then says nothing of the bus
         looks = any(op.python for op in stats.ops)
-        self._concurrency = AdaptiveConcurrency(executor.slots if rivals else 1, self._use, bound, looks)
+        self._concurrency = AdaptiveConcurrency(
+            executor.num_workers if rivals else 1, self._set_active_workers, bound, looks
+        )
         # the first chunk runs before others are asked for
-        self._alone = rivals
-        self._most_bytes = CACHED_BYTES if rivals else executor.most_bytes or MAX_CHUNK_BYTES
+        self._first_chunk_only = rivals
+        self._most_bytes = CACHED_BYTES if rivals else executor.max_chunk_bytes or MAX_CHUNK_BYTES
         self._refused = False
         # the task that this stage's thread waits for
         self._awaited: Task | None = None
         # chunks under way at a time, and what each worker takes of them
-        self.window = node.place.window
-        self._each = 1 if executor.traits.same_process or node.heavy else 2
+        self.max_in_flight = node.placement.max_in_flight
+        self._each = 1 if executor.traits.same_process or node.is_expensive else 2
         # rows per chunk that somebody found to be best; None: as many as take the time that a chunk should
         self._rows: int | None = None
         # what is to change before the next chunk is asked for
@@ -105,26 +107,28 @@ class SegmentStage(Stage):
         """In the thread that pulls: nobody else uses the executor."""
         self._wish = None
         self._concurrency.freeze()
-        if wish.workers != self.stats.working or wish.workers != self.executor.slots:
-            self._use(self.executor.resize(wish.workers))
-        self.stats.workers = self.executor.slots
-        self.window = self.stats.window = max(self.stats.working * self._each + 1, wish.ahead)
-        unit = self.node.place.unit
+        if wish.workers != self.stats.working or wish.workers != self.executor.num_workers:
+            self._set_active_workers(self.executor.resize(wish.workers))
+        self.stats.workers = self.executor.num_workers
+        self.max_in_flight = self.stats.window = max(
+            self.stats.working * self._each + 1, wish.prefetch_chunks
+        )
+        unit = self.node.placement.row_multiple
         self._rows = max(unit, wish.rows - wish.rows % unit) if wish.rows else None
 
     @property
-    def asked(self) -> bool:
+    def has_pending_config(self) -> bool:
         """What it was asked for last is not in force yet."""
         return self._wish is not None
 
     @property
     def chunk_rows(self) -> int:
         """Rows per chunk now; 0 where they are not to be changed."""
-        return self.up.rows if isinstance(self.up, IndexStage) and not self.node.place.fixed else 0
+        return self.up.rows if isinstance(self.up, IndexStage) and not self.node.placement.fixed_rows else 0
 
     def pull(self) -> StageOutput:
         while True:
-            self.check()
+            self.raise_if_interrupted()
             if self._mender.ready:
                 return self._mender.next()
             if self._failed is not None:
@@ -134,7 +138,7 @@ class SegmentStage(Stage):
             self._refused = False
             self._submit_chunks()
             self.stats.refused += self._refused
-            self.stats.fill.append(len(self._pending) / self.window)
+            self.stats.fill.append(len(self._pending) / self.max_in_flight)
             item, state, reserved = self._pending.popleft()
             if isinstance(item, Signal):
                 if item is END_OF_DATA:
@@ -148,62 +152,62 @@ class SegmentStage(Stage):
                 began = time.perf_counter()
                 self._awaited = item
                 try:
-                    self.check()
-                    if self._alone and not item.wait(HEAD_START):
-                        self._go_on(item, state, reserved)
-                    self._look(item)
-                    if self._concurrency.one and not item.wait(PATIENCE):
-                        self._concurrency.all()
+                    self.raise_if_interrupted()
+                    if self._first_chunk_only and not item.wait(HEAD_START):
+                        self._start_remaining(item, state, reserved)
+                    self._sample_gil(item)
+                    if self._concurrency.is_single_worker and not item.wait(PATIENCE):
+                        self._concurrency.use_all_workers()
                     self._wait(item, self)
-                    self.check()
+                    self.raise_if_interrupted()
                 except BaseException:
                     self._pending.appendleft((item, state, reserved))  # Ctrl-C: the row is not lost
                     raise
                 self.stats.wait_in += time.perf_counter() - began
-            self.budget.give_back(reserved)
+            self.budget.release(reserved)
             if item.error is not None:
                 raise self._mender.with_file(item.error)
             assert item.result is not None
             chunk, report = item.result
             before, self._after = self._after, state
-            self._learn(chunk, report)
-            self._concurrency.finished(report.rows, sum(report.seconds), sum(report.cpu), waited)
-            self._mender.take(chunk, report.rows, report.lead, report.ledger, before, state)
-            if self._alone:
-                self._alone = False
+            self._update_estimates(chunk, report)
+            self._concurrency.record_chunk(report.rows, sum(report.seconds), sum(report.cpu), waited)
+            self._mender.add_chunk(chunk, report.rows, report.lead, report.ledger, before, state)
+            if self._first_chunk_only:
+                self._first_chunk_only = False
                 if self._reads_indices:  # else it might have to wait
                     self._submit_chunks()  # while the caller has its first batch
 
-    def _look(self, item: Task) -> None:
+    def _sample_gil(self, item: Task) -> None:
         """Tell, while a chunk is worked on, whether the interpreter is free."""
-        while self._concurrency.looks:
+        while self._concurrency.wants_gil_samples:
             began = time.perf_counter()
             if item.wait(LOOK):
                 return
-            self._concurrency.looked(time.perf_counter() - began - LOOK)
+            self._concurrency.record_gil_delay(time.perf_counter() - began - LOOK)
 
-    def _go_on(self, head: Task, state: State, reserved: int) -> None:
+    def _start_remaining(self, head: Task, state: State, reserved: int) -> None:
         """The first chunk takes its time: the others begin, too."""
-        self._alone = False
-        self._concurrency.all()
+        self._first_chunk_only = False
+        self._concurrency.use_all_workers()
         self._pending.appendleft((head, state, reserved))
         try:
             self._submit_chunks()
         finally:
             self._pending.popleft()
 
-    def _use(self, workers: int) -> None:
-        self.executor.use(workers)
+    def _set_active_workers(self, workers: int) -> None:
+        self.executor.set_active_workers(workers)
         self.stats.working = workers
 
     def _submit_chunks(self) -> None:
         """Submit chunks until the window or the budget is full; wait for upstream only when nothing is left."""
         pending = self._pending
-        while len(pending) < self.window:
-            if pending and (self._ended(pending[-1][0]) or not self.up.ready()):
+        while len(pending) < self.max_in_flight:
+            if pending and (self._ended(pending[-1][0]) or not self.up.is_ready()):
                 return
             under_way = bool(pending)
-            if under_way and self._alone:
+            if under_way and self._first_chunk_only:
                 return
             if under_way and not self._expected and self.budget.tight:
                 return  # the first chunk tells how large chunks are
@@ -214,13 +218,13 @@ class SegmentStage(Stage):
                 got = self.up.pull()
             except Exception as error:
                 # its turn comes after the chunks that are under way
-                self.budget.give_back(self._expected)
+                self.budget.release(self._expected)
                 failed = Task(None)
                 failed.finish(None, error)
                 pending.append((failed, self._after, 0))
                 return
             if isinstance(got, Signal):
-                self.budget.give_back(self._expected)
+                self.budget.release(self._expected)
                 pending.append((got, self.up.state(), 0))
                 continue
             pending.append((self.executor.submit(got), self.up.state(), self._expected))
@@ -232,20 +236,20 @@ class SegmentStage(Stage):
             isinstance(last, Task) and last.error is not None and last.chunk is None
         )
 
-    def _learn(self, chunk: Chunk, report: ChunkReport) -> None:
+    def _update_estimates(self, chunk: Chunk, report: ChunkReport) -> None:
         """Stats, the expected size of the next chunk, and how many rows it should have."""
-        rows_in, held, seconds = report.rows, report.held, report.seconds
+        rows_in, held, seconds = report.rows, report.peak_bytes, report.seconds
         self._failed = report.error and self._mender.with_file(report.error)
         stats = self.stats
-        if stats.workers > self.executor.slots:  # not all could be started
-            stats.workers = stats.working = self.executor.slots
+        if stats.workers > self.executor.num_workers:  # not all could be started
+            stats.workers = stats.working = self.executor.num_workers
         stats.rows += len(chunk)
         stats.chunks += 1
         stats.bytes += held
         busy = sum(seconds)
         stats.busy += busy
         stats.cpu += sum(report.cpu)
-        for op, kept, spent, used in zip(stats.ops, report.kept, seconds, report.cpu, strict=False):
+        for op, kept, spent, used in zip(stats.ops, report.rows_out, seconds, report.cpu, strict=False):
             op.kept += kept
             op.busy += spent
             op.cpu += used
@@ -255,12 +259,14 @@ class SegmentStage(Stage):
         for key, message in report.warnings:
             warn_once(key, message)
         self._expected = max(self._expected, held)
-        if held > self.budget.limit and (not self._reads_indices or rows_in <= self.node.place.unit):
-            self.budget.check(
+        if held > self.budget.limit and (
+            not self._reads_indices or rows_in <= self.node.placement.row_multiple
+        ):
+            self.budget.require_fits(
                 held, stats.name, f"one {'batch' if stats.batches else 'chunk'} of {rows_in} rows"
             )
-        if self._reads_indices and not self.node.place.fixed and rows_in:
-            unit = self.node.place.unit
+        if self._reads_indices and not self.node.placement.fixed_rows and rows_in:
+            unit = self.node.placement.row_multiple
             # on a busy machine the clock goes on while a worker waits for its turn: work is what the processor did,
             # unless most of the time really went into waiting (for a disk, a network)
             used = sum(report.cpu)
@@ -271,7 +277,7 @@ class SegmentStage(Stage):
             assert isinstance(self.up, IndexStage)
             by_bytes = self._most_bytes * rows_in // max(1, held) // unit * unit
             # grow by doubling: one odd chunk must not make the next one huge
-            most = self._rows or self.node.place.rows
+            most = self._rows or self.node.placement.max_rows
             self.up.rows = max(unit, min(wanted, by_bytes, most, 2 * self.up.rows))
 
     def state(self) -> State:
@@ -281,12 +287,12 @@ class SegmentStage(Stage):
         self._after = self._mender.restore(state)
         self.up.restore(self._after)
 
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         self._submit_chunks()
         head = self._pending[0][0]
         return isinstance(head, Signal) or head.done()
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         while self._pending:
             item, state, reserved = self._pending.popleft()
             if isinstance(item, Signal):
@@ -295,16 +301,18 @@ class SegmentStage(Stage):
                     self._pending.append((END_OF_DATA, state, 0))
                 return
             item.cancelled = True
-            self.budget.give_back(reserved)
-        self.up.skip_rest()
+            self.budget.release(reserved)
+        self.up.skip_epoch()
         self._reset_position(self.up.state())
 
     def skip(self, rows: int) -> int:
-        batching = [op for op in self.node.ops if op.batches]
+        batching = [op for op in self.node.ops if op.makes_batches]
         in_order = all(
-            op.keeps_rows and not op.in_turn for op in self.node.ops if not (op.batches or op.addressable)
+            op.preserves_rows and not op.is_sequential
+            for op in self.node.ops
+            if not (op.makes_batches or op.random_access)
         )
-        if not in_order or len(batching) > 1 or not self._mender.whole:
+        if not in_order or len(batching) > 1 or not self._mender.drops_no_rows:
             return 0
         if self._pending and not self._cancel_in_flight():
             return 0
@@ -326,7 +334,7 @@ class SegmentStage(Stage):
 
     def _reset_position(self, epoch: State) -> None:
         self._after = epoch
-        self._mender.forget(epoch)
+        self._mender.reset(epoch)
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -344,5 +352,5 @@ class SegmentStage(Stage):
         for item, _, reserved in self._pending:
             if isinstance(item, Task):
                 item.cancelled = True
-            self.budget.give_back(reserved)
+            self.budget.release(reserved)
         self._pending.clear()

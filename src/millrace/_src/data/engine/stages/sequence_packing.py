@@ -33,13 +33,15 @@ class DocumentStep:
     """The columns that are packed, each value checked: an array of one dimension, as long as the others of its row."""
 
     def __init__(self, node: Pack) -> None:
-        self.node, self.name = node, f"pack({node.length}) at {node.where}"
+        self.node, self.name = node, f"pack({node.length}) at {node.call_site}"
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         names = self.node.packed(list(chunk.columns))
         check = partial(self._check, names)
         good, _, bad = map_rows(chunk, failures, names, check, self.name, "pack operation")
-        return failures.filled(good.with_columns({name: good.columns[name] for name in names}), bad)
+        return failures.fill_replacements(
+            good.with_columns({name: good.columns[name] for name in names}), bad
+        )
 
     def _check(self, names: list[str], *values: Any) -> None:
         for name, value in zip(names, values, strict=True):
@@ -103,7 +105,7 @@ class PackStage(UnaryStage):
 
     def __init__(self, up: Stage, stats: StageStats, node: Pack) -> None:
         super().__init__(up, stats)
-        self.node, self.rows, self.name = node, RowBuffer(up), f"pack({node.length}) at {node.where}"
+        self.node, self.rows, self.name = node, RowBuffer(up), f"pack({node.length}) at {node.call_site}"
         self.open: list[_Open] = []
         # documents done with, tokens of the next one that are, and sequences given
         self.position, self.offset, self.given, self.epoch = 0, 0, 0, 0
@@ -226,7 +228,7 @@ class PackStage(UnaryStage):
         made = _Open(self.node.length, values, self._pads)
         made.back = advance_state(self._before, self._at)
         made.origin = self._documents.origin[self._at : self._at + 1]
-        made.id = derive_row_ids(self._documents.ids[self._at : self._at + 1], self.node.op, self.offset)
+        made.id = derive_row_ids(self._documents.ids[self._at : self._at + 1], self.node.op_id, self.offset)
         if not alone:
             self.open.append(made)
         return made
@@ -259,7 +261,7 @@ class PackStage(UnaryStage):
         self.open, self._documents = [], None
         self.position, self.offset, self.given, self.epoch = 0, 0, 0, self.epoch + 1
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         self.rows.skip_rest()
         self._next_epoch()
 
@@ -304,6 +306,6 @@ class PackStage(UnaryStage):
 def _pack(making: StageContext) -> Stage:
     node, stats = making.node, making.stats
     documents = SequentialStepStage(
-        making.up, stats, DocumentStep(node), making.mender(making.up), whole=True
+        making.up, stats, DocumentStep(node), making.row_error_handler(making.up), whole=True
     )
     return PackStage(documents, stats, node)

@@ -36,7 +36,7 @@ class SequentialStepStage(UnaryStage):
         super().__init__(up, stats)
         self.rows, self.step, self._mender, self.whole = RowBuffer(up), step, mender, whole
         self._failed: DataError | None = None
-        mender.forget(self.rows.state())
+        mender.reset(self.rows.state())
 
     def pull(self) -> StageOutput:
         while not self._mender.ready:
@@ -51,7 +51,7 @@ class SequentialStepStage(UnaryStage):
             made = self._run(given, failures)
             self._failed = failures.error and self._mender.with_file(failures.error)
             after = self.rows.state()
-            self._mender.take(made, len(given), failures.lead, failures.ledger, before, after)
+            self._mender.add_chunk(made, len(given), failures.lead, failures.ledger, before, after)
         return self._mender.next()
 
     def _run(self, chunk: Chunk, failures: RowErrors) -> Chunk:
@@ -63,9 +63,9 @@ class SequentialStepStage(UnaryStage):
             self._mender.end(self.rows.state())
         return signal
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         self.rows.skip_rest()
-        self._mender.forget(self.rows.state())
+        self._mender.reset(self.rows.state())
 
     def state(self) -> State:
         return self._mender.state()

@@ -26,22 +26,22 @@ class StageContext:
     """What a stage is made from: its node, the stages below it, and what all stages of a run share."""
 
     node: Any
-    ups: list[Stage]
+    upstreams: list[Stage]
     stats: StageStats
     epochs: int | None
     seed: int
     settings: Settings
     budget: MemoryBudget
     # what becomes of rows that fail in this op, for a stage that begins at this position
-    mender: Callable[[State], RowErrorHandler]
+    row_error_handler: Callable[[State], RowErrorHandler]
     # the stages below this one
-    below: list[StageStats]
+    upstream_stats: list[StageStats]
     # a plan of its own for a dataset that appears while running (flat_map)
-    inner: Callable[[Node, int], Stage]
+    lower_nested: Callable[[Node, int], Stage]
 
     @property
     def up(self) -> Stage:
-        return self.ups[0]
+        return self.upstreams[0]
 
     def rows_of(self, node: Node) -> int | None:
         """Rows of an epoch of this node, where that is known without running and none can get lost."""

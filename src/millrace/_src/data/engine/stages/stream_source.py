@@ -44,7 +44,7 @@ class StreamStage(Stage):
         self.columns = list(read.source.schema())
         self.epoch, self.position = 0, 0
         self._mender = mender
-        self._name, self._what = f"{read.label} at {read.where}", f"{read.label} operation: reading a row"
+        self._name, self._what = f"{read.label} at {read.call_site}", f"{read.label} operation: reading a row"
         self._stream: Any = None
         self._iterator: Iterator[Any] | None = None
         self._passing = ChunkBufferPool()
@@ -58,7 +58,7 @@ class StreamStage(Stage):
         if getattr(self._stream, "asks", False):  # a user's function with a parameter rng
             epoch = np.zeros(1, np.uint64)
             draws = RandomStream.for_rows(
-                epoch, seed=self.seed, epoch=self.epoch, op=hash_integers(self.read.op, 0)
+                epoch, seed=self.seed, epoch=self.epoch, op=hash_integers(self.read.op_id, 0)
             )
             iterator = self._stream.rows(self.epoch, draws)
         else:
@@ -75,7 +75,7 @@ class StreamStage(Stage):
 
     def pull(self) -> StageOutput:
         while not self._mender.ready:
-            self.check()
+            self.raise_if_interrupted()
             if self.epochs is not None and self.epoch >= self.epochs:
                 return END_OF_DATA
             if self._failed is not None:
@@ -89,7 +89,7 @@ class StreamStage(Stage):
                 self._mender.end([self.epoch, self.position])
                 return END_OF_EPOCH
             after = [self.epoch, self.position]
-            self._mender.take(chunk, rows, failures.lead, failures.ledger, before, after)
+            self._mender.add_chunk(chunk, rows, failures.lead, failures.ledger, before, after)
         return self._mender.next()
 
     def _rows(self, failures: RowErrors) -> tuple[Chunk, int]:
@@ -105,7 +105,7 @@ class StreamStage(Stage):
                 except Exception as error:
                     one = np.array([start + came - 1], np.int64)
                     row = Chunk({}, one.astype(np.uint64), one)
-                    if not failures.row(row, 0, error, self._name, self._what, self.columns):
+                    if not failures.record(row, 0, error, self._name, self._what, self.columns):
                         came -= 1
                         break
                     bad.append(came - 1)
@@ -127,7 +127,7 @@ class StreamStage(Stage):
         self.stats.rows += gathered.count
         self.stats.chunks += 1 if gathered.count else 0
         made = Chunk(columns, origin.astype(np.uint64), origin, self.epoch, start)
-        return failures.filled(made, bad), came
+        return failures.fill_replacements(made, bad), came
 
     def _error(self, error: Exception, row: int) -> DataError:
         failed = data_error(error, self._what, op=self._name, row=row, columns=self.columns)
@@ -137,17 +137,17 @@ class StreamStage(Stage):
     def skip(self, rows: int) -> int:
         """Rows have to be asked for to be left out, but nothing is made of them."""
         over = self.epochs is not None and self.epoch >= self.epochs
-        if over or self._failed is not None or not self._mender.whole:
+        if over or self._failed is not None or not self._mender.drops_no_rows:
             return 0
         skipped = 0
         try:
             while skipped < rows and next(self._given(), _OVER) is not _OVER:
                 skipped += 1
-                self.check()
+                self.raise_if_interrupted()
         except Exception as error:
             self._failed = self._error(error, self.position + skipped)
         self.position += skipped
-        self._mender.forget([self.epoch, self.position])
+        self._mender.reset([self.epoch, self.position])
         return skipped
 
     def state(self) -> State:
@@ -157,9 +157,9 @@ class StreamStage(Stage):
         self.epoch, self.position = self._mender.restore(state)
         self._iterator = None
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         self._next_epoch()
-        self._mender.forget([self.epoch, self.position])
+        self._mender.reset([self.epoch, self.position])
 
     def _next_epoch(self) -> None:
         self._close_iterator()
@@ -184,4 +184,6 @@ def _stream(making: StageContext) -> Stage:
     settings = making.settings
     making.stats.kind = "stream"
     rows = settings.chunk_rows or (1 if settings.debug_mode else STREAM_ROWS)
-    return StreamStage(making.node, making.seed, making.epochs, making.stats, rows, making.mender([0, 0]))
+    return StreamStage(
+        making.node, making.seed, making.epochs, making.stats, rows, making.row_error_handler([0, 0])
+    )

@@ -50,7 +50,7 @@ class SyncGate:
             self.off = True
             self._changed.notify_all()
 
-    def look_again(self) -> None:
+    def wake(self) -> None:
         """Let whoever waits here see whether its run still goes on."""
         with self._changed:
             self._changed.notify_all()
@@ -89,19 +89,19 @@ class SyncWaitStage(UnaryStage):
             self._passed = 0
             return signal
         if self._passed % self.batch_rows == 0:
-            self.gate.wait(self.timeout, self.check)
+            self.gate.wait(self.timeout, self.raise_if_interrupted)
         chunk = self.rows.take(min(self.rows.have, self.batch_rows - self._passed % self.batch_rows))
         self._passed += len(chunk)
         return chunk
 
     def interrupt(self) -> None:
         super().interrupt()
-        self.gate.look_again()
+        self.gate.wake()
 
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         return False  # whether a row may pass is not ours to know
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         self.rows.skip_rest()
         self._passed = 0
 

@@ -30,9 +30,9 @@ class TakeStage(UnaryStage):
 
     def pull(self) -> StageOutput:
         if self.given >= self.count:
-            self.skip_rest()
+            self.skip_epoch()
             return END_OF_EPOCH
-        got = self.up.pull()
+        got = self.upstream.pull()
         if isinstance(got, Signal):
             self.given = 0
             return got
@@ -44,20 +44,20 @@ class TakeStage(UnaryStage):
         return got
 
     def skip(self, rows: int) -> int:
-        skipped = self.up.skip(min(rows, self.count - self.given))
+        skipped = self.upstream.skip(min(rows, self.count - self.given))
         self.given += skipped
         return skipped
 
-    def skip_rest(self) -> None:
-        self.up.skip_rest()
+    def skip_epoch(self) -> None:
+        self.upstream.skip_epoch()
         self.given = 0
 
     def state(self) -> State:
         # when full, upstream may stand in the middle of a chunk: only the count matters then
-        return {"up": self.up.state(), "given": self.given}
+        return {"up": self.upstream.state(), "given": self.given}
 
     def restore(self, state: State) -> None:
-        self.up.restore(state["up"])
+        self.upstream.restore(state["up"])
         self.given = state["given"]
 
 
@@ -70,9 +70,9 @@ class SkipStage(UnaryStage):
 
     def pull(self) -> StageOutput:
         if self.left == self.count:
-            self.left -= self.up.skip(self.left)
+            self.left -= self.upstream.skip(self.left)
         while True:
-            got = self.up.pull()
+            got = self.upstream.pull()
             if isinstance(got, Signal):
                 self.left = self.count
                 return got
@@ -83,20 +83,20 @@ class SkipStage(UnaryStage):
                 return got.slice(dropped, len(got)) if dropped else got
 
     def skip(self, rows: int) -> int:
-        skipped = self.up.skip(self.left + rows)
+        skipped = self.upstream.skip(self.left + rows)
         dropped = min(skipped, self.left)
         self.left -= dropped
         return skipped - dropped
 
-    def skip_rest(self) -> None:
-        self.up.skip_rest()
+    def skip_epoch(self) -> None:
+        self.upstream.skip_epoch()
         self.left = self.count
 
     def state(self) -> State:
-        return {"up": self.up.state(), "left": self.left}
+        return {"up": self.upstream.state(), "left": self.left}
 
     def restore(self, state: State) -> None:
-        self.up.restore(state["up"])
+        self.upstream.restore(state["up"])
         self.left = state["left"]
 
 
@@ -121,7 +121,7 @@ class ShardStage(UnaryStage):
             self._next_epoch()
             return END_OF_EPOCH
         while True:
-            got = self.up.pull()
+            got = self.upstream.pull()
             if isinstance(got, Signal):
                 return self._end(got)
             for i in range(max(0, min(len(got), self.shard - self.position)) if self.even else 0):
@@ -144,16 +144,16 @@ class ShardStage(UnaryStage):
 
     def _next_epoch(self) -> None:
         self.position, self._first, self._padded = 0, [], False
-        self._start = self.up.state()
+        self._start = self.upstream.state()
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         if not self._padded:
-            self.up.skip_rest()
+            self.upstream.skip_epoch()
         self._next_epoch()
 
     def state(self) -> State:
         return {
-            "up": self.up.state(),
+            "up": self.upstream.state(),
             "position": self.position,
             "padded": self._padded,
             "start": self._start,
@@ -163,15 +163,15 @@ class ShardStage(UnaryStage):
         self._start, self._padded = state["start"], state["padded"]
         if self.even and not self._padded:
             # the first rows may be needed again: read the epoch from its start
-            self.up.restore(self._start)
+            self.upstream.restore(self._start)
             while self.position < state["position"]:
-                got = self.up.pull()
+                got = self.upstream.pull()
                 assert isinstance(got, Chunk)
                 for i in range(max(0, min(len(got), self.shard - self.position))):
                     self._first.append(got.slice(i, i + 1))
                 self.position += len(got)
             return
-        self.up.restore(state["up"])
+        self.upstream.restore(state["up"])
         self.position = state["position"]
 
 
@@ -197,7 +197,7 @@ class RepeatStage(UnaryStage):
         while True:
             if self.epochs is not None and self.epoch >= self.epochs:
                 return END_OF_DATA
-            got = self.up.pull()
+            got = self.upstream.pull()
             if got is END_OF_DATA:
                 return END_OF_DATA
             if isinstance(got, Chunk):
@@ -223,26 +223,26 @@ class RepeatStage(UnaryStage):
             if self.turn + 1 == self.count:
                 rows = skipped + left  # the last turn ends the epoch itself
                 break
-            self.up.skip_rest()
+            self.upstream.skip_epoch()
             self.turn, self._rows_this_turn = self.turn + 1, 0
             skipped += left
-        within = self.up.skip(rows - skipped)
+        within = self.upstream.skip(rows - skipped)
         self._rows_this_turn += within
         self.rows += skipped + within
         return skipped + within
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         """Upstream must skip as many epochs as are left of this one, so that its numbers stay in step."""
         turns = 1 if self.count is None else self.count - self.turn
         for _ in range(turns):
-            self.up.skip_rest()
+            self.upstream.skip_epoch()
         self.turn, self.rows, self._rows_this_turn, self.epoch = 0, 0, 0, self.epoch + 1
 
     def state(self) -> State:
-        return {"up": self.up.state(), "turn": self.turn, "epoch": self.epoch, "rows": self.rows}
+        return {"up": self.upstream.state(), "turn": self.turn, "epoch": self.epoch, "rows": self.rows}
 
     def restore(self, state: State) -> None:
-        self.up.restore(state["up"])
+        self.upstream.restore(state["up"])
         self.turn, self.epoch, self.rows = state["turn"], state["epoch"], state["rows"]
         # unknown how many rows this turn gave before; assume some, so that an endless repeat goes on
         self._rows_this_turn = 1 if self.rows else 0

@@ -31,7 +31,7 @@ class TokenCountStep:
     """How many tokens each row is long."""
 
     def __init__(self, node: physical.RebatchByTokens) -> None:
-        self.node, self.name = node, f"batch(max_tokens={node.max_tokens}) at {node.where}"
+        self.node, self.name = node, f"batch(max_tokens={node.max_tokens}) at {node.call_site}"
         # what padding makes of a column's first axis, where that is a fixed number
         self.padded = {name: (shape or [None])[0] for name, (shape, _) in (node.pad_info or {}).items()}
 
@@ -39,7 +39,9 @@ class TokenCountStep:
         names = self._measured([name for name in chunk.columns if not name.startswith(HIDDEN_PREFIX)])
         what = "batch operation: [length_of]"
         good, lengths, bad = map_rows(chunk, failures, names, partial(self._length, names), self.name, what)
-        return failures.filled(good.with_columns({**good.columns, LENGTH: np.array(lengths, np.int64)}), bad)
+        return failures.fill_replacements(
+            good.with_columns({**good.columns, LENGTH: np.array(lengths, np.int64)}), bad
+        )
 
     def _measured(self, columns: list[str]) -> list[str]:
         return [self.node.length_of] if isinstance(self.node.length_of, str) else columns
@@ -99,6 +101,6 @@ class TokenBatchStage(RebatchStage):
 def _tokens(making: StageContext) -> Stage:
     node, stats = making.node, making.stats
     counted = SequentialStepStage(
-        making.up, stats, TokenCountStep(node), making.mender(making.up), whole=True
+        making.up, stats, TokenCountStep(node), making.row_error_handler(making.up), whole=True
     )
     return TokenBatchStage(counted, stats, node)

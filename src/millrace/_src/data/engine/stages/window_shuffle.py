@@ -214,7 +214,7 @@ class WindowShuffleStage(UnaryStage):
         self._drop()
 
     def _let_go(self, window: _Window) -> None:
-        self.budget.give_back(window.held)
+        self.budget.release(window.held)
         window.close()
 
     def _drop(self) -> None:
@@ -223,7 +223,7 @@ class WindowShuffleStage(UnaryStage):
                 self._let_go(window)
         self._now = self._next = self._order = None
 
-    def skip_rest(self) -> None:
+    def skip_epoch(self) -> None:
         self.rows.skip_rest()
         self._next_epoch()
 

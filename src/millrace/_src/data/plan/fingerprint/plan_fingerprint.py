@@ -61,7 +61,7 @@ class OpFingerprint:
             LeafHash(found[MOST_PARTS - 1].path, "it, or a part that follows", rest),
         ]
 
-    def marks(self) -> list[str]:
+    def digests(self) -> list[str]:
         """A few characters for each part: of what and where it is."""
         parts = [f"{leaf.path}\n{leaf.words}\n".encode() + leaf.digest for leaf in self.parts()]
         return [base64.urlsafe_b64encode(hashlib.sha256(p).digest())[:MARK].decode() for p in parts]
@@ -91,7 +91,7 @@ class Fingerprint:
     def ops(self) -> list[OpFingerprint]:
         if self._ops is None:
             made = [
-                OpFingerprint(node.label, node.where, len(node.inputs), leaves, _size(node))
+                OpFingerprint(node.label, node.call_site, len(node.inputs), leaves, _size(node))
                 for node, leaves in self._nodes
             ]
             self._ops = [self._settings, *made]
@@ -116,7 +116,7 @@ class Fingerprint:
 
     def marks(self) -> list[str]:
         """What a state keeps, to say later what differs."""
-        return [f"{op.label}:{''.join(op.marks())}" for op in self.ops]
+        return [f"{op.label}:{''.join(op.digests())}" for op in self.ops]
 
     def differences(self, saved: Sequence[str]) -> str:
         """How this plan differs from the one whose marks these are, in words."""
@@ -145,7 +145,7 @@ def _differing(op: OpFingerprint, saved: str) -> list[str]:
     """The parts of an op whose marks the saved one had not."""
     left = [saved[at : at + MARK] for at in range(0, len(saved), MARK)]
     found: list[str] = []
-    for part, mark in zip(op.parts(), op.marks(), strict=True):
+    for part, mark in zip(op.parts(), op.digests(), strict=True):
         if mark in left:
             left.remove(mark)
         else:

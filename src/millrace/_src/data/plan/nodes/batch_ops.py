@@ -33,23 +33,23 @@ class Batch(Node):
     input_columns: tuple[str, ...] | None = None
     output_columns: tuple[str, ...] | None = None
     pad_info: dict[str, tuple[Any, Any]] | None = None
-    workers: int | None = None
-    processes: bool = False
+    num_workers: int | None = None
+    wants_processes: bool = False
     # the chunk that arrives is one whole batch already (a batch_sampler made it)
-    whole: bool = False
+    from_batch_sampler: bool = False
     # as many rows as fit into so many tokens, padding counted, instead of batch_size; and at most so many rows
     max_tokens: int | None = None
-    most_rows: int | None = None
+    max_rows: int | None = None
     # the column that tells how long a row is, or a function of the row; the longest of its columns otherwise
     length_of: str | Callable[..., Any] | None = None
     # repeats above this node: BatchInfo's epoch counts what the user iterates, not each pass of a repeat
-    passes: int = internal_field(1)
+    repeat_count: int = internal_field(1)
 
-    keeps_order = True
-    batches = True
+    preserves_order = True
+    makes_batches = True
     may_fail = True
 
-    def told(self, passes: int, batch_rows: int) -> Batch:
+    def with_context(self, passes: int, batch_rows: int) -> Batch:
         return self.replace(passes=passes)
 
     @property
@@ -57,14 +57,14 @@ class Batch(Node):
         return self.per_batch_map is not None
 
     @property
-    def anew(self) -> str:
+    def nondeterminism_reason(self) -> str:
         drawing = self.per_batch_map is not None and rng_parameter_index(self.per_batch_map) is not None
         return "its per_batch_map draws anew" if drawing else ""
 
     @property
     def fixed_size(self) -> int | None:
         """Rows of every batch but the last, where that is known beforehand."""
-        return self.batch_size if isinstance(self.batch_size, int) and not self.whole else None
+        return self.batch_size if isinstance(self.batch_size, int) and not self.from_batch_sampler else None
 
     @property
     def describe_size(self) -> int | str:
@@ -77,12 +77,12 @@ class Batch(Node):
     def shown_length(self) -> str | None:
         return display_name(self.length_of) if callable(self.length_of) else self.length_of
 
-    def made_of(self, rows: int) -> int | None:
+    def input_rows_for(self, rows: int) -> int | None:
         # a function may ask for the number of its batch
         by_length = self.max_tokens is not None
         return None if self.fixed_size is None or self.user_code or by_length else rows * self.fixed_size
 
-    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+    def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
         if self.max_tokens is not None:  # a column that nobody asks for counts, too
             return None
         return needed if self.per_batch_map is None and not self.pad_info else None
@@ -129,7 +129,7 @@ class Batch(Node):
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
         rows = inputs[0]
-        if self.whole:
+        if self.from_batch_sampler:
             sampler = getattr(self.inputs[0], "batch_sampler", None) if self.inputs else None
             return UNKNOWN if sampler is None or not hasattr(sampler, "__len__") else len(sampler)
         if rows is UNKNOWN or not isinstance(self.batch_size, int):
@@ -143,7 +143,7 @@ class Batch(Node):
         if self.max_tokens is not None:
             shown = {
                 "max_tokens": self.max_tokens,
-                "batch_size": self.most_rows,
+                "batch_size": self.max_rows,
                 "length_of": self.shown_length,
             }
         else:
@@ -155,8 +155,8 @@ class Batch(Node):
             shown["pad_info"] = {k: list(v) for k, v in self.pad_info.items()}
         shown |= {"input_columns": list(self.input_columns or [])}
         shown |= {"output_columns": list(self.output_columns or [])}
-        if self.workers is not None:
-            shown["num_parallel_workers"] = self.workers
+        if self.num_workers is not None:
+            shown["num_parallel_workers"] = self.num_workers
         return shown
 
 
@@ -172,7 +172,7 @@ class BucketBatch(Node):
     pad_to_boundary: bool = False
     drop_remainder: bool = False
 
-    batches = True
+    makes_batches = True
 
     @property
     def label(self) -> str:
@@ -249,10 +249,10 @@ class Pack(Node):
         return list(self.input_columns or named)
 
     @property
-    def only(self) -> tuple[str, ...] | None:
+    def required_columns(self) -> tuple[str, ...] | None:
         return self.input_columns
 
-    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+    def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return set(self.packed(columns))
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:

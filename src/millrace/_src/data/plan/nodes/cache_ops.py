@@ -38,7 +38,7 @@ class CacheProtocol(Protocol):
     # whether somebody in this process has opened it before
     used: bool
 
-    def settle(self) -> None:
+    def resolve(self) -> None:
         """In the user's process, before workers start."""
 
     def open(self, key: str, rows: int | None) -> Any:
@@ -53,32 +53,32 @@ class Cache(Node):
     """The rows of its input, kept by ``cache``; ``subject`` is the tree below as the user wrote it."""
 
     cache: CacheProtocol
-    subject: Node | None = internal_field(None)
+    logical_input: Node | None = internal_field(None)
 
-    keeps_rows = True
-    keeps_order = True
+    preserves_rows = True
+    preserves_order = True
 
     @property
     def label(self) -> str:
         return "Cache"
 
     @property
-    def by_number(self) -> bool:
+    def is_keyed_by_row(self) -> bool:
         """Whether each row that comes has its number in a source that can be asked for any."""
         node = self.inputs[0]
         while not isinstance(node, Read):
             if (
-                not (node.row_wise and node.keeps_rows and node.keeps_order)
-                or node.in_turn
+                not (node.row_wise and node.preserves_rows and node.preserves_order)
+                or node.is_sequential
                 or not node.inputs
             ):
                 return False
             node = node.inputs[0]
-        return node.addressable
+        return node.random_access
 
     @property
     def row_wise(self) -> bool:
-        return self.by_number
+        return self.is_keyed_by_row
 
     def details(self) -> dict[str, Any]:
         return {"cache": repr(self.cache)}
@@ -87,7 +87,7 @@ class Cache(Node):
 def check_cacheable(node: Cache) -> None:
     """Refuse what a cache would freeze or leave out, and name the line that has to move."""
     for below in walk(node.inputs[0]):
-        why = below.anew
+        why = below.nondeterminism_reason
         if why:
             raise PlanError(
                 f"{below.label}Node containing random operation is not supported as a descendant of cache: {why} for "
@@ -101,19 +101,19 @@ def check_cacheable(node: Cache) -> None:
                 f"the cache{_at(node)} would give all epochs what it made in the first. Move the {_call(below)} "
                 "behind the cache."
             )
-        if getattr(below, "callbacks", ()) or below.waits:
+        if getattr(below, "callbacks", ()) or below.is_synchronized:
             raise PlanError(
                 f"{below.label}Node is not supported as a descendant of cache: rows that are kept do not pass "
                 f"the {_call(below)}{_at(below)} again. Move it behind the cache{_at(node)}."
             )
-    if not node.by_number:
+    if not node.is_keyed_by_row:
         _check_sequence(node)
 
 
 def check_cacheable_inner(node: Node, inner: Node) -> None:
     """What the function of a flat_map below a cache has made of a row: known only while it runs."""
     for below in walk(inner):
-        if below.anew or below.reorders:
+        if below.nondeterminism_reason or below.reorders_each_epoch:
             raise PlanError(
                 f"the dataset that the {_call(node)}{_at(node)} makes of a row comes out otherwise in every epoch "
                 f"({_call(below)}{_at(below)}), and the cache at {getattr(node, 'kept_at', '')} would give all epochs "
@@ -123,11 +123,13 @@ def check_cacheable_inner(node: Node, inner: Node) -> None:
 
 
 def _check_sequence(node: Cache) -> None:
-    if any(below.reorders for below in walk(node.inputs[0])):
+    if any(below.reorders_each_epoch for below in walk(node.inputs[0])):
         # as the user wrote it, where the op that shuffles has not been moved into the source yet
-        trees = [tree for tree in (node.subject, node.inputs[0]) if tree is not None]
-        tree, below = next((tree, op) for tree in trees for op in walk(tree) if op.reorders)
-        between = next((op for op in _upwards(tree, below) if not (op.row_wise or op.reorders)), None)
+        trees = [tree for tree in (node.logical_input, node.inputs[0]) if tree is not None]
+        tree, below = next((tree, op) for tree in trees for op in walk(tree) if op.reorders_each_epoch)
+        between = next(
+            (op for op in _upwards(tree, below) if not (op.row_wise or op.reorders_each_epoch)), None
+        )
         reason = (
             f"the {_call(between)}{_at(between)} counts rows as they come"
             if between
@@ -165,7 +167,7 @@ def _call(node: Node | None) -> str:
 
 
 def _at(node: Node | None) -> str:
-    return f" at {node.where}" if node is not None and node.where else ""
+    return f" at {node.call_site}" if node is not None and node.call_site else ""
 
 
 def user_functions(node: Node) -> Iterator[tuple[str, types.FunctionType]]:

@@ -55,18 +55,18 @@ class Shuffle(Node):
     buffer_size: int
     key: int | None = None
 
-    hands_on = True
-    keeps_rows = True
+    passes_rows_through = True
+    preserves_rows = True
 
     @property
-    def reorders(self) -> bool:
+    def reorders_each_epoch(self) -> bool:
         return self.key is None
 
-    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+    def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return needed
 
     def order_step(self) -> OrderStep:
-        return PermuteStep(op=self.op, key=self.key)
+        return PermuteStep(op=self.op_id, key=self.key)
 
     def details(self) -> dict[str, Any]:
         return {"buffer_size": self.buffer_size, "reset_each_epoch": self.key is None}
@@ -78,12 +78,12 @@ class Repeat(Node):
 
     count: int | None
 
-    hands_on = True
+    passes_rows_through = True
 
-    def changes_nothing(self) -> bool:
+    def is_noop(self) -> bool:
         return self.count == 1
 
-    def passes_below(self, passes: int | None) -> int | None:
+    def input_epochs(self, passes: int | None) -> int | None:
         return None if self.count is None or passes is None else passes * self.count
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
@@ -101,13 +101,13 @@ class Skip(Node):
 
     count: int
 
-    hands_on = True
-    keeps_order = True
+    passes_rows_through = True
+    preserves_order = True
 
-    def changes_nothing(self) -> bool:
+    def is_noop(self) -> bool:
         return self.count == 0
 
-    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+    def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return needed
 
     def order_step(self) -> OrderStep:
@@ -126,10 +126,10 @@ class Take(Node):
 
     count: int
 
-    hands_on = True
-    keeps_order = True
+    passes_rows_through = True
+    preserves_order = True
 
-    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+    def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return needed
 
     def order_step(self) -> OrderStep:
@@ -151,16 +151,16 @@ class Shard(Node):
 
     shards: int
     shard: int
-    even: bool = False
+    pad_to_equal: bool = False
 
-    hands_on = True
-    keeps_order = True
+    passes_rows_through = True
+    preserves_order = True
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
         rows = inputs[0]
         if rows is UNKNOWN or rows == INFINITE:
             return rows
-        return (int(rows) - (0 if self.even else self.shard) + self.shards - 1) // self.shards
+        return (int(rows) - (0 if self.pad_to_equal else self.shard) + self.shards - 1) // self.shards
 
     def details(self) -> dict[str, Any]:
         return {"num_shards": self.shards, "shard_id": self.shard}
@@ -175,7 +175,7 @@ class Concat(Node):
     """One dataset after the other."""
 
     @property
-    def numbered_by(self) -> tuple[Node, ...]:
+    def row_id_inputs(self) -> tuple[Node, ...]:
         return self.inputs
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
@@ -221,20 +221,20 @@ class Mix(Node):
     weights: tuple[float, ...]
     exhausted: Literal["stop", "restart", "drop"] = "stop"
 
-    reorders = True
+    reorders_each_epoch = True
 
     def share(self, number: int) -> float:
         """The part of the rows that an input is to have."""
         return self.weights[number] / sum(self.weights)
 
     @property
-    def numbered_by(self) -> tuple[Node, ...]:
+    def row_id_inputs(self) -> tuple[Node, ...]:
         return self.inputs
 
-    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+    def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return needed
 
-    def passes_below(self, passes: int | None) -> int | None:
+    def input_epochs(self, passes: int | None) -> int | None:
         return None if self.exhausted == "restart" else passes
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
@@ -297,9 +297,9 @@ class FlatMap(Node):
     # the columns of what the function makes, once a query has asked it
     columns: tuple[str, ...] | None = internal_field(None)
     # where the cache above it was written: what the function makes must then be the same in every epoch
-    kept_at: str | None = internal_field(None)
+    cache_call_site: str | None = internal_field(None)
 
-    keeps_order = True
+    preserves_order = True
     user_code = True
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
@@ -318,16 +318,16 @@ class SyncWait(Node):
 
     condition_name: str
     num_batch: int
-    token: str
+    gate_id: str
     # rows per batch above the gate: the gate counts batches, the stream carries rows
     batch_rows: int = internal_field(1)
 
-    hands_on = True
-    keeps_rows = True
-    keeps_order = True
-    waits = True
+    passes_rows_through = True
+    preserves_rows = True
+    preserves_order = True
+    is_synchronized = True
 
-    def told(self, passes: int, batch_rows: int) -> SyncWait:
+    def with_context(self, passes: int, batch_rows: int) -> SyncWait:
         return self.replace(batch_rows=batch_rows)
 
     def details(self) -> dict[str, Any]:

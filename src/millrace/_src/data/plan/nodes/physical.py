@@ -24,10 +24,10 @@ class Segment(Node):
     """
 
     ops: tuple[Node, ...] = ()
-    place: Placement = internal_field(None)
+    placement: Placement = internal_field(None)
     # ops that do for less what the first so many of `ops` do, as long as nothing is amiss with a row; for each of them
     # the place of the op that its time counts for
-    fast: tuple[Node, ...] = internal_field(())
+    fast_path_ops: tuple[Node, ...] = internal_field(())
     fast_path_positions: tuple[int, ...] = internal_field(())
     fast_path_length: int = internal_field(0)
 
@@ -38,21 +38,21 @@ class Segment(Node):
     @property
     def batch_rows(self) -> int | None:
         """Rows per batch where the segment reads and batches in one go, along batch borders."""
-        if not self.ops[0].addressable:
+        if not self.ops[0].random_access:
             return None
         return next((op.fixed_size for op in self.ops if isinstance(op, Batch)), None)
 
     @property
-    def parts(self) -> tuple[Node, ...]:
+    def fused_nodes(self) -> tuple[Node, ...]:
         return self.ops
 
     @property
-    def heavy(self) -> bool:
-        return any(op.heavy for op in self.ops)
+    def is_expensive(self) -> bool:
+        return any(op.is_expensive for op in self.ops)
 
     @property
-    def varies(self) -> bool:
-        return self.ops[0].varies
+    def cost_varies(self) -> bool:
+        return self.ops[0].cost_varies
 
     @property
     def holds_gil(self) -> bool:
@@ -69,9 +69,17 @@ class Segment(Node):
         return inputs[0]
 
     def details(self) -> dict[str, Any]:
-        spot = self.place
-        rows = str(spot.rows) if spot.fixed or spot.rows == spot.unit else f"{spot.unit}..{spot.rows}"
-        return {"on": f"{spot.workers} {spot.executor}", "rows per chunk": rows, "in flight": spot.window}
+        spot = self.placement
+        rows = (
+            str(spot.max_rows)
+            if spot.fixed_rows or spot.max_rows == spot.row_multiple
+            else f"{spot.row_multiple}..{spot.max_rows}"
+        )
+        return {
+            "on": f"{spot.workers} {spot.executor}",
+            "rows per chunk": rows,
+            "in flight": spot.max_in_flight,
+        }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,18 +97,18 @@ class Rebatch(Node):
     def before(batch: Batch) -> Rebatch:
         common: dict[str, Any] = {
             "inputs": batch.inputs,
-            "op": batch.op,
-            "where": batch.where,
+            "op": batch.op_id,
+            "where": batch.call_site,
             "batch_size": batch.batch_size,
             "drop_remainder": batch.drop_remainder,
-            "passes": batch.passes,
+            "passes": batch.repeat_count,
         }
         if batch.max_tokens is None:
             return Rebatch(**common)
         return RebatchByTokens(
             **common,
             max_tokens=batch.max_tokens,
-            most_rows=batch.most_rows,
+            most_rows=batch.max_rows,
             length_of=batch.length_of,
             pad_info=batch.pad_info,
         )
@@ -130,34 +138,34 @@ class CachedRead(Read):
     ``inner`` are the ops as they run, over the source in the order of its rows; ``subject`` as the user wrote them.
     """
 
-    keeper: CacheProtocol
-    inner: Node
+    cache: CacheProtocol
+    compute_segment: Node
     subject: Node
     # rows per batch, where those that leave are on their way into one
     gather: int | None = internal_field(None)
 
     decodes = ()
-    anew = ""
+    nondeterminism_reason = ""
 
     @property
     def user_code(self) -> bool:
-        return any(op.user_code for op in walk(self.inner))
+        return any(op.user_code for op in walk(self.compute_segment))
 
     @property
-    def processes(self) -> bool:
-        return any(op.processes for op in walk(self.inner))
+    def wants_processes(self) -> bool:
+        return any(op.wants_processes for op in walk(self.compute_segment))
 
     @property
-    def heavy(self) -> bool:
-        return any(op.heavy for op in walk(self.inner))
+    def is_expensive(self) -> bool:
+        return any(op.is_expensive for op in walk(self.compute_segment))
 
     @property
-    def varies(self) -> bool:
+    def cost_varies(self) -> bool:
         return True
 
     @property
     def label(self) -> str:
-        return " + ".join([*(op.label for op in walk(self.inner)), "Cache"])
+        return " + ".join([*(op.label for op in walk(self.compute_segment)), "Cache"])
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         found = schema_of(self.subject)  # of `inner`, a pass may have taken columns that nobody asks for
@@ -169,16 +177,16 @@ class CachedRead(Read):
         nodes = list(walk(node.inputs[0]))
         read = nodes[0]
         assert isinstance(read, Read)
-        asked = [op.workers for op in nodes if op.workers is not None]
+        asked = [op.num_workers for op in nodes if op.num_workers is not None]
         inner = rewrite(node.inputs[0], lambda op: op.replace(steps=(), sampler=None) if op is read else op)
         return CachedRead(
             source=read.source,
             sampler=read.sampler,
-            workers=max(asked) if asked else None,
-            steps=read.steps,
-            op=read.op,
-            where=node.where,
-            keeper=node.cache,
-            inner=inner,
-            subject=node.subject or node.inputs[0],
+            num_workers=max(asked) if asked else None,
+            order_steps=read.order_steps,
+            op_id=read.op_id,
+            call_site=node.call_site,
+            cache=node.cache,
+            compute_segment=inner,
+            subject=node.logical_input or node.inputs[0],
         )

@@ -19,18 +19,18 @@ class Read(Node):
 
     source: Source
     sampler: Any = None
-    workers: int | None = None
+    num_workers: int | None = None
     # lists of row numbers, one per batch, instead of a sampler; each list travels as one chunk
     batch_sampler: Any = None
     # where the rows are kept, if the user gave a cache to the source itself
     cache: Any = None
-    steps: tuple[OrderStep, ...] = internal_field(())
+    order_steps: tuple[OrderStep, ...] = internal_field(())
     columns: tuple[str, ...] | None = internal_field(None)
 
     may_fail = True
 
     @property
-    def kept_in(self) -> Any:
+    def inline_cache(self) -> Any:
         return self.cache
 
     @property
@@ -38,7 +38,7 @@ class Read(Node):
         return self.source.random_access
 
     @property
-    def addressable(self) -> bool:
+    def random_access(self) -> bool:
         return self.source.random_access and self.batch_sampler is None
 
     @property
@@ -46,27 +46,27 @@ class Read(Node):
         return self.source.user_code
 
     @property
-    def processes(self) -> bool:
+    def wants_processes(self) -> bool:
         return self.source.processes
 
     @property
-    def heavy(self) -> bool:
-        return self.source.heavy
+    def is_expensive(self) -> bool:
+        return self.source.is_expensive
 
     @property
     def decodes(self) -> tuple[str, ...]:
         """Columns of encoded images that it decodes."""
-        return self.source.decodes
+        return self.source.decoded_columns
 
     @property
-    def anew(self) -> str:
+    def nondeterminism_reason(self) -> str:
         return "it draws random numbers anew" if getattr(self.source, "asks", False) else ""
 
     @property
-    def reorders(self) -> bool:
+    def reorders_each_epoch(self) -> bool:
         if self.batch_sampler is not None:  # a user's object may give what it likes
             return not isinstance(getattr(self.batch_sampler, "given", None), (list, tuple))
-        permuted = any(isinstance(step, PermuteStep) and step.key is None for step in self.steps)
+        permuted = any(isinstance(step, PermuteStep) and step.key is None for step in self.order_steps)
         return permuted or (self.sampler is not None and self.sampler.changes())
 
     @property
@@ -83,7 +83,7 @@ class Read(Node):
             return UNKNOWN
         if self.sampler is not None:
             rows = self.sampler.count(rows, labels=self.labels)
-        return steps_size(rows, self.steps)
+        return steps_size(rows, self.order_steps)
 
     def labels(self) -> Any:
         """The class of every source row, for a sampler that draws by class."""
@@ -94,10 +94,10 @@ class Read(Node):
         shown.pop("keeps_sampler", None)  # a note for to_json
         if self.sampler is not None:
             shown["sampler"] = self.sampler
-        if self.steps:
-            shown["order"] = [_step_text(step) for step in self.steps]
-        if self.workers is not None:
-            shown["num_parallel_workers"] = self.workers
+        if self.order_steps:
+            shown["order"] = [_step_text(step) for step in self.order_steps]
+        if self.num_workers is not None:
+            shown["num_parallel_workers"] = self.num_workers
         if self.cache is not None:
             shown["cache"] = repr(self.cache)
         return shown

@@ -32,29 +32,29 @@ class Map(Node):
     operations: tuple[Transform, ...]
     input_columns: tuple[str, ...] | None = None
     output_columns: tuple[str, ...] | None = None
-    workers: int | None = None
-    processes: bool = False
+    num_workers: int | None = None
+    wants_processes: bool = False
     callbacks: tuple[Any, ...] = ()
     # where what comes out is kept
     cache: Any = None
     # whether the card that batches go to does what it can of it; None: as the settings say
     offload: bool | None = internal_field(None)
     # what the random numbers of each operation are drawn from, once a pass has joined or moved some; see `draws_from`
-    keys: tuple[int, ...] = internal_field(())
+    random_keys: tuple[int, ...] = internal_field(())
     # the rows of the batch that results are on their way into, when they are written straight into it
-    gather: int = internal_field(0)
+    batch_rows: int = internal_field(0)
     # repeats above this node: an epoch of callbacks is the iterator's, not each pass of a repeat
-    passes: int = internal_field(1)
+    repeat_count: int = internal_field(1)
 
     may_fail = True
-    keeps_rows = True
-    keeps_order = True
+    preserves_rows = True
+    preserves_order = True
 
     @property
-    def kept_in(self) -> Any:
+    def inline_cache(self) -> Any:
         return self.cache
 
-    def told(self, passes: int, batch_rows: int) -> Map:
+    def with_context(self, passes: int, batch_rows: int) -> Map:
         return self.replace(passes=passes)
 
     @property
@@ -66,31 +66,33 @@ class Map(Node):
         return any(part.user_code for part in self._transforms())
 
     @property
-    def heavy(self) -> bool:
-        return any(part.heavy for part in self._transforms())
+    def is_expensive(self) -> bool:
+        return any(part.is_expensive for part in self._transforms())
 
     @property
     def holds_gil(self) -> bool:
         return any(part.holds_gil for part in self._transforms())
 
     @property
-    def in_turn(self) -> bool:
+    def is_sequential(self) -> bool:
         return any(is_ordered(operation) for operation in self.operations)
 
     @property
-    def anew(self) -> str:
+    def nondeterminism_reason(self) -> str:
         drawing = next((part for part in self._transforms() if part.random), None)
         return f"{display_name(drawing)} draws anew" if drawing is not None else ""
 
     def _transforms(self) -> Iterator[Transform]:
         return (part for whole in self.operations for part in nested_transforms(whole))
 
-    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+    def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return (needed - set(self.outputs_of(columns))) | set(self.inputs_of(columns))
 
     def resolve_random_keys(self) -> tuple[int, ...]:
         """A number for each operation as the user wrote them, so that joining two changes no random number."""
-        return self.keys or tuple(hash_integers(self.op, number) for number in range(len(self.operations)))
+        return self.random_keys or tuple(
+            hash_integers(self.op_id, number) for number in range(len(self.operations))
+        )
 
     def inputs_of(self, columns: list[str]) -> list[str]:
         if self.input_columns is None:
@@ -119,9 +121,9 @@ class Map(Node):
         shown: dict[str, Any] = {"operations": [str(op) for op in self.operations]}
         shown |= {"input_columns": list(self.input_columns or [])}
         shown |= {"output_columns": list(self.output_columns or [])}
-        if self.workers is not None:
-            shown["num_parallel_workers"] = self.workers
-        if self.processes:
+        if self.num_workers is not None:
+            shown["num_parallel_workers"] = self.num_workers
+        if self.wants_processes:
             shown["python_multiprocessing"] = True
         if self.offload is not None:
             shown["offload"] = self.offload
@@ -134,18 +136,18 @@ class Filter(Node):
 
     predicate: Callable[..., Any]
     input_columns: tuple[str, ...] | None = None
-    workers: int | None = None
+    num_workers: int | None = None
 
     row_wise = True
-    keeps_order = True
+    preserves_order = True
     may_fail = True
     user_code = True
 
     @property
-    def anew(self) -> str:
+    def nondeterminism_reason(self) -> str:
         return "its predicate draws anew" if rng_parameter_index(self.predicate) is not None else ""
 
-    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+    def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return None if self.input_columns is None else needed | set(self.input_columns)
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
@@ -172,18 +174,20 @@ class Project(Node):
     columns: tuple[str, ...]
 
     row_wise = True
-    keeps_rows = True
-    keeps_order = True
+    preserves_rows = True
+    preserves_order = True
 
     @property
-    def only(self) -> tuple[str, ...]:
+    def required_columns(self) -> tuple[str, ...]:
         return self.columns
 
-    def carry(self, extra: tuple[str, ...], moved: tuple[str, ...]) -> tuple[Node, dict[str, str]] | None:
+    def with_passthrough_columns(
+        self, extra: tuple[str, ...], moved: tuple[str, ...]
+    ) -> tuple[Node, dict[str, str]] | None:
         kept = set(moved) <= set(self.columns)
         return (self.replace(columns=self.columns + extra), {}) if kept else None
 
-    def changes_nothing(self) -> bool:
+    def is_noop(self) -> bool:
         before = schema_of(self.inputs[0])
         return before is not None and list(before) == list(self.columns)
 
@@ -210,13 +214,15 @@ class Rename(Node):
     output_columns: tuple[str, ...]
 
     row_wise = True
-    keeps_rows = True
-    keeps_order = True
+    preserves_rows = True
+    preserves_order = True
 
-    def carry(self, extra: tuple[str, ...], moved: tuple[str, ...]) -> tuple[Node, dict[str, str]] | None:
+    def with_passthrough_columns(
+        self, extra: tuple[str, ...], moved: tuple[str, ...]
+    ) -> tuple[Node, dict[str, str]] | None:
         return self, dict(zip(self.input_columns, self.output_columns, strict=True))
 
-    def reads(self, needed: set[str], columns: list[str]) -> set[str] | None:
+    def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
         back = dict(zip(self.output_columns, self.input_columns, strict=True))
         return {back.get(name, name) for name in needed}
 

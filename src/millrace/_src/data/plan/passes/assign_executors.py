@@ -56,7 +56,7 @@ class OperatorGroup:
 
     @property
     def heavy(self) -> bool:
-        return any(op.heavy for op in self.ops)
+        return any(op.is_expensive for op in self.ops)
 
 
 def assign_executors(root: Node, settings: Settings) -> Node:
@@ -94,7 +94,7 @@ def _groups(chain: list[Node], settings: Settings) -> list[OperatorGroup]:
     groups: list[OperatorGroup] = []
     for op in chain:
         last = groups[-1] if groups else None
-        if isinstance(op, Batch) and not op.whole:
+        if isinstance(op, Batch) and not op.from_batch_sampler:
             if last is not None and _aligns(last, op, settings):
                 last.ops.append(op)
                 last.unit = op.fixed_size or 1
@@ -116,7 +116,7 @@ def _groups(chain: list[Node], settings: Settings) -> list[OperatorGroup]:
 
 def _agree(ops: list[Node], op: Node) -> bool:
     """Where both want to run: the user's code stays here, unless the user asked for processes."""
-    return len({each.processes for each in (*ops, op) if each.processes or each.user_code}) <= 1
+    return len({each.wants_processes for each in (*ops, op) if each.wants_processes or each.user_code}) <= 1
 
 
 def _aligns(group: OperatorGroup, batch: Batch, settings: Settings) -> bool:
@@ -126,9 +126,9 @@ def _aligns(group: OperatorGroup, batch: Batch, settings: Settings) -> bool:
     together afterwards. Not so where there are many processes: each makes batches of its own, which then cross to the
     user's process without a copy.
     """
-    if batch.fixed_size is None or not group.ops[0].addressable:
+    if batch.fixed_size is None or not group.ops[0].random_access:
         return False
-    if not all(op.keeps_rows for op in group.ops[1:]) or settings.error_samples_mode != "return":
+    if not all(op.preserves_rows for op in group.ops[1:]) or settings.error_samples_mode != "return":
         return False
     if settings.chunk_rows is not None and settings.chunk_rows % batch.fixed_size:
         return False
@@ -142,7 +142,7 @@ def _aligns(group: OperatorGroup, batch: Batch, settings: Settings) -> bool:
 def _parts(group: OperatorGroup, settings: Settings) -> bool:
     """Whether heavy work of our own leaves a user's object behind, which goes on being read where it is."""
     read, rest = group.ops[0], group.ops[1:]
-    if not isinstance(read, Read) or not read.addressable or not read.user_code or read.processes:
+    if not isinstance(read, Read) or not read.random_access or not read.user_code or read.wants_processes:
         return False
     return _is_ours(rest) and _is_worth_processes(read, rest, settings)
 
@@ -158,7 +158,7 @@ def _parted(group: OperatorGroup, following: OperatorGroup | None, settings: Set
         and settings.error_samples_mode == "return"
         and settings.chunk_rows is None
         and _is_ours(following.ops)
-        and all(op.keeps_rows for op in rest)
+        and all(op.preserves_rows for op in rest)
     )
     if whole and following is not None:  # a process makes whole batches
         return [OperatorGroup([read]), OperatorGroup([*rest, *following.ops], batch=batch, leaves=True)]
@@ -179,18 +179,18 @@ def _decide(group: OperatorGroup, settings: Settings) -> Placement:
     else:
         rows, fixed = max(1, _most_rows(group, executor) // unit) * unit, False
     # prefetch_size counts what the user sees: batches where the group makes them, else rows
-    per_chunk = max(1, rows // unit) if any(op.batches for op in group.ops) else rows
+    per_chunk = max(1, rows // unit) if any(op.makes_batches for op in group.ops) else rows
     # light rows that have a way to go: one chunk lies ready at each worker while it works on another
     ready = not executor_traits(executor).same_process and not group.heavy
     window = max(workers * (1 + ready) + 1, math.ceil(settings.prefetch_size / per_chunk))
     return Placement(
         executor=executor,
         workers=workers,
-        unit=unit,
-        rows=rows,
-        fixed=fixed,
-        window=window if executor_traits(executor).background else 1,
-        before=None if group.batch is None else Rebatch.before(group.batch),
+        row_multiple=unit,
+        max_rows=rows,
+        fixed_rows=fixed,
+        max_in_flight=window if executor_traits(executor).background else 1,
+        rebatch=None if group.batch is None else Rebatch.before(group.batch),
     )
 
 
@@ -199,25 +199,25 @@ def _executor(group: OperatorGroup, settings: Settings) -> str:
         return INLINE
     if settings.executor is not None:
         return settings.executor
-    asked = any(op.processes for op in group.ops)
+    asked = any(op.wants_processes for op in group.ops)
     return PROCESSES if asked or group.leaves or _spreads(group.ops, settings) else THREADS
 
 
 def _workers(ops: list[Node], settings: Settings) -> int:
     """The number the user gave for an op or for all; else what suits the machine and the work."""
-    if any(op.in_turn for op in ops):
+    if any(op.is_sequential for op in ops):
         return 1
-    asked = [op.workers for op in ops if op.workers is not None]
+    asked = [op.num_workers for op in ops if op.num_workers is not None]
     if asked:
         return max(asked)
     if settings.num_parallel_workers is not None:
         return settings.num_parallel_workers
     default = min(DEFAULT_WORKERS, available_cores())
     first = ops[0]
-    only_stacks = all(op.batches and not op.user_code for op in ops[isinstance(first, Read) :])
+    only_stacks = all(op.makes_batches and not op.user_code for op in ops[isinstance(first, Read) :])
     if isinstance(first, Read):
         # rows that one thread at a time may read, and then only stacked: a second thread would only wait
-        return 1 if first.source.readers == 1 and only_stacks else default
+        return 1 if first.source.max_readers == 1 and only_stacks else default
     # stacking alone is a copy: two threads saturate the memory bus
     return min(2, default) if only_stacks else default
 
@@ -225,7 +225,7 @@ def _workers(ops: list[Node], settings: Settings) -> int:
 def _spreads(ops: list[Node], settings: Settings) -> bool:
     """Whether these go to processes though nobody asked for them."""
     first = ops[0]
-    if not isinstance(first, Read) or not first.source.reopens or not _is_ours(ops):
+    if not isinstance(first, Read) or not first.source.is_file_backed or not _is_ours(ops):
         return False
     return _is_worth_processes(first, ops, settings)
 
@@ -238,12 +238,12 @@ def _was_sent(settings: Settings) -> bool:
 
 
 def _is_ours(ops: list[Node]) -> bool:
-    return not any(op.user_code or op.processes for op in ops)
+    return not any(op.user_code or op.wants_processes for op in ops)
 
 
 def _is_worth_processes(read: Read, ops: list[Node], settings: Settings) -> bool:
     """Heavy rows, enough of them, more workers than threads can be, and nobody who said where to run."""
-    if settings.debug_mode or settings.executor is not None or not any(op.heavy for op in ops):
+    if settings.debug_mode or settings.executor is not None or not any(op.is_expensive for op in ops):
         return False
     # more processes than cores would only take turns
     if min(_workers(ops, settings), available_cores()) <= MOST_THREADS:
@@ -254,7 +254,7 @@ def _is_worth_processes(read: Read, ops: list[Node], settings: Settings) -> bool
 
 def _most_rows(group: OperatorGroup, executor: str) -> int:
     first = group.ops[0]
-    if group.heavy and first.varies:
+    if group.heavy and first.cost_varies:
         return KEPT_ROWS
     if group.heavy or group.feeds_heavy:
         return executor_traits(executor).heavy_rows

@@ -40,7 +40,7 @@ def defer_decode(root: Node, settings: Settings) -> Node:
                 late[name] = made
         if not late:
             return node
-        source = read.source.encoded(tuple(late))
+        source = read.source.without_decode(tuple(late))
         maps = [
             _map(node, name, chain[1], late.get(name) or _alone(chain, settings))
             for name, chain in chains.items()
@@ -73,16 +73,16 @@ def _parts(operation: Transform) -> tuple[Transform, ...]:
 
 
 def _works_alone(op: Map) -> bool:
-    if op.user_code or op.in_turn or op.output_columns not in (None, op.input_columns):
+    if op.user_code or op.is_sequential or op.output_columns not in (None, op.input_columns):
         return False
     several = len(op.input_columns or ("one",)) > 1
-    return not several or all(operation.each_alone for operation in op.operations)
+    return not several or all(operation.is_per_column for operation in op.operations)
 
 
 def _late(chain: Chain, settings: Settings) -> Made | None:
     """The operations behind the decoding, which is now a part of the first."""
     operations = tuple(operation for operation, _ in chain[0])
-    first = operations[0].join_encoded(operations[1:], settings)
+    first = operations[0].fuse_decode(operations[1:], settings)
     if first is None:
         return None
     rest = fuse_operations(operations[len(first.operations) - 1 :], settings)

@@ -9,4 +9,4 @@ __all__ = ["eliminate_noops"]
 
 
 def eliminate_noops(root: Node, settings: Settings) -> Node:
-    return rewrite(root, lambda node: node.inputs[0] if node.changes_nothing() else node)
+    return rewrite(root, lambda node: node.inputs[0] if node.is_noop() else node)

@@ -22,9 +22,9 @@ def fuse_cache(root: Node, settings: Settings) -> Node:
             return node
         check_cacheable(node)
         _warn_of_draws(node)
-        if node.by_number:
+        if node.is_keyed_by_row:
             return CachedRead.of(node)
-        return node.replace(inputs=(rewrite(node.inputs[0], lambda below: _marked(below, node.where)),))
+        return node.replace(inputs=(rewrite(node.inputs[0], lambda below: _marked(below, node.call_site)),))
 
     made = rewrite(root, rule)
     return rewrite(made, _only_wanted) if made is not root else root
@@ -50,8 +50,9 @@ def _warn_of_draws(node: Cache) -> None:
             if name is not None:
                 op = below.label if isinstance(below, Read) else below.label.lower()
                 warn_once(
-                    f"cache-draws-{below.where}",
-                    f"the {what} of the {op} at {below.where} uses {name}, and the cache at {node.where} keeps what "
+                    f"cache-draws-{below.call_site}",
+                    f"the {what} of the {op} at {below.call_site} uses {name}, and the cache at "
+                    f"{node.call_site} keeps what "
                     f"it makes of each row the first time: if it is meant to draw anew in every epoch, move the {op} "
                     "behind the cache",
                 )

@@ -15,18 +15,25 @@ def fuse_segments(root: Node, settings: Settings) -> Node:
 
 
 def _rule(node: Node) -> Node:
-    if node.place is None or isinstance(node, Segment):
+    if node.placement is None or isinstance(node, Segment):
         return node
     below = node.inputs[0] if node.inputs else None
     op = node.replace(inputs=())
-    if not isinstance(below, Segment) or below.place is not node.place:
+    if not isinstance(below, Segment) or below.placement is not node.placement:
         inputs = () if below is None else (below,)
-        if node.place.before is not None:
-            inputs = (node.place.before.replace(inputs=inputs),)
-        return Segment(inputs=inputs, ops=(op,), op=op.op, where=op.where, place=node.place)
+        if node.placement.rebatch is not None:
+            inputs = (node.placement.rebatch.replace(inputs=inputs),)
+        return Segment(
+            inputs=inputs, ops=(op,), op_id=op.op_id, call_site=op.call_site, placement=node.placement
+        )
     first = below.ops[0]
-    if isinstance(node, Batch) and node.drop_remainder and node.place.unit > 1 and isinstance(first, Read):
+    if (
+        isinstance(node, Batch)
+        and node.drop_remainder
+        and node.placement.row_multiple > 1
+        and isinstance(first, Read)
+    ):
         # rows of the last, short batch are not even read
-        cut = first.replace(steps=(*first.steps, SliceStep(multiple=node.place.unit)))
+        cut = first.replace(steps=(*first.order_steps, SliceStep(multiple=node.placement.row_multiple)))
         below = below.replace(ops=(cut, *below.ops[1:]))
     return below.replace(ops=(*below.ops, op))

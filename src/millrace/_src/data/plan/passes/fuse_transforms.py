@@ -40,11 +40,11 @@ def fuse_transforms(root: Node, settings: Settings) -> Node:
 def _may_merge(first: Map, second: Map) -> bool:
     same = first.input_columns == second.input_columns and len(first.input_columns or ("one",)) == 1
     kept = all(op.output_columns in (None, op.input_columns) for op in (first, second))
-    return same and kept and first.processes == second.processes
+    return same and kept and first.wants_processes == second.wants_processes
 
 
 def _merged(first: Map, second: Map) -> Map:
-    workers = [op.workers for op in (first, second) if op.workers is not None]
+    workers = [op.num_workers for op in (first, second) if op.num_workers is not None]
     return first.replace(
         operations=first.operations + second.operations,
         keys=first.resolve_random_keys() + second.resolve_random_keys(),
@@ -57,7 +57,7 @@ def fuse_operations(operations: tuple[Transform, ...], settings: Settings) -> li
     made: list[Transform] = []
     at = 0
     while at < len(operations):
-        joined = operations[at].join(operations[at + 1 :], settings)
+        joined = operations[at].fuse(operations[at + 1 :], settings)
         made.append(operations[at] if joined is None else joined)
         at += 1 if joined is None else len(joined.operations)
     return made

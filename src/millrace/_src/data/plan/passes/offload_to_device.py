@@ -53,7 +53,7 @@ def _moved(node: Node, settings: Settings) -> Moved | None:
     if below is None:
         return None
     child, extra, work = below
-    carried = node.carry(extra, tuple(column.name for column in work))
+    carried = node.with_passthrough_columns(extra, tuple(column.name for column in work))
     if carried is None:
         return None
     made, names = carried
@@ -71,7 +71,7 @@ class _Part(NamedTuple):
 
     @property
     def step(self) -> OffloadStep:
-        step = self.operation.on_card()
+        step = self.operation.device_step()
         assert step is not None
         return step
 
@@ -90,9 +90,9 @@ def _before_batch(batch: Batch, settings: Settings) -> Moved | None:
         return None
     left: dict[int, int] = {}
     for way in ways.values():
-        left |= {part.map.op: part.place for part in way}  # the first of each map comes last
+        left |= {part.map.op_id: part.place for part in way}  # the first of each map comes last
         if _is_inside(way):
-            left[way[-1].map.op] = 0
+            left[way[-1].map.op_id] = 0
     child = _without(batch.inputs[0], left)
     extra: list[str] = []
     work: list[OffloadedColumn] = []
@@ -102,7 +102,7 @@ def _before_batch(batch: Batch, settings: Settings) -> Moved | None:
         more = (
             column.form,
             *([column.shapes] if column.sized else []),
-            *(n for names in column.drawn for n in names),
+            *(n for names in column.random_columns for n in names),
         )
         extra += more
         work.append(column)
@@ -122,7 +122,7 @@ def _ways(node: Node, settings: Settings) -> dict[str, Way]:
             break
         names = list(schema)
         inputs, outputs = node.inputs_of(names), node.outputs_of(names)
-        if len(inputs) != 1 or inputs != outputs or inputs[0] in closed or node.in_turn:
+        if len(inputs) != 1 or inputs != outputs or inputs[0] in closed or node.is_sequential:
             _say_stopped(node, settings)
             closed |= {*inputs, *outputs}
         else:
@@ -140,22 +140,22 @@ def _ways(node: Node, settings: Settings) -> dict[str, Way]:
 
 
 def _may_move(operation: Transform, node: Map, settings: Settings) -> bool:
-    step = None if operation.user_code else operation.on_card()
-    if step is None or node.offload is False or operation.asked_device == "CPU":
+    step = None if operation.user_code else operation.device_step()
+    if step is None or node.offload is False or operation.device_target == "CPU":
         return False
     if _asked(operation, node):
         return True
     auto = settings.auto_offload
-    return auto is not False and step.keeps and (step.exact or auto is True)
+    return auto is not False and step.never_shrinks and (step.exact or auto is True)
 
 
 def _asked(operation: Transform, node: Map) -> bool:
-    return node.offload is True or operation.asked_device == "GPU"
+    return node.offload is True or operation.device_target == "GPU"
 
 
 def _trimmed(way: Way) -> Way:
     """Without what does not pay, and what the card cannot do in one go."""
-    if not any(_asked(part.operation, part.map) or part.step.pays for part in way):
+    if not any(_asked(part.operation, part.map) or part.step.is_profitable for part in way):
         return []
     if _keeps_pillow(way[-1]) and any(part.map is not way[-1].map for part in way):
         # between two maps a Pillow image becomes an array: what is behind the border moves, no more
@@ -188,7 +188,7 @@ def _without(node: Node, left: dict[int, int]) -> Node:
     if not isinstance(node, Map) or not node.inputs:
         return node
     child = _without(node.inputs[0], left)
-    count = left.get(node.op)
+    count = left.get(node.op_id)
     if count == 0:
         return child
     if count is None or count == len(node.operations):
@@ -231,10 +231,10 @@ def _say_left(node: Map, at: int) -> None:
     """A transform that was asked onto the card and cannot go says why."""
     behind = display_name(node.operations[at - 1])
     for operation in node.operations[: at - 1]:
-        if operation.asked_device == "GPU":
+        if operation.device_target == "GPU":
             warn_once(
-                f"card-{node.where}-{display_name(operation)}",
-                f"{display_name(operation)}.device('GPU') at {node.where} runs on the host: "
+                f"card-{node.call_site}-{display_name(operation)}",
+                f"{display_name(operation)}.device('GPU') at {node.call_site} runs on the host: "
                 f"{behind} behind it has no form "
                 "for a GPU, and only what stands last before the batch can move there (said once)",
             )
@@ -244,7 +244,7 @@ def _say_stopped(node: Map, settings: Settings) -> None:
     asked = [operation for operation in node.operations if _asked(operation, node)]
     if asked:
         warn_once(
-            f"card-{node.where}",
-            f"{display_name(asked[0])} at {node.where} runs on the host: only a map of one column onto itself, with no "
-            "operation on that column behind it but those that move, can run on a GPU (said once)",
+            f"card-{node.call_site}",
+            f"{display_name(asked[0])} at {node.call_site} runs on the host: only a map of one column onto "
+            "itself, with no operation on that column behind it but those that move, can run on a GPU (said once)",
         )

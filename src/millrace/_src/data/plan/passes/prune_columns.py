@@ -28,7 +28,7 @@ def _prune(node: Node, needed: set[str] | None) -> Node:
 
 
 def _needed_below(node: Node, needed: set[str] | None) -> set[str] | None:
-    if node.only is not None:
-        return set(node.only)
+    if node.required_columns is not None:
+        return set(node.required_columns)
     before = schema_of(node.inputs[0]) if node.inputs else None
-    return None if needed is None or before is None else node.reads(needed, list(before))
+    return None if needed is None or before is None else node.input_columns_for(needed, list(before))

@@ -21,13 +21,13 @@ def push_down_order(root: Node, settings: Settings) -> Node:
 
     def rule(node: Node) -> Node:
         step = node.order_step()
-        if step is None or (loses_rows and not node.keeps_rows):
+        if step is None or (loses_rows and not node.preserves_rows):
             return node
         pushed = _push(node.inputs[0], step)
         if pushed is not None:
             return pushed
         above = node.inputs[0]
-        rows = above.made_of(step.skip) if isinstance(step, SliceStep) and step.take is None else None
+        rows = above.input_rows_for(step.skip) if isinstance(step, SliceStep) and step.take is None else None
         if rows is None:
             return node
         return above.replace(inputs=(rule(node.replace(count=rows, inputs=above.inputs)),))
@@ -38,8 +38,8 @@ def push_down_order(root: Node, settings: Settings) -> Node:
 def _push(node: Node, step: OrderStep) -> Node | None:
     """The tree with the step added to its source's order, or None where that is not legal."""
     if isinstance(node, Read):
-        return node.replace(steps=(*node.steps, step)) if node.addressable else None
-    if node.row_wise and node.keeps_rows and node.keeps_order:
+        return node.replace(steps=(*node.order_steps, step)) if node.random_access else None
+    if node.row_wise and node.preserves_rows and node.preserves_order:
         below = _push(node.inputs[0], step)
         return None if below is None else node.replace(inputs=(below,))
     return None

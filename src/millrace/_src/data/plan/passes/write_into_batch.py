@@ -27,7 +27,7 @@ def write_into_batch(root: Node, settings: Settings) -> Node:
         below = node.inputs[0] if node.inputs else None
         if isinstance(node.ops[0], Batch) and isinstance(below, Rebatch):
             rows = below.inputs[0]
-            if isinstance(rows, Segment) and executor_traits(rows.place.executor).shares_memory:
+            if isinstance(rows, Segment) and executor_traits(rows.placement.executor).shares_memory:
                 return node.replace(inputs=(below.replace(inputs=(_gathered(rows, node.ops[0]),)),))
         return node
 
@@ -45,7 +45,7 @@ def _gathered(segment: Segment, batch: Batch) -> Segment:
 
 def write_segment_into_batch(segment: Segment, rows: int) -> Segment:
     """The segment with the last op that makes a column told of the batches of so many rows."""
-    return segment.replace(ops=_told(segment.ops, rows), fast=_told(segment.fast, rows))
+    return segment.replace(ops=_told(segment.ops, rows), fast=_told(segment.fast_path_ops, rows))
 
 
 def _told(ops: tuple[Node, ...], rows: int) -> tuple[Node, ...]:
@@ -60,10 +60,10 @@ def _told(ops: tuple[Node, ...], rows: int) -> tuple[Node, ...]:
             later = None if later is None or given is None else later | given
         elif isinstance(op, CachedRead):
             made[i] = op if later != set() else op.replace(gather=rows)
-        elif not op.batches and later:
+        elif not op.makes_batches and later:
             later = None  # names may be others before it
     return tuple(made)
 
 
 def _positions_hold(ops: list[Node]) -> bool:
-    return ops[0].addressable and all(op.keeps_rows for op in ops[1:])
+    return ops[0].random_access and all(op.preserves_rows for op in ops[1:])

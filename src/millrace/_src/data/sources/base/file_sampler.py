@@ -100,7 +100,7 @@ class RangesOrder:
         self.size = int(self.ends[-1]) if len(sizes) else 0
 
     def at(self, start: int, stop: int) -> Indices:
-        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+        return self.take(np.arange(start, min(stop, self.size), dtype=np.int64))
 
-    def lookup(self, positions: Indices) -> Indices:
+    def take(self, positions: Indices) -> Indices:
         return positions + self.moved[np.searchsorted(self.ends, positions, "right")]

@@ -115,7 +115,7 @@ class IndexedFilesSource(SourceTraits):
     """Rows of files one after the other."""
 
     concat_shard = "own"
-    reopens = True
+    is_file_backed = True
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class IndexedFilesSource(SourceTraits):
         finally:
             reader.close()
 
-    def where(self, index: int) -> str | None:
+    def row_location(self, index: int) -> str | None:
         number = int(np.searchsorted(np.cumsum(self.sizes()), index, "right"))
         return self.parts[number][0][0] if number < len(self.parts) else None
 
@@ -279,8 +279,8 @@ def _merged(columns: list[Column], back: Indices) -> Column:
         for c in columns
     ):
         return np.concatenate(columns)[back]
-    if isinstance(first, VariableLengthColumn) and all(first.fits(c) for c in columns):
-        return first.joined(columns).take(back)
+    if isinstance(first, VariableLengthColumn) and all(first.can_concat(c) for c in columns):
+        return first.concat(columns).take(back)
     values = [value for column in columns for value in _values(column)]
     return [values[i] for i in back.tolist()]
 
@@ -335,7 +335,7 @@ class IndexedFilesDataset(SourceDataset):
         sampler = FileSampler(
             source, mode, options["num_samples"] or None, num_shards or 1, shard_id or 0, by_files
         )
-        self._start(source, sampler, shared.get("num_parallel_workers"), shared.get("cache"))
+        self._init_source(source, sampler, shared.get("num_parallel_workers"), shared.get("cache"))
 
     def _open_each(
         self,

@@ -169,7 +169,7 @@ class PythonSource(SourceTraits):
         self.name, self.source, self.limit = name, source, limit
         self._schema = schema
         self.random_access = is_random_access(source)
-        self.readers = None if processes else readers
+        self.max_readers = None if processes else readers
         self.processes = processes and self.random_access
         self.maker = RowConverter(list(schema), types, name)
         self._kept: list[Any] = []
@@ -261,7 +261,7 @@ class PythonSource(SourceTraits):
         for start in range(0, size, LABEL_ROWS):
             yield from reader.read(np.arange(start, min(start + LABEL_ROWS, size)))[column]
 
-    def where(self, index: int) -> str | None:
+    def row_location(self, index: int) -> str | None:
         """``get_path(index)`` or ``files[index]`` of the user's object, when it has one."""
         get_path = getattr(self.source, "get_path", None)
         if get_path is not None:

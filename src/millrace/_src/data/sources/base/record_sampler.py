@@ -153,9 +153,9 @@ class BlockShuffleOrder:
         self.starts = np.cumsum(sizes) - sizes
 
     def at(self, start: int, stop: int) -> Indices:
-        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+        return self.take(np.arange(start, min(stop, self.size), dtype=np.int64))
 
-    def lookup(self, positions: Indices) -> Indices:
+    def take(self, positions: Indices) -> Indices:
         place = np.searchsorted(self.starts, positions, "right") - 1
         return self.turn[place] * self.block + (positions - self.starts[place])
 
@@ -173,15 +173,15 @@ class WindowShuffleOrder:
         self._made: dict[int, RandomPermutation] = {}
 
     def at(self, start: int, stop: int) -> Indices:
-        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+        return self.take(np.arange(start, min(stop, self.size), dtype=np.int64))
 
-    def lookup(self, positions: Indices) -> Indices:
+    def take(self, positions: Indices) -> Indices:
         windows = positions // self.window
         found = np.empty_like(positions)
         for number in np.unique(windows).tolist():
             chosen = windows == number
             first = number * self.window
-            found[chosen] = first + self._inside(number).lookup(positions[chosen] - first)
+            found[chosen] = first + self._inside(number).take(positions[chosen] - first)
         return found
 
     def _inside(self, number: int) -> RandomPermutation:
@@ -210,9 +210,9 @@ class PerFileShuffleOrder:
         self._made: dict[int, RandomPermutation] = {}
 
     def at(self, start: int, stop: int) -> Indices:
-        return self.lookup(np.arange(start, min(stop, self.size), dtype=np.int64))
+        return self.take(np.arange(start, min(stop, self.size), dtype=np.int64))
 
-    def lookup(self, positions: Indices) -> Indices:
+    def take(self, positions: Indices) -> Indices:
         numbers = np.searchsorted(self.ends, positions, "right")
         found = np.empty_like(positions)
         for number in np.unique(numbers).tolist():
@@ -222,5 +222,5 @@ class PerFileShuffleOrder:
                 if len(self._made) > 1:
                     self._made.clear()
                 self._made[number] = RandomPermutation(self.files[number], hash_integers(self.key, number))
-            found[chosen] = first + self._made[number].lookup(positions[chosen] - first)
+            found[chosen] = first + self._made[number].take(positions[chosen] - first)
         return found

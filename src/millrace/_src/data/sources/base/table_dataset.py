@@ -135,23 +135,23 @@ class ColumnTable:
 class TableSource(SourceTraits):
     """A source whose table is made on first use, once, and travels to worker processes once it is made."""
 
-    reopens = True
+    is_file_backed = True
 
     def __init__(
         self, name: str, make: partial[ColumnTable], columns: Mapping[str, ColumnType], heavy: bool
     ) -> None:
-        self.name, self.make, self.columns, self.heavy = name, make, dict(columns), heavy
+        self.name, self.make, self.columns, self.is_expensive = name, make, dict(columns), heavy
         self._table: ColumnTable | None = None
         self._turn = threading.Lock()
 
     @property
-    def decodes(self) -> tuple[str, ...]:  # type: ignore[override]
+    def decoded_columns(self) -> tuple[str, ...]:  # type: ignore[override]
         # a user's function that decrypts is called once for a row, and not again where something is amiss
-        if not self.heavy or self.make.keywords.get("decrypt") is not None:
+        if not self.is_expensive or self.make.keywords.get("decrypt") is not None:
             return ()
         return tuple(name for name, column in self.columns.items() if column == image_type(True))
 
-    def encoded(self, columns: tuple[str, ...]) -> UndecodedSource:
+    def without_decode(self, columns: tuple[str, ...]) -> UndecodedSource:
         return UndecodedSource(self, columns)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -197,7 +197,7 @@ class TableSource(SourceTraits):
             )
         return np.asarray(found)
 
-    def where(self, index: int) -> str | None:
+    def row_location(self, index: int) -> str | None:
         found = (part.where(index) for part in self.open().parts.values())
         return next((path for path in found if path is not None), None)
 
@@ -257,7 +257,7 @@ class TableDataset(SourceDataset):
         check_shard_options(num_shards, shard_id)
         chosen = resolve_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
         source = TableSource(type(self).__name__, make, columns, heavy=bool(given.get("decode")))
-        self._start(source, chosen, given["num_parallel_workers"], given.get("cache"))
+        self._init_source(source, chosen, given["num_parallel_workers"], given.get("cache"))
 
 
 def _rebuild(cls: Callable[..., TableDataset], saved: dict[str, Any]) -> TableDataset:

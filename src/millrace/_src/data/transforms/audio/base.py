@@ -17,12 +17,12 @@ __all__ = ["AudioTensorOperation", "row_rngs", "batch_in_blocks", "batch_any_lea
 class AudioTensorOperation(TensorOperation):
     """An operation on a waveform or a spectrogram: eagerly it takes arrays and nothing else."""
 
-    _ours = True
+    _is_builtin = True
     _family = "audio"
     # the fewest dimensions that a row has: a whole column has one more
     dims: ClassVar[int] = 1
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         """A user's value as `row` takes it."""
         if not isinstance(value, np.ndarray):
             raise ArgumentTypeError(f"Input should be NumPy audio, got {type(value)}.")

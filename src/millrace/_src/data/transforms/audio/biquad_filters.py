@@ -34,7 +34,7 @@ Quality = Annotated[float | int, Range(0, 1, left_open=True)]
 class BiquadOperation(AudioTensorOperation):
     """A filter that is told by its coefficients."""
 
-    _ours = True
+    _is_builtin = True
     libraries = ("scipy.signal",)
 
     def coefficients(self) -> Coefficients:

@@ -55,7 +55,7 @@ _SPECTRUM: dict[str, Any] = {
 class _CepstralOperation(AudioTensorOperation):
     """What the two kinds share: their settings are a dict, and decibels are cut off per row."""
 
-    _ours = True
+    _is_builtin = True
 
     def _found(self, x: Any, dims: int) -> Any:
         raise TypeError(f"{type(self).__name__} does not define _found()")

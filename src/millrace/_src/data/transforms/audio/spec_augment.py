@@ -75,7 +75,7 @@ class _MaskSpec(NamedTuple):
 class RandomMaskOperation(AudioTensorOperation):
     """A band at random: its width from 0 to the longest, both counted, and then its start, all equally likely."""
 
-    _ours = True
+    _is_builtin = True
     random = True
     dims: ClassVar[int] = 2
 
@@ -130,7 +130,7 @@ class MaskAlongAxisIID(RandomMaskOperation):
 class MaskingOperation(RandomMaskOperation, ours=True):
     """A band along one axis: given, or (``iid_masks``) at random."""
 
-    _ours = True
+    _is_builtin = True
     iid_masks: bool
     mask_start: int
 

@@ -57,7 +57,7 @@ class Spectrogram(AudioTensorOperation):
         self.pad_mode = pad_mode
         self.onesided = onesided
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         return np.asarray(value)  # MindSpore takes lists here
 
     def row(self, x: Any) -> Any:
@@ -145,7 +145,7 @@ class SpectralCentroid(AudioTensorOperation):
         self.win_length = win_length or n_fft
         self.hop_length = hop_length or self.win_length // 2
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         return np.asarray(value)  # MindSpore takes lists here
 
     def row(self, x: Any) -> Any:

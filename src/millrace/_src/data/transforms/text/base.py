@@ -42,14 +42,14 @@ Text = Annotated[Any, ArgumentRule(_text)]
 class TextTensorOperation(TensorOperation):
     """An operation on text: eagerly it takes a str, a list of them, or an array of text."""
 
-    _ours = True
+    _is_builtin = True
     _family = "text"
-    alone = True
+    single_column_only = True
     holds_gil = True
     # how MindSpore says so
     _one_column = "input should be one column data"
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         """A user's value as `row` takes it."""
         made = None if value is None else np.asarray(value)
         if made is None or (made.dtype.kind == "U" and _halves(made)):
@@ -61,7 +61,7 @@ class TextTensorOperation(TensorOperation):
         return made
 
     def _each(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
-        if self.alone and self.takes == 1:
+        if self.single_column_only and self.num_inputs == 1:
             raise DataError(
                 f"{type(self).__name__}: {self._one_column}, but got {len(values)} columns. Give each a map of its "
                 "own: .map(operation, input_columns=[one])."
@@ -101,12 +101,12 @@ def single_string(value: np.ndarray[Any, Any], op: str) -> str:
 class StringOperation(TextTensorOperation):
     """An operation that makes another text of each text, whatever the shape of the array they are in."""
 
-    _ours = True
-    columns = (StringColumn,)
+    _is_builtin = True
+    batch_column_types = (StringColumn,)
     _no_text = "input is not string datatype"
     _one_column = "The op is OneToOne, can only accept one tensor as input"
 
-    def made(self, text: str) -> str:
+    def transform_text(self, text: str) -> str:
         """What becomes of one text."""
         raise NotImplementedError
 
@@ -115,20 +115,20 @@ class StringOperation(TextTensorOperation):
             raise DataError(
                 f"{type(self).__name__}: {self._no_text}, but {value.dtype}.{non_text_hint(value)}"
             )
-        made = self.made
+        made = self.transform_text
         if value.ndim == 0:
             return np.array(made(value.item()))
         return np.array([made(text) for text in value.ravel().tolist()], np.str_).reshape(value.shape)
 
     def batch(self, xs: StringColumn) -> StringColumn:
-        return StringColumn.of(list(map(self.made, xs.strings)), xs.rows)
+        return StringColumn.of(list(map(self.transform_text, xs.strings)), xs.rows)
 
 
 class Tokenizer(TextTensorOperation):
     """One string in, its tokens out; with_offsets also where each starts and ends, in bytes of UTF-8."""
 
-    _ours = True
-    columns = (StringColumn,)
+    _is_builtin = True
+    batch_column_types = (StringColumn,)
     with_offsets: bool = False
     _read: Callable[[Any, str], str] = staticmethod(single_string)
 

@@ -156,8 +156,8 @@ class WordpieceTokenizer(_WithPieces, TextTensorOperation):
     array(['my', 'fav', '##ori', '##te', '[UNK]'], dtype='<U5')
     """
 
-    takes = None
-    columns = (StringColumn,)
+    num_inputs = None
+    batch_column_types = (StringColumn,)
 
     @checked
     def __init__(

@@ -55,8 +55,8 @@ class HuggingFaceTokenizer(TextTensorOperation):
     array([1, 0, 2], dtype=int32)
     """
 
-    takes = None
-    columns = (StringColumn,)
+    num_inputs = None
+    batch_column_types = (StringColumn,)
     holds_gil = False  # the library lets it go
 
     @checked

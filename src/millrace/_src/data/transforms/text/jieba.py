@@ -63,7 +63,7 @@ class JiebaTokenizer(Tokenizer):
     array(['今天', '天气', '很好'], dtype='<U2')
     """
 
-    heavy = False
+    is_expensive = False
 
     @checked
     def __init__(

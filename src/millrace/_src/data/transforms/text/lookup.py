@@ -40,7 +40,7 @@ class Lookup(TextTensorOperation):
     array([1, 0, 2], dtype=int32)
     """
 
-    columns = (StringColumn,)
+    batch_column_types = (StringColumn,)
 
     @checked
     def __init__(
@@ -114,7 +114,7 @@ class ToNumber(TextTensorOperation):
     array([ 1, -2,  3], dtype=int8)
     """
 
-    columns = (StringColumn,)
+    batch_column_types = (StringColumn,)
 
     @checked
     def __init__(self, data_type: DataType) -> None:

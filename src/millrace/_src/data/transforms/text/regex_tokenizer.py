@@ -95,6 +95,6 @@ class RegexReplace(StringOperation):
         self.replace = replace
         self.replace_all = replace_all
 
-    def made(self, text: str) -> str:
+    def transform_text(self, text: str) -> str:
         pattern = patterns.compiled(self.pattern, _BAD_PATTERN)
         return patterns.replaced(text, pattern, self.replace, self.replace_all)

@@ -35,7 +35,7 @@ class SentencePieceTokenizer(TextTensorOperation):
     array(['▁the', '▁', 'm', 'il', 'l'], dtype='<U4')
     """
 
-    columns = (StringColumn,)
+    batch_column_types = (StringColumn,)
     holds_gil = False  # the work is the library's
 
     json_enums: ClassVar[dict[str, type[Enum]]] = {"out_type": SPieceTokenizerOutType}

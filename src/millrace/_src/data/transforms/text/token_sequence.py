@@ -36,7 +36,7 @@ class AddToken(TextTensorOperation):
     array(['[CLS]', 'a', 'b'], dtype='<U5')
     """
 
-    columns = (StringColumn,)
+    batch_column_types = (StringColumn,)
 
     @checked
     def __init__(self, token: str, begin: bool = True) -> None:
@@ -71,7 +71,7 @@ class Truncate(TextTensorOperation):
     array(['a', 'b'], dtype='<U1')
     """
 
-    columns = (StringColumn, RaggedColumn, np.ndarray)
+    batch_column_types = (StringColumn, RaggedColumn, np.ndarray)
 
     @checked
     def __init__(self, max_seq_len: PositiveInt) -> None:
@@ -122,8 +122,8 @@ class TruncateSequencePair(TextTensorOperation):
     (array(['a', 'b'], dtype='<U1'), array(['x', 'y'], dtype='<U1'))
     """
 
-    takes = 2
-    columns = (StringColumn, RaggedColumn, np.ndarray)
+    num_inputs = 2
+    batch_column_types = (StringColumn, RaggedColumn, np.ndarray)
 
     @checked
     def __init__(self, max_length: Annotated[Any, ArgumentRule(_length)]) -> None:
@@ -184,7 +184,7 @@ class Ngram(TextTensorOperation):
     array(['a-b', 'b-c', 'a-b-c'], dtype='<U5')
     """
 
-    columns = (StringColumn,)
+    batch_column_types = (StringColumn,)
     json_arguments: ClassVar[dict[str, str]] = {"ngrams": "n"}
     json_lists = frozenset({"n"})
 

@@ -38,7 +38,7 @@ class CaseFold(StringOperation):
     def __init__(self) -> None:
         pass
 
-    made = staticmethod(normal.case_fold)
+    transform_text = staticmethod(normal.case_fold)
 
 
 class NormalizeUTF8(StringOperation):
@@ -59,7 +59,7 @@ class NormalizeUTF8(StringOperation):
     def __init__(self, normalize_form: Form = NormalizeForm.NFKC) -> None:
         self.normalize_form = NormalizeForm(normalize_form)
 
-    def made(self, text: str) -> str:
+    def transform_text(self, text: str) -> str:
         return normal.normalize(text, NormalizeForm(self.normalize_form))
 
 
@@ -81,4 +81,4 @@ class FilterWikipediaXML(StringOperation):
     def __init__(self) -> None:
         pass
 
-    made = staticmethod(normal.filter_wikipedia)
+    transform_text = staticmethod(normal.filter_wikipedia)

@@ -108,13 +108,13 @@ class PythonTokenizer(TextTensorOperation, ours=False):
     array(['Hello', 'big', 'world'], dtype='<U5')
     """
 
-    in_python = True
+    runs_in_python = True
 
     @checked
     def __init__(self, tokenizer: Annotated[Any, ArgumentRule(_callable)]) -> None:
         self.tokenizer: Callable[[str], Any] = tokenizer
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray):
             raise ArgumentTypeError(f"input should be a NumPy array. Got {type(value)}.")
         return value

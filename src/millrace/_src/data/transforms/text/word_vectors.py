@@ -44,7 +44,7 @@ class ToVectors(TextTensorOperation):
            [ 3.,  4.]], dtype=float32)
     """
 
-    columns = (StringColumn,)
+    batch_column_types = (StringColumn,)
 
     @checked
     def __init__(

@@ -80,7 +80,7 @@ class RandomRotation(ImageTensorOperation):
         self.fill_value = as_triple(fill_value)
 
     @property
-    def in_python(self) -> bool:  # type: ignore[override]
+    def runs_in_python(self) -> bool:  # type: ignore[override]
         return self.resample is Inter.ANTIALIAS
 
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
@@ -223,7 +223,7 @@ class RandomAffine(ImageTensorOperation):
         self.resample, self.fill_value = resample, as_triple(fill_value)
 
     @property
-    def in_python(self) -> bool:  # type: ignore[override]
+    def runs_in_python(self) -> bool:  # type: ignore[override]
         return self.resample is Inter.ANTIALIAS
 
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
@@ -273,7 +273,7 @@ class Perspective(ImageTensorOperation):
         self.start_points, self.end_points, self.interpolation = start_points, end_points, interpolation
 
     @property
-    def in_python(self) -> bool:  # type: ignore[override]
+    def runs_in_python(self) -> bool:  # type: ignore[override]
         return self.interpolation is Inter.ANTIALIAS
 
     def row(self, x: Any) -> Any:
@@ -290,7 +290,7 @@ class RandomPerspective(ImageTensorOperation):
     (8, 6)
     """
 
-    in_python = True
+    runs_in_python = True
     random = True
 
     @checked
@@ -303,7 +303,7 @@ class RandomPerspective(ImageTensorOperation):
         self.distortion_scale, self.prob, self.interpolation = distortion_scale, prob, interpolation
 
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return draws.chance(0, self.prob), np.stack([draws.uniform(1 + i) for i in range(8)], axis=1)
+        return draws.bernoulli(0, self.prob), np.stack([draws.uniform(1 + i) for i in range(8)], axis=1)
 
     def row(self, x: Any, now: bool, units: Any) -> Any:
         if not is_pil(x):

@@ -54,7 +54,7 @@ class AutoAugment(ImageTensorOperation):
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
         choice = draws.integers(0, 0, len(augment.POLICIES[self.policy]))
         chances = np.stack([draws.uniform(1), draws.uniform(2)], axis=1)
-        minus = np.stack([draws.chance(3, 0.5), draws.chance(4, 0.5)], axis=1)
+        minus = np.stack([draws.bernoulli(3, 0.5), draws.bernoulli(4, 0.5)], axis=1)
         return choice, chances, minus
 
     def row(self, x: Any, choice: int, chances: Any, minus: Any) -> Any:
@@ -100,7 +100,7 @@ class RandAugment(ImageTensorOperation):
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
         count = max(1, self.num_ops)
         ops = np.stack([draws.integers(2 * i, 0, len(augment.RAND_OPS)) for i in range(count)], axis=1)
-        minus = np.stack([draws.chance(2 * i + 1, 0.5) for i in range(count)], axis=1)
+        minus = np.stack([draws.bernoulli(2 * i + 1, 0.5) for i in range(count)], axis=1)
         return ops, minus
 
     def row(self, x: Any, ops: Any, minus: Any) -> Any:
@@ -132,7 +132,7 @@ class TrivialAugmentWide(ImageTensorOperation):
 
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
         ops = draws.integers(0, 0, len(augment.RAND_OPS))
-        return ops, draws.integers(1, 0, self.num_magnitude_bins), draws.chance(2, 0.5)
+        return ops, draws.integers(1, 0, self.num_magnitude_bins), draws.bernoulli(2, 0.5)
 
     def row(self, x: Any, number: int, level: int, minus: bool) -> Any:
         op = augment.RAND_OPS[number]
@@ -160,7 +160,7 @@ class UniformAugment(Composite):
         check_operations("transforms", transforms, (list, tuple))
         self.transforms, self.num_ops = transforms, num_ops
 
-    def rows(self, draws: RandomStream | None) -> Callable[..., Any]:
+    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
         assert draws is not None
         count = len(self.transforms)
         order = np.argsort(np.stack([draws.bits(i) for i in range(count)], axis=1), axis=1)
@@ -224,7 +224,7 @@ class RandomSelectSubpolicy(ImageTensorOperation):
 
     def row(self, x: Any, choice: int, draws: RandomStream) -> Any:
         for number, (op, prob) in enumerate(self.policy[choice]):
-            if draws.chance(1 + number, prob)[0]:
+            if draws.bernoulli(1 + number, prob)[0]:
                 op = as_operation(op)
-                x = op.rows(draws.child(number) if op.random else None)(0, x)
+                x = op.row_function(draws.split(number) if op.random else None)(0, x)
         return x

@@ -52,7 +52,7 @@ class RandomHorizontalFlipWithBBox(RandomHorizontalFlip, ours=True):
     [[6.0, 2.0, 3.0, 4.0]]
     """
 
-    takes = 2
+    num_inputs = 2
     _across = True
 
     def row(self, x: Any, boxes: Any, now: bool) -> Any:  # type: ignore[override]
@@ -85,7 +85,7 @@ class ResizeWithBBox(Resize, ours=True):
     [[1.0, 1.0, 2.0, 2.0]]
     """
 
-    takes = 2
+    num_inputs = 2
 
     def row(self, x: Any, boxes: Any) -> Any:  # type: ignore[override]
         return _resized(as_array(x), boxes, self.size, self.interpolation, "ResizeWithBBox")
@@ -105,7 +105,7 @@ class RandomResizeWithBBox(RandomResize, ours=True):
     [[1.0, 1.0, 2.0, 2.0]]
     """
 
-    takes = 2
+    num_inputs = 2
 
     def row(self, x: Any, boxes: Any, kind: int) -> Any:  # type: ignore[override]
         return _resized(as_array(x), boxes, self.size, self._KINDS[kind], "RandomResizeWithBBox")
@@ -119,7 +119,7 @@ class RandomCropWithBBox(RandomCrop, ours=True):
     [[1.0, 2.0, 3.0, 4.0]]
     """
 
-    takes = 2
+    num_inputs = 2
 
     def row(self, x: Any, boxes: Any, down: float, right: float) -> Any:  # type: ignore[override]
         x = as_array(x)
@@ -145,7 +145,7 @@ class RandomResizedCropWithBBox(RandomResizedCrop, ours=True):
     [[1.0, 1.0, 2.0, 2.0]]
     """
 
-    takes = 2
+    num_inputs = 2
 
     def row(self, x: Any, boxes: Any, drawn: Any) -> Any:  # type: ignore[override]
         x, name = as_array(x), "RandomResizedCropWithBBox"
@@ -166,7 +166,7 @@ class BoundingBoxAugment(ImageTensorOperation):
     """
 
     random = True
-    takes = 2
+    num_inputs = 2
 
     @checked
     def __init__(self, transform: Any, ratio: Probability = 0.3) -> None:
@@ -188,7 +188,9 @@ class BoundingBoxAugment(ImageTensorOperation):
         for i in order[:count]:
             left, top, width, height = (int(v) for v in boxes[i, :4])
             part = made[top : top + height, left : left + width].copy()
-            changed = self.transform.rows(draws.child(int(i)) if self.transform.random else None)(0, part)
+            changed = self.transform.row_function(draws.split(int(i)) if self.transform.random else None)(
+                0, part
+            )
             if changed.shape != part.shape:
                 changed = resize(changed, (height, width), Inter.LINEAR, "BoundingBoxAugment")
             made[top : top + height, left : left + width] = changed

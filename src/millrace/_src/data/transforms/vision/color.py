@@ -338,7 +338,7 @@ class Grayscale(ImageTensorOperation):
     'L'
     """
 
-    in_python = True
+    runs_in_python = True
 
     @checked
     def __init__(self, num_output_channels: Annotated[Any, ArgumentRule(_num_channels)] = 1) -> None:

@@ -24,7 +24,7 @@ class RgbToHsv(TensorOperation):
     """
 
     _family = "vision"
-    in_python = True
+    runs_in_python = True
 
     @checked
     def __init__(self, is_hwc: bool = False) -> None:
@@ -44,7 +44,7 @@ class HsvToRgb(TensorOperation):
     """
 
     _family = "vision"
-    in_python = True
+    runs_in_python = True
 
     @checked
     def __init__(self, is_hwc: bool = False) -> None:
@@ -65,7 +65,7 @@ class LinearTransformation(TensorOperation):
     """
 
     _family = "vision"
-    in_python = True
+    runs_in_python = True
 
     @checked
     def __init__(self, transformation_matrix: np.ndarray, mean_vector: np.ndarray) -> None:

@@ -117,7 +117,7 @@ class Resize(ImageTensorOperation):
         self.size, self.interpolation = size, interpolation
 
     @property
-    def in_python(self) -> bool:  # type: ignore[override]
+    def runs_in_python(self) -> bool:  # type: ignore[override]
         return self.interpolation is Inter.ANTIALIAS
 
     def row(self, x: Any) -> Any:
@@ -279,7 +279,7 @@ class RandomResizedCrop(ImageTensorOperation):
         self.interpolation, self.max_attempts = interpolation, max_attempts
 
     @property
-    def in_python(self) -> bool:  # type: ignore[override]
+    def runs_in_python(self) -> bool:  # type: ignore[override]
         return self.interpolation is Inter.ANTIALIAS
 
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
@@ -325,7 +325,7 @@ class FiveCrop(ImageTensorOperation):
     [(3, 3), (3, 3), (3, 3), (3, 3), (3, 3)]
     """
 
-    in_python = True
+    runs_in_python = True
 
     @checked
     def __init__(self, size: CropSize) -> None:
@@ -343,7 +343,7 @@ class TenCrop(ImageTensorOperation):
     10
     """
 
-    in_python = True
+    runs_in_python = True
 
     @checked
     def __init__(self, size: CropSize, use_vertical_flip: bool | None = False) -> None:

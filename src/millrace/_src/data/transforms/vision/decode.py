@@ -34,14 +34,14 @@ class Decode(ImageTensorOperation):
     ((2, 3, 3), 'RGB')
     """
 
-    heavy = True
+    is_expensive = True
 
     @checked
     def __init__(self, to_pil: bool = False) -> None:
         self.to_pil = to_pil
 
     @property
-    def in_python(self) -> bool:  # type: ignore[override]
+    def runs_in_python(self) -> bool:  # type: ignore[override]
         return self.to_pil
 
     def row(self, x: Any) -> Any:
@@ -52,10 +52,10 @@ class Decode(ImageTensorOperation):
             return codec.Image.fromarray(x) if self.to_pil else x
         return codec.decode_to_pil(x) if self.to_pil else codec.decode(x)
 
-    def join(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+    def fuse(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
         return None if self.to_pil else fuse_decode(self, following, now)
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         if isinstance(value, bytes):
             return np.frombuffer(value, np.uint8)
         if not (isinstance(value, np.ndarray) and value.dtype.kind == "S"):
@@ -75,7 +75,7 @@ class RandomCropDecodeResize(RandomResizedCrop, ours=True):
     (8, 8, 3)
     """
 
-    heavy = True
+    is_expensive = True
 
     def row(self, x: Any, drawn: Any) -> Any:
         name = "RandomCropDecodeResize"
@@ -91,11 +91,11 @@ class RandomCropDecodeResize(RandomResizedCrop, ours=True):
 
         return codec.decode_region(x, wants, cut, name) if is_encoded(x) else cut(x)
 
-    def join(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+    def fuse(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
         # alone it decodes its part; joined, it may decode it smaller, where that is allowed
         return fuse_decode(self, (), now) if now.decode_tolerance else None
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray):
             raise ArgumentTypeError(
                 f"Input should be an encoded image in 1-D NumPy format, got {type(value)}."

@@ -78,7 +78,7 @@ class RandomErasing(ImageTensorOperation):
     np.float32(0.0)
     """
 
-    in_python = True
+    runs_in_python = True
     random = True
 
     def __init__(
@@ -127,7 +127,7 @@ class RandomErasing(ImageTensorOperation):
         shares = np.stack([draws.uniform(3 + 2 * i, *self.scale) for i in range(tries)], axis=1)
         ratios = np.stack([draws.uniform(4 + 2 * i, *self.ratio) for i in range(tries)], axis=1)
         noise = [draws[i] for i in range(len(draws))]
-        return draws.chance(0, self.prob), draws.uniform(1), draws.uniform(2), shares, ratios, noise
+        return draws.bernoulli(0, self.prob), draws.uniform(1), draws.uniform(2), shares, ratios, noise
 
     def row(
         self, x: Any, now: bool, down: float, right: float, shares: Any, ratios: Any, draws: RandomStream

@@ -69,7 +69,7 @@ class FusedDecodeCrop(FusedTransform):
         # one channel of a grey image tells what all three become
         self.moves = self.looks > 1 and all(only_permutes_pixels(op) for op in parts[1 : self.looks])
 
-    def rows_of(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
+    def fused_row_function(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, encoded image)."""
         ops = self.operations
         drawn = [() if d is None else op.params(d) for op, d in zip(ops, draws, strict=True)]

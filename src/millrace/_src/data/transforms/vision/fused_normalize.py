@@ -22,9 +22,9 @@ class FusedNormalizeToCHW(FusedTransform):
         super().__init__((normalize, swap))
         self.mean, self.std = normalize.mean, normalize.std
 
-    def rows_of(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
+    def fused_row_function(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, *images)."""
-        first, second = (part.rows(None) for part in self.operations)
+        first, second = (part.row_function(None) for part in self.operations)
 
         def call(i: int, *images: Any) -> Any:
             made = first(i, *images)
@@ -36,10 +36,10 @@ class FusedNormalizeToCHW(FusedTransform):
         made = many.normalize(xs, self.mean, self.std)
         return None if made is None else many.hwc_to_chw(made)
 
-    def result_type(self, x: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+    def output_spec(self, x: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
         if not layout.can_write_chw(x, self.mean):
             return None
         return (x.shape[2], *x.shape[:2]), np.dtype(np.float32)
 
-    def write(self, out: np.ndarray[Any, Any], x: Any) -> None:
+    def row_into(self, out: np.ndarray[Any, Any], x: Any) -> None:
         layout.normalize_to_chw(x, self.mean, self.std, out)

@@ -153,7 +153,7 @@ class SoftDvppDecodeResizeJpeg(ImageTensorOperation):
     (4, 6, 3)
     """
 
-    heavy = True
+    is_expensive = True
 
     @checked
     def __init__(self, size: ResizeSize) -> None:

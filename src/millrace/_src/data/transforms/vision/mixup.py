@@ -39,7 +39,7 @@ class _BatchOperation(TensorOperation):
     _family = "vision"
 
     random = True
-    takes = 2
+    num_inputs = 2
 
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
         return ([draws[i] for i in range(len(draws))],)
@@ -58,7 +58,7 @@ class MixUpBatch(_BatchOperation, ours=True):
         self.alpha = alpha
 
     def row(self, images: Any, labels: Any, draws: RandomStream) -> Any:
-        order = draws.child(1).generator(0).permutation(len(images))
+        order = draws.split(1).generator(0).permutation(len(images))
         return batches.mix_up(images, labels, order, float(beta(draws, self.alpha)[0]))
 
 
@@ -85,7 +85,7 @@ class CutMixBatch(_BatchOperation, ours=True):
         batches.check_batch(images, labels, "CutMixBatch")
         count = len(images)
         height, width = images.shape[1:3] if nhwc else images.shape[2:4]
-        generator = draws.child(1).generator(0)
+        generator = draws.split(1).generator(0)
         order = generator.permutation(count)
         now = generator.random(count) < self.prob
         places = generator.random((count, 2))
@@ -119,7 +119,7 @@ class MixUp(_BatchOperation, ours=True):
     ((2, 3, 4, 4), (2, 2))
     """
 
-    in_python = True
+    runs_in_python = True
 
     def __init__(self, batch_size: Any, alpha: Any, is_single: bool = True) -> None:
         check_type(is_single, (bool,), "is_single")
@@ -131,7 +131,7 @@ class MixUp(_BatchOperation, ours=True):
         self._before: tuple[Any, Any] | None = None
 
     @property
-    def ordered(self) -> bool:  # type: ignore[override]
+    def is_sequential(self) -> bool:  # type: ignore[override]
         return not self.is_single
 
     def row(self, images: Any, labels: Any, draws: RandomStream) -> Any:

@@ -91,7 +91,7 @@ class RandomHorizontalFlip(ImageTensorOperation):
         self.prob = prob
 
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.chance(0, self.prob),)
+        return (draws.bernoulli(0, self.prob),)
 
     def row(self, x: Any, now: bool) -> Any:
         return geometry.flip(x, across=True, op="RandomHorizontalFlip") if now else x
@@ -140,7 +140,7 @@ class Normalize(ImageTensorOperation):
         check_type(is_hwc, (bool,), "is_hwc")
         self.mean, self.std, self.is_hwc = tuple(mean), tuple(std), is_hwc
 
-    def join(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+    def fuse(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
         if self.is_hwc and following and type(following[0]) is HWC2CHW:
             return FusedNormalizeToCHW(self, following[0])
         return None
@@ -255,12 +255,12 @@ class ToPIL(ImageTensorOperation):
     (8, 6)
     """
 
-    in_python = True
+    runs_in_python = True
 
     def row(self, x: Any) -> Any:
         return layout.to_pil(x)
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         return value
 
 

@@ -56,7 +56,7 @@ class RandomAutoContrast(ImageTensorOperation):
         self.cutoff, self.ignore, self.prob = cutoff, as_ignored(ignore), prob
 
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.chance(0, self.prob),)
+        return (draws.bernoulli(0, self.prob),)
 
     def row(self, x: Any, now: bool) -> Any:
         x = as_array(x)
@@ -73,7 +73,7 @@ class _RandomApplyOperation(ImageTensorOperation):
         self.prob = prob
 
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.chance(0, self.prob),)
+        return (draws.bernoulli(0, self.prob),)
 
 
 class RandomEqualize(_RandomApplyOperation, ours=True):
@@ -114,7 +114,7 @@ class RandomAdjustSharpness(ImageTensorOperation):
         self.degree, self.prob = degree, prob
 
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.chance(0, self.prob),)
+        return (draws.bernoulli(0, self.prob),)
 
     def row(self, x: Any, now: bool) -> Any:
         x = as_array(x)
@@ -306,7 +306,7 @@ class RandomGrayscale(ImageTensorOperation):
     'RGB'
     """
 
-    in_python = True
+    runs_in_python = True
     random = True
 
     @checked
@@ -314,7 +314,7 @@ class RandomGrayscale(ImageTensorOperation):
         self.prob = prob
 
     def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.chance(0, self.prob),)
+        return (draws.bernoulli(0, self.prob),)
 
     def row(self, x: Any, now: bool) -> Any:
         colour.check_pil_image("RandomGrayscale", x)

@@ -35,7 +35,7 @@ class DecodeVideo(TensorOperation):
 
     _family = "vision"
 
-    heavy = True
+    is_expensive = True
 
     def __init__(self) -> None:
         pass
@@ -59,7 +59,7 @@ class DecodeVideo(TensorOperation):
         frames, sound, _ = video.decode(x, "DecodeVideo", threads=1)
         return frames, sound
 
-    def take(self, value: Any) -> Any:
+    def as_input(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray):
             raise ArgumentTypeError(f"Input should be ndarray, got {type(value)}.")
         return value

@@ -140,7 +140,7 @@ class _Analysis:
                 raise RowsMixed(f"it writes to its argument '{argument}'")
             if name in METADATA or states[0] == target.axis:
                 continue
-            if self._roots.shared(target.slot) or self._roots.root(target.slot).kind == "out":
+            if self._roots.shared(target.slot) or self._roots.root(target.slot).source == "out":
                 raise RowsMixed("it writes rows into a tensor that others are views of")
 
     def _argument(self, value: Any) -> Any:
@@ -165,7 +165,7 @@ class _Analysis:
 
     def _note_layer(self, bound: dict[str, Any]) -> None:
         for value in bound.values():
-            if isinstance(value, Slot) and value.kind == "out" and self.graph.names[value.number]:
+            if isinstance(value, Slot) and value.source == "out" and self.graph.names[value.number]:
                 self.layer = self.graph.names[value.number]
 
     # --- inputs and results -------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def _last_uses(graph: SerializedProgram) -> dict[int, list[Slot]]:
     last: dict[Slot, int] = {}
     for number, call in enumerate(graph.calls):
         for slot in (*_slots([call.args, list(call.kwargs.values())]), *call.results):
-            if slot is not None and slot.kind == "temp":
+            if slot is not None and slot.source == "temp":
                 last[slot] = number
     for slot in graph.results:
         last.pop(slot, None)

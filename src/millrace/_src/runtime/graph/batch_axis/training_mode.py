@@ -88,7 +88,7 @@ def find_training(graph: SerializedProgram) -> str | None:
             return f"{name}{layer} is in training mode: it uses and keeps the statistics of each batch"
         for argument in written_arguments(call.func):
             target = bound[argument]
-            if isinstance(target, Slot) and roots.root(target).kind == "out":
+            if isinstance(target, Slot) and roots.root(target).source == "out":
                 layer = _parameter(graph, [roots.root(target)])
                 return f"{name}{layer} writes to a tensor of the network, which the next request would read"
         roots.add(call)
@@ -98,7 +98,7 @@ def find_training(graph: SerializedProgram) -> str | None:
 def _parameter(graph: SerializedProgram, slots: list[Any]) -> str:
     """The name of the first parameter among slots, in brackets."""
     for slot in slots:
-        if isinstance(slot, Slot) and slot.kind == "out" and 0 <= slot.number < len(graph.names):
+        if isinstance(slot, Slot) and slot.source == "out" and 0 <= slot.number < len(graph.names):
             name = graph.names[slot.number]
             if name:
                 return f" ('{name}')"

@@ -40,7 +40,7 @@ class _MintConvNd(Cell):
         padding_mode: str,
         dtype: DType | None,
     ) -> None:
-        owner, count = type(self).__name__, self.count
+        owner, count = type(self).__name__, self.num_spatial_dims
         self.in_channels = check_positive_int(in_channels, "in_channels", owner)
         self.out_channels = check_positive_int(out_channels, "out_channels", owner)
         self.groups = check_positive_int(groups, "groups", owner)
@@ -60,7 +60,7 @@ class _MintConvNd(Cell):
         else:
             self.padding = numbers(padding, count, "padding", owner, 0)
         self.has_bias = check_bool(bias, "bias", owner)
-        first, second = (in_channels, out_channels) if self.back else (out_channels, in_channels)
+        first, second = (in_channels, out_channels) if self.is_transposed else (out_channels, in_channels)
         shape, kind = (first, second // groups, *self.kernel_size), dtype or mstype.float32
         self.weight = Parameter(initializer(HeUniform(math.sqrt(5)), shape, kind), name="weight")
         bound = 1 / math.sqrt(fan_in_and_fan_out(shape)[0])
@@ -81,7 +81,7 @@ class _MintConvNd(Cell):
         around = self.padding
         if self.padding_mode != "zeros":
             input, around = pad(input, self.margin, self.padding_mode), 0
-        return CALLS[self.count](
+        return CALLS[self.num_spatial_dims](
             input, self.weight, self.bias, self.stride, around, self.dilation, self.groups
         )
 
@@ -96,7 +96,7 @@ class _MintConvNd(Cell):
 class Conv1d(_MintConvNd):
     """A convolution over the last axis of (N, C, L) or (C, L)."""
 
-    count = 1
+    num_spatial_dims = 1
 
     def __init__(
         self,
@@ -133,19 +133,19 @@ class Conv2d(Conv1d):
     (4, 3, 3, 3)
     """
 
-    count = 2
+    num_spatial_dims = 2
 
 
 class Conv3d(Conv1d):
     """A convolution over the last three axes of (N, C, D, H, W) or (C, D, H, W)."""
 
-    count = 3
+    num_spatial_dims = 3
 
 
 class ConvTranspose2d(_MintConvNd):
     """The transpose of a convolution over two axes."""
 
-    back = True
+    is_transposed = True
 
     def __init__(
         self,

@@ -28,11 +28,11 @@ __all__ = [
 class _ReducedLoss(Cell):
     """A loss and how its elements are put together."""
 
-    ways: tuple[str, ...] = ("none", "mean", "sum")
+    reductions: tuple[str, ...] = ("none", "mean", "sum")
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
-        self.reduction = check_choice(reduction, "reduction", type(self).__name__, list(self.ways))
+        self.reduction = check_choice(reduction, "reduction", type(self).__name__, list(self.reductions))
 
 
 class BCELoss(_ReducedLoss):
@@ -62,7 +62,7 @@ class BCEWithLogitsLoss(_ReducedLoss):
 class KLDivLoss(_ReducedLoss):
     """How far a distribution, given by logarithms, is from another."""
 
-    ways = ("none", "mean", "sum", "batchmean")
+    reductions = ("none", "mean", "sum", "batchmean")
 
     def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
         super().__init__(reduction)

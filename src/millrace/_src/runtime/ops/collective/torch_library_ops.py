@@ -40,7 +40,7 @@ class PendingCollective:
     name: str
     result: Any
     work: list[Any] = field(default_factory=list)
-    last: Callable[[], None] | None = None  # what remains to be done when all has arrived
+    on_complete: Callable[[], None] | None = None  # what remains to be done when all has arrived
 
     def wait(self) -> Any:
         try:
@@ -49,9 +49,9 @@ class PendingCollective:
         except (RuntimeError, ValueError) as error:
             raise _communication_error(self.name, error) from None
         self.work = []
-        if self.last is not None:
-            self.last()
-            self.last = None
+        if self.on_complete is not None:
+            self.on_complete()
+            self.on_complete = None
         return self.result
 
 

@@ -68,13 +68,13 @@ class OpSpec:
 
     name: str
     function: Callable[..., Any]
-    faces: tuple[tuple[str, str], ...]  # (face, the name that it has there)
+    public_names: tuple[tuple[str, str], ...]  # (face, the name that it has there)
     accepts: frozenset[torch.dtype] | None
     dtype: DtypeRule
     module: str
     differentiable: bool = True
     random: bool = False
-    also: dict[str, str] = field(default_factory=dict)
+    keyword_aliases: dict[str, str] = field(default_factory=dict)
     primitives: list[tuple[str, tuple[str, ...]]] = field(
         default_factory=list
     )  # class, its constructor's arguments
@@ -85,13 +85,13 @@ class OpSpec:
         return inspect.signature(self.function)
 
     @functools.cached_property
-    def tensors(self) -> list[str]:
+    def tensor_parameters(self) -> list[str]:
         """The parameters that take a tensor, or several."""
         written = self.function.__annotations__
         return [name for name in self.signature.parameters if "Tensor" in str(written.get(name, ""))]
 
     @functools.cached_property
-    def checks(self) -> list[tuple[str, int, Any]]:
+    def parameter_checks(self) -> list[tuple[str, int, Any]]:
         """Name, position and check of each parameter whose annotation says more than a type."""
         written = self.function.__annotations__
         known = Checker(self.function, self.signature).resolve()
@@ -102,13 +102,13 @@ class OpSpec:
         ]
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        for name, place, parameter in self.checks:
+        for name, place, parameter in self.parameter_checks:
             if place < len(args):
                 parameter.check(args[place])
             elif name in kwargs:
                 parameter.check(kwargs[name])
 
-    def refuse(self, dtype: torch.dtype) -> ArgumentTypeError:
+    def dtype_error(self, dtype: torch.dtype) -> ArgumentTypeError:
         taken = [
             str(ours) for theirs, ours in DTYPES_FROM_TORCH.items() if self.accepts and theirs in self.accepts
         ]
@@ -181,7 +181,7 @@ def register_alias(module: str, face: str, *names: str, **renamed: str) -> None:
 
 def _make_call_wrapper(spec: OpSpec) -> Callable[..., Any]:
     """The function that users call."""
-    function, accepts, becomes, also = spec.function, spec.accepts, spec.dtype.cast, spec.also
+    function, accepts, becomes, also = spec.function, spec.accepts, spec.dtype.cast, spec.keyword_aliases
     written = [str(text) for text in function.__annotations__.values()]
     checked = any(text.startswith(("Annotated[", "Literal[")) for text in written)
 
@@ -197,11 +197,11 @@ def _make_call_wrapper(spec: OpSpec) -> Callable[..., Any]:
                 if isinstance(value, Tensor):
                     value = value._torch
                     if accepts is not None and value.dtype not in accepts:
-                        raise spec.refuse(value.dtype)
+                        raise spec.dtype_error(value.dtype)
                 elif value.__class__ not in _PASS_THROUGH_TYPES:
                     value = _unwrap_argument(value)
                 elif value.__class__ is _TorchTensor and accepts is not None and value.dtype not in accepts:
-                    raise spec.refuse(value.dtype)
+                    raise spec.dtype_error(value.dtype)
                 raw.append(value)
             made = function(*raw, **named(kwargs)) if kwargs else function(*raw)
             if made.__class__ is _TorchTensor:
@@ -225,7 +225,7 @@ def _make_call_wrapper(spec: OpSpec) -> Callable[..., Any]:
         given = {name: unwrap_all(value) for name, value in kwargs.items()}
         for value in given.values():
             if accepts is not None and value.__class__ is _TorchTensor and value.dtype not in accepts:
-                raise spec.refuse(value.dtype)
+                raise spec.dtype_error(value.dtype)
         return given
 
     return call

@@ -221,5 +221,9 @@ DynamicRNN = primitive(
 DynamicGRUV2 = primitive(
     "DynamicGRUV2",
     dynamic_gru,
-    init=[n for n in dynamic_gru.op.signature.parameters if n not in ("seq_length", *dynamic_gru.op.tensors)],
+    init=[
+        n
+        for n in dynamic_gru.op.signature.parameters
+        if n not in ("seq_length", *dynamic_gru.op.tensor_parameters)
+    ],
 )

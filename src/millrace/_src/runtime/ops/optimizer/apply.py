@@ -51,7 +51,7 @@ class UpdatePrimitive(Primitive):
 
     rule: Callable[..., Any]
     signature: inspect.Signature
-    returned: int
+    num_outputs: int
     arguments: inspect.Signature
     # the names of the call's arguments, and the places of those that are tensors of one shape
     names: tuple[str, ...]
@@ -99,7 +99,7 @@ class UpdatePrimitive(Primitive):
             made = type(self).rule(self, *raw)
         if made is not None:
             return wrap(made)
-        found = tuple(args[place] for place in self.places[: self.returned])
+        found = tuple(args[place] for place in self.places[: self.num_outputs])
         return found[0] if len(found) == 1 else found
 
 

@@ -97,7 +97,7 @@ _EFFECTIVE_SETTINGS = {
 @dataclass
 class _Context:
     values: dict[str, Any] = field(default_factory=lambda: dict(_DEFAULTS))
-    said: set[str] = field(default_factory=set)
+    warned: set[str] = field(default_factory=set)
 
 
 _context = _Context()
@@ -126,8 +126,8 @@ def set_context(**kwargs: Any) -> None:
             _check_device_id(_context.values["device_target"], value)
         elif name == "print_file_path" and value:
             value = _unused_path(value)
-        if name not in _EFFECTIVE_SETTINGS and value != _DEFAULTS[name] and name not in _context.said:
-            _context.said.add(name)
+        if name not in _EFFECTIVE_SETTINGS and value != _DEFAULTS[name] and name not in _context.warned:
+            _context.warned.add(name)
             logger.info("set_context(%s=...) is kept and changes nothing here", name)
         _context.values[name] = value
         if name == "mode":
@@ -189,8 +189,8 @@ def _resolve_target(target: str) -> str:
                 "PyTorch's CUDA build is installed and nvidia-smi sees a card."
             )
         return target
-    if "ascend" not in _context.said:
-        _context.said.add("ascend")
+    if "ascend" not in _context.warned:
+        _context.warned.add("ascend")
         logger.warning(
             "device_target=%s: there is no Ascend here; %s is used", target, "GPU" if has_gpu else "CPU"
         )

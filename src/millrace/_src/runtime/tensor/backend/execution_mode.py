@@ -23,13 +23,13 @@ class ThreadState(threading.local):
     """The modes of one thread."""
 
     # calls that are being differentiated: what runs inside them is part of a larger step
-    watching = 0
+    differentiation_depth = 0
     # a step is being written down
-    recording = False
+    capturing = False
     # the floating type (PyTorch's) that the Cell computes in which is running, where it was told one
-    precision: Any = None
+    compute_dtype: Any = None
     # parameters take their values when they are asked for
-    later = False
+    defer_initialization = False
 
 
 thread_state = ThreadState()
@@ -63,11 +63,11 @@ def set_raise_on_graph_break(wanted: bool) -> None:
 @contextmanager
 def differentiating() -> Iterator[None]:
     """What runs in here is being differentiated."""
-    thread_state.watching += 1
+    thread_state.differentiation_depth += 1
     try:
         yield
     finally:
-        thread_state.watching -= 1
+        thread_state.differentiation_depth -= 1
 
 
 @contextmanager
@@ -86,8 +86,8 @@ def run_step(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kw
     if (
         mode == GRAPH_MODE
         and graph_executor is not None
-        and not thread_state.recording
-        and not thread_state.watching
+        and not thread_state.capturing
+        and not thread_state.differentiation_depth
     ):
         return graph_executor(owner, function, args, kwargs)
     return function(*args, **kwargs)

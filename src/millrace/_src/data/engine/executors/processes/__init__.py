@@ -32,7 +32,7 @@ log = get_logger(__name__)
 class ProcessExecutor(WorkerPoolExecutor):
     """Runs a segment in ``workers`` processes; ``grace`` seconds are given to a busy worker at close."""
 
-    kind = "processes"
+    name = "processes"
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class ProcessExecutor(WorkerPoolExecutor):
 
     def pids(self) -> list[int]:
         """The worker processes that run now."""
-        workers = (lane.worker for lane in list(self._crew.lanes))
+        workers = (lane.worker for lane in list(self._crew.supervisors))
         return [worker.pid for worker in workers if isinstance(worker, WorkerProcess)]
 
 
@@ -62,9 +62,9 @@ def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> 
         workers,
         start_method=settings.multiprocessing_start_method,
         name=name,
-        adopt=None if settings.lender is None else settings.lender.adopt,
+        adopt=None if settings.allocator is None else settings.allocator.adopt,
     )
-    log.info("%d worker processes; OpenCV, BLAS, OpenMP and numba -> 1 thread in each", made.slots)
+    log.info("%d worker processes; OpenCV, BLAS, OpenMP and numba -> 1 thread in each", made.num_workers)
     return made
 
 

@@ -50,7 +50,7 @@ class WorkerProcess:
 
     def __init__(self, pid: int, sock: socket.socket, stacks: int, reap: Reap, objects: ObjectCodec) -> None:
         self.pid, self.objects = pid, objects
-        self.place = f"process {pid}"
+        self.location = f"process {pid}"
         self.channel = MessageChannel(sock)
         self._stacks = stacks
         self._reap = reap
@@ -62,10 +62,10 @@ class WorkerProcess:
         """At once: a chunk waits in its socket while it starts."""
         return True
 
-    def copy(self, chunk: Chunk) -> Any:
+    def encode(self, chunk: Chunk) -> Any:
         return self.channel.copy(encode_chunk(chunk, b"", self.objects))
 
-    def post(self, copied: Any) -> None:
+    def send(self, copied: Any) -> None:
         self.channel.post(worker.CHUNK, copied)
 
     def receive(self, timeout: float) -> WorkerResult | None:
@@ -84,7 +84,7 @@ class WorkerProcess:
         except Exception as error:
             return WorkerResult(None, error)
 
-    def hang_up(self) -> None:
+    def close_input(self) -> None:
         self.channel.hang_up()
 
     def terminate(self) -> None:
@@ -93,7 +93,7 @@ class WorkerProcess:
     def kill(self) -> None:
         self.signal(signal.SIGKILL)
 
-    def cut(self) -> None:
+    def interrupt(self) -> None:
         self.channel.cut()
 
     def signal(self, number: int) -> None:
@@ -123,7 +123,7 @@ class WorkerProcess:
         self._close_stacks()
         return code
 
-    def bury(self) -> tuple[bool, str]:
+    def reap(self) -> tuple[bool, str]:
         code = self.finish()
         return code is not None, describe_exit(code)
 
@@ -172,7 +172,7 @@ class ProcessLauncher:
     """Starts workers for one runner. Safe to use from several threads."""
 
     workers = "worker processes"
-    strikes = 2
+    max_worker_deaths = 2
 
     def __init__(
         self, runner: ChunkFunction, method: str, adopt: Callable[[Any], None] | None = None

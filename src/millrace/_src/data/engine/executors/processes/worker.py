@@ -141,7 +141,7 @@ def _live(channel: MessageChannel, source: int | ChunkFunction, number: int, how
         else:
             objects, runner = PickleByReference(), source
             budget.limit_process_threads()
-        runner.begin(number)
+        runner.init_worker(number)
     except BaseException as error:
         channel.send(UNLOADABLE, RawMessage(pack_error(_unloadable(error), WorkerPickle())))
         # A chunk may be on its way: ending with it unread would cut the line before the parent has our answer.

@@ -30,7 +30,7 @@ LEAST_BYTES, MOST_BYTES = 12 << 20, 80 << 20
 class RayExecutor(WorkerPoolExecutor):
     """Runs a segment in up to ``workers`` actors; ``grace`` seconds are given to a busy one at close."""
 
-    kind = "ray"
+    name = "ray"
 
     def __init__(
         self,
@@ -46,11 +46,13 @@ class RayExecutor(WorkerPoolExecutor):
         launcher = RayLauncher(runner, acquire_cluster(address, object_store_memory), workers, num_cpus)
         super().__init__(runner, launcher, launcher.slots, name, grace)
         # a call costs the same for much as for little, but the store must hold what all workers have in hand
-        self.most_bytes = max(LEAST_BYTES, min(MOST_BYTES, launcher.instance.store.most // (2 * self.slots)))
+        self.max_chunk_bytes = max(
+            LEAST_BYTES, min(MOST_BYTES, launcher.instance.store.most // (2 * self.num_workers))
+        )
 
 
 def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
     options: dict[str, Any] = dict(settings.executor_options)
     made = RayExecutor(runner, workers, name=name, **options)
-    log.info("%d workers on Ray", made.slots)
+    log.info("%d workers on Ray", made.num_workers)
     return made

@@ -62,7 +62,7 @@ class MillraceWorker:
             if missing:
                 raise cannot_see(missing[0], said["node"])
             self.runner = kit.unpickle_runner([part if part.nbytes > OWN else part.copy() for part in parts])
-            self.runner.begin(number)
+            self.runner.init_worker(number)
         except BaseException as error:
             return said | {"error": pack_error(_unloadable(error, said["node"]), self.objects)}
         return said | {"error": None}
@@ -76,7 +76,7 @@ class MillraceWorker:
 
     def _work(self, starts: list[int], runs: list[ByteArray]) -> Message:
         assert self.runner is not None
-        if not self.runner.keeps_input:
+        if not self.runner.leaves_input_unmodified:
             # the store keeps the original: if this worker is lost, another one must find the same rows
             runs = [run.copy() for run in runs]
         chunk, _ = decode_buffers(starts, runs, self.objects)

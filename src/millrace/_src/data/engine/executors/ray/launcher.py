@@ -34,7 +34,7 @@ class RayLauncher:
     """Starts actors for one runner. The runner lies once in the object store, for all of them."""
 
     workers = "Ray workers"
-    strikes = 3
+    max_worker_deaths = 3
 
     def __init__(self, runner: ChunkFunction, instance: RayCluster, workers: int, cpus: float) -> None:
         self.instance = instance
@@ -124,7 +124,7 @@ class RayWorker:
         self._bye: Any = None
         self._end: str | None = None
         self._cut = False
-        self.place = "waiting for a CPU of the cluster"
+        self.location = "waiting for a CPU of the cluster"
 
     def ready(self, timeout: float) -> bool:
         try:
@@ -136,7 +136,7 @@ class RayWorker:
             return False
         if not self._facts:
             return False
-        self.place = f"process {self._facts['pid']} on node {self._facts['node']}"
+        self.location = f"process {self._facts['pid']} on node {self._facts['node']}"
         self._launcher.came_up()
         return True
 
@@ -151,7 +151,7 @@ class RayWorker:
         except errors.GetTimeoutError:
             raise TimeoutError from None
         except errors.RayTaskError as error:  # our own code on the node, or what Ray does around it
-            raise ValueError(f"a Ray worker on {self.place} failed: {error}") from error
+            raise ValueError(f"a Ray worker on {self.location} failed: {error}") from error
         except errors.RayError as error:
             self._end = self._end or self._how(error)
             return None
@@ -164,10 +164,10 @@ class RayWorker:
             return f"was lost with its node {node}"
         return f"died on node {node} ({_first_line(error)})"
 
-    def copy(self, chunk: Chunk) -> Message:
+    def encode(self, chunk: Chunk) -> Message:
         return split_buffers(encode_chunk(chunk, b"", self._objects))
 
-    def post(self, copied: Message) -> None:
+    def send(self, copied: Message) -> None:
         try:
             self._flying.append(self._actor.work.remote(copied))
         except self._ray.exceptions.RayError as error:
@@ -201,7 +201,7 @@ class RayWorker:
     def ended(self) -> bool:
         return self._end is not None or self._cut
 
-    def hang_up(self) -> None:
+    def close_input(self) -> None:
         if self._bye is None and self._end is None and self._facts and self._ray.is_initialized():
             self._bye = self._actor.close.remote()
         elif not self._facts:
@@ -214,10 +214,10 @@ class RayWorker:
         if self._ray.is_initialized():
             self._ray.kill(self._actor, no_restart=True)
 
-    def cut(self) -> None:
+    def interrupt(self) -> None:
         self._cut = True
 
-    def bury(self) -> tuple[bool, str]:
+    def reap(self) -> tuple[bool, str]:
         self.kill()
         self._flying.clear()
         return self._end is not None, self._end or "vanished"

@@ -40,18 +40,18 @@ class WorkerPoolExecutor(Executor):
         except BaseException:  # Ctrl-C while starting
             self.close()
             raise
-        self.slots = len(crew.lanes)
+        self.num_workers = len(crew.supervisors)
         if refused is not None:
             said = refused if isinstance(refused, ResourceError) else None
-            if not self.slots:
+            if not self.num_workers:
                 self.close()
                 raise said or launcher.refused(workers, 0, refused) from refused
-            crew.wanted = self.slots
-            warn_fewer(launcher.refused(workers, self.slots, refused), self.slots)
+            crew.wanted = self.num_workers
+            warn_fewer(launcher.refused(workers, self.num_workers, refused), self.num_workers)
 
     @property
-    def fresh(self) -> int:  # type: ignore[override]
-        return sum(lane.fresh for lane in list(self._crew.lanes))
+    def num_starting(self) -> int:  # type: ignore[override]
+        return sum(lane.is_starting for lane in list(self._crew.supervisors))
 
     def submit(self, chunk: Chunk) -> Task:
         if os.getpid() != self._crew.pid:
@@ -72,12 +72,12 @@ class WorkerPoolExecutor(Executor):
                 "%s goes on with %d %s: %s", crew.name, crew.active_count, crew.launcher.workers, error
             )
         crew.shrink(have - workers)
-        self.slots = crew.wanted = max(1, crew.active_count)
-        return self.slots
+        self.num_workers = crew.wanted = max(1, crew.active_count)
+        return self.num_workers
 
     def stacks(self) -> str:
         """The Python stack of every thread of every worker, also of one that is stuck."""
-        return "\n".join(filter(None, (lane.stack() for lane in list(self._crew.lanes))))
+        return "\n".join(filter(None, (lane.stack() for lane in list(self._crew.supervisors))))
 
     def close(self) -> None:
         self._end.detach()
@@ -89,12 +89,12 @@ def _add_lane(crew: WorkerPool) -> None:
     number = crew.next_number()
     lane = WorkerSupervisor(crew, f"{crew.name}-{number}", number)
     with crew.lock:
-        crew.lanes.append(lane)
+        crew.supervisors.append(lane)
     try:
         lane.start()
     except BaseException:
         with crew.lock:
-            crew.lanes.remove(lane)
+            crew.supervisors.remove(lane)
         raise
 
 

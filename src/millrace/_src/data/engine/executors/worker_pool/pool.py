@@ -50,15 +50,15 @@ class WorkerHandle(Protocol):
     """The parent's hold on one worker. Answers come in the order of the chunks that were posted."""
 
     # where it is, in words
-    place: str
+    location: str
 
     def ready(self, timeout: float) -> bool:
         """Whether it can be given chunks; False when it cannot after so many seconds, or has ended."""
 
-    def copy(self, chunk: Chunk) -> Any:
+    def encode(self, chunk: Chunk) -> Any:
         """What is to be posted. Raises what is the chunk's own fault."""
 
-    def post(self, copied: Any) -> None:
+    def send(self, copied: Any) -> None:
         """Send it on its way. OSError when the worker is gone."""
 
     def receive(self, timeout: float) -> WorkerResult | None:
@@ -68,17 +68,17 @@ class WorkerHandle(Protocol):
 
     def ended(self) -> bool: ...
 
-    def hang_up(self) -> None:
+    def close_input(self) -> None:
         """Nothing more is posted: it ends when it has answered all."""
 
     def terminate(self) -> None: ...
 
     def kill(self) -> None: ...
 
-    def cut(self) -> None:
+    def interrupt(self) -> None:
         """Wake a thread that waits in ``receive``, whatever the worker does."""
 
-    def bury(self) -> tuple[bool, str]:
+    def reap(self) -> tuple[bool, str]:
         """Make sure of the end: whether it is known how it came, and in words that follow 'it'."""
 
     def stack(self) -> str: ...
@@ -89,7 +89,7 @@ class WorkerLauncher(Protocol):
 
     # several of them, in words; and how many may end with a chunk in hand before the chunk is to blame
     workers: str
-    strikes: int
+    max_worker_deaths: int
 
     def start(self, name: str, number: int) -> WorkerHandle:
         """OSError or ResourceError when there is none to be had."""
@@ -120,7 +120,7 @@ class WorkerPool:
         self.runner, self.launcher, self.name, self.wanted = runner, launcher, name, wanted
         self.lock = threading.RLock()
         self.queue: SimpleQueue[PendingTask | None] = SimpleQueue()
-        self.lanes: list[WorkerSupervisor] = []
+        self.supervisors: list[WorkerSupervisor] = []
         self.closed = False
         self.failure: BaseException | None = None
         self.pid = os.getpid()
@@ -135,7 +135,7 @@ class WorkerPool:
     def active_count(self) -> int:
         """Lanes that go on taking jobs."""
         with self.lock:
-            return len(self.lanes) - len(self._leaving) - self._surplus
+            return len(self.supervisors) - len(self._leaving) - self._surplus
 
     def next_number(self) -> int:
         with self.lock:
@@ -157,7 +157,7 @@ class WorkerPool:
             if self.closed or self.failure is not None:
                 return True
             self._surplus = max(0, self._surplus - 1)
-            if len(self.lanes) - len(self._leaving) <= 1:
+            if len(self.supervisors) - len(self._leaving) <= 1:
                 return False
             self._leaving.add(lane)
             return True
@@ -178,12 +178,12 @@ class WorkerPool:
         job.task.finish(None, error)
 
     def has_idle_worker(self) -> bool:
-        return any(lane.waiting for lane in self.lanes)
+        return any(lane.waiting for lane in self.supervisors)
 
     def succeeded(self) -> None:
         self._losses = 0
 
-    def lost(self, death: str) -> None:
+    def record_worker_death(self, death: str) -> None:
         """A worker has died. Too many in a row, and the whole executor fails instead of trying for ever."""
         with self.lock:
             self._losses += 1
@@ -216,11 +216,11 @@ class WorkerPool:
     def remove_supervisor(self, lane: WorkerSupervisor, error: BaseException | None) -> None:
         """A lane has no worker and gets none. The others go on; without others all fails."""
         with self.lock:
-            if lane in self.lanes:
-                self.lanes.remove(lane)
+            if lane in self.supervisors:
+                self.supervisors.remove(lane)
                 self.launcher.retired(lane.number)
             self._leaving.discard(lane)
-            left = len(self.lanes)
+            left = len(self.supervisors)
             if error is None or self.closed:
                 return
         if not left:
@@ -234,7 +234,7 @@ class WorkerPool:
             return  # a forked copy: threads and workers belong to the parent
         with self.lock:
             first, self.closed = not self.closed, True
-            lanes = list(self.lanes)
+            lanes = list(self.supervisors)
         if first:
             self.drain()
             for _ in lanes:

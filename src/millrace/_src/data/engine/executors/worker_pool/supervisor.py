@@ -33,7 +33,7 @@ class WorkerSupervisor:
         self.worker: WorkerHandle | None = crew.launcher.start(name, number)
         self._up = False
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._flying: deque[PendingTask] = deque()
+        self._in_flight: deque[PendingTask] = deque()
         self._seconds = QUICK  # of the last chunks, smoothed
         self._sentinel = False
 
@@ -44,16 +44,16 @@ class WorkerSupervisor:
         except BaseException:
             worker, self.worker = self.worker, None
             if worker is not None:
-                worker.bury()
+                worker.reap()
             raise
 
     # ---- what other threads may call -----------------------------------------------------------------
 
-    def ask(self) -> None:
+    def request_exit(self) -> None:
         """The worker finishes what it has and ends."""
         with self.crew.lock:
             if self.worker is not None:
-                self.worker.hang_up()
+                self.worker.close_input()
 
     def terminate(self) -> None:
         with self.crew.lock:
@@ -68,10 +68,10 @@ class WorkerSupervisor:
     def cut(self) -> None:
         with self.crew.lock:
             if self.worker is not None:
-                self.worker.cut()
+                self.worker.interrupt()
 
     @property
-    def fresh(self) -> bool:
+    def is_starting(self) -> bool:
         """Its worker has work and has not brought a result yet, ever: it is still starting."""
         return not self.worked and not (self.waiting and self.crew.queue.empty())
 
@@ -81,28 +81,28 @@ class WorkerSupervisor:
             if self.worker is None:
                 return ""
             try:
-                task = self._flying[0].task if self._flying else None
+                task = self._in_flight[0].task if self._in_flight else None
             except IndexError:
                 task = None
             doing = "waiting for work" if task is None else f"working on {describe_rows(task.chunk)}"
-            return f"{self.name} ({self.worker.place}), {doing}:\n{self.worker.stack()}"
+            return f"{self.name} ({self.worker.location}), {doing}:\n{self.worker.stack()}"
 
     # ---- the thread ----------------------------------------------------------------------------------
 
     def _run(self) -> None:
         error: BaseException | None = None
         try:
-            while self._comes_up() and (self._fill() or self._flying):
-                if self._flying:
+            while self._comes_up() and (self._fill() or self._in_flight):
+                if self._in_flight:
                     self._deliver()
         except (OSError, ResourceError) as refused:  # no new worker can be started
             error = refused
         except BaseException as bug:  # never leave a task without an outcome
             self.crew.fail(bug)
         finally:
-            for job in self._flying:
+            for job in self._in_flight:
                 self.crew.put(job)
-            self._flying.clear()
+            self._in_flight.clear()
             self._retire()
             self.crew.remove_supervisor(self, error)
 
@@ -118,8 +118,8 @@ class WorkerSupervisor:
 
     def _fill(self) -> bool:
         """Give the worker what it may have; False when the executor is closing and nothing is left to do."""
-        while self._up and len(self._flying) < DEPTH and not self._sentinel:
-            if not self._flying:
+        while self._up and len(self._in_flight) < DEPTH and not self._sentinel:
+            if not self._in_flight:
                 self.waiting = True
                 job = self.crew.queue.get()
                 self.waiting = False
@@ -145,15 +145,15 @@ class WorkerSupervisor:
         assert self.worker is not None
         assert job.task.chunk is not None
         try:
-            copied = self.worker.copy(job.task.chunk)
+            copied = self.worker.encode(job.task.chunk)
         except Exception as error:  # the chunk's own fault, or no memory: the worker is not concerned
             job.task.finish(None, error)
             return
-        self._flying.append(job)
+        self._in_flight.append(job)
         try:
-            self.worker.post(copied)
+            self.worker.send(copied)
         except OSError:
-            self._replace(head_ran=len(self._flying) > 1)
+            self._replace(head_ran=len(self._in_flight) > 1)
 
     def _deliver(self) -> None:
         """Wait for the answer to the oldest chunk and hand it over."""
@@ -162,7 +162,7 @@ class WorkerSupervisor:
         try:
             answer = self._receive(self.worker)
         except (ResourceError, ValueError) as error:  # its memory cannot be mapped here: start afresh
-            self._flying.popleft().task.finish(None, error)
+            self._in_flight.popleft().task.finish(None, error)
             self._replace(head_ran=False)
             return
         if answer is None:
@@ -174,7 +174,7 @@ class WorkerSupervisor:
             self.crew.fail(answer.error)
             self._replace(head_ran=False)
             return
-        task = self._flying.popleft().task
+        task = self._in_flight.popleft().task
         self.crew.succeeded()
         self.worked = True
         task.finish(answer.result, answer.error)
@@ -196,21 +196,21 @@ class WorkerSupervisor:
         with crew.lock:
             worker, self.worker = self.worker, None
         self._up = False
-        known, death = worker.bury()
-        jobs = list(self._flying)
-        self._flying.clear()
+        known, death = worker.reap()
+        jobs = list(self._in_flight)
+        self._in_flight.clear()
         if jobs and head_ran and known and not crew.closed:
             head = jobs[0]
             head.deaths.append(death)
-            if len(head.deaths) >= crew.launcher.strikes:
-                head.task.finish(None, self._verdict(head))
+            if len(head.deaths) >= crew.launcher.max_worker_deaths:
+                head.task.finish(None, self._worker_died_error(head))
                 jobs.pop(0)
         for job in jobs:
             crew.put(job)
         if crew.closed:
             self._sentinel = True
             return
-        crew.lost(death)
+        crew.record_worker_death(death)
         if crew.failure is not None:
             self._sentinel = True  # all else is refused by whoever is left, or by put itself
             return
@@ -218,12 +218,12 @@ class WorkerSupervisor:
         with crew.lock:
             self.worker = fresh
             if self._closing():  # it was asked before we had it
-                fresh.hang_up()
+                fresh.close_input()
 
     def _closing(self) -> bool:
         return self.crew.closed  # another thread may have closed since the last look
 
-    def _verdict(self, job: PendingTask) -> WorkerDiedError:
+    def _worker_died_error(self, job: PendingTask) -> WorkerDiedError:
         ends = job.deaths[0] if len(set(job.deaths)) == 1 else " and ".join(job.deaths)
         rows = describe_rows(job.task.chunk)
         ids = [] if job.task.chunk is None else [int(i) for i in job.task.chunk.ids[:8]]
@@ -237,7 +237,7 @@ class WorkerSupervisor:
         worker = self.worker
         if worker is None:
             return
-        worker.hang_up()
+        worker.close_input()
         if self.crew.failure is not None and not self.crew.closed:
             worker.terminate()  # nobody may come to close
         try:
@@ -247,4 +247,4 @@ class WorkerSupervisor:
             pass
         with self.crew.lock:
             self.worker = None
-        worker.bury()
+        worker.reap()
