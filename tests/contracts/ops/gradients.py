@@ -18,7 +18,7 @@ import numpy as np
 import millrace
 from millrace import ops
 from millrace._src.runtime.ops.declare.registry import OpSpec
-from tests.contracts.ops.sample_cases import HERE, TOLERANCE, Case, Store, applied, cases, tensor
+from tests.contracts.ops.sample_cases import GOLDENS, TOLERANCE, Case, Store, applied, cases, tensor
 from tests.contracts.ops.samples import Typed
 
 EDGES = 2  # so many samples of an operation have an edge
@@ -66,7 +66,7 @@ def gradient_cases(spec: OpSpec) -> Iterator[Case]:
             yield dataclasses.replace(case, number=f"{case.number}~", args=args, kwargs=kwargs)
 
 
-GRADIENTS = Store(HERE / "goldens" / "gradients", "gradient", gradient_cases)
+GRADIENTS = Store(GOLDENS / "gradients", "gradient", gradient_cases)
 
 
 def weighted(value: Any) -> Any:

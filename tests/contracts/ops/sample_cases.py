@@ -23,6 +23,7 @@ from millrace._src.runtime.ops.declare.registry import OP_REGISTRY, OpSpec
 from tests.contracts.ops.samples import Sample, Typed, key, load
 
 HERE = Path(__file__).parent
+GOLDENS = HERE.parents[1] / "parity" / "runtime" / "ops" / "goldens"
 # Relative and absolute difference allowed; what is reduced over many elements is scaled by the suite.
 TOLERANCE = {
     "Float64": 1e-9,
@@ -105,7 +106,7 @@ class Store:
         }
 
 
-VALUES = Store(HERE / "goldens", "value", cases)
+VALUES = Store(GOLDENS, "value", cases)
 
 
 def plain(value: Any) -> Any:

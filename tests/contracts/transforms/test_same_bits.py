@@ -209,14 +209,14 @@ def alone(name: str) -> list[Row]:
     """Rows one by one."""
     operation = ALL[name].make()
     return [
-        as_row(operation.rows(draws_of(operation, [i]))(0, *arguments(ALL[name].inputs, i)))
+        as_row(operation.row_function(draws_of(operation, [i]))(0, *arguments(ALL[name].inputs, i)))
         for i in range(ALONE)
     ]
 
 
 def test_a_row_alone_and_among_others(name):
     operation = ALL[name].make()
-    together = operation.rows(draws_of(operation, list(range(ALONE))))
+    together = operation.row_function(draws_of(operation, list(range(ALONE))))
     for i, row in enumerate(alone(name)):
         assert same(as_row(together(i, *arguments(ALL[name].inputs, i))), row), i
     if not operation.random:
@@ -261,7 +261,7 @@ def test_an_input_may_lie_anywhere(name, form):
     operation = ALL[name].make()
     for i in range(3):
         moved = [FORMS[form](x) for x in values(ALL[name].inputs, i)]
-        result = as_row(operation.rows(draws_of(operation, [i]))(0, *moved))
+        result = as_row(operation.row_function(draws_of(operation, [i]))(0, *moved))
         assert same(result, alone(name)[i]), i
 
 

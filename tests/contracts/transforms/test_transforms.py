@@ -98,7 +98,7 @@ def direct(op: Any, inputs: str, seed: int = 5, op_number: int = 1) -> list[Any]
             if op.random
             else None
         )
-        made.append(op.rows(draws)(0, *given(inputs, i)))
+        made.append(op.row_function(draws)(0, *given(inputs, i)))
     return made
 
 
@@ -149,7 +149,7 @@ def test_random_numbers_come_from_the_row_alone(example):
     draws = (
         RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
     )
-    together = op.rows(draws)
+    together = op.row_function(draws)
     for i, one in enumerate(alone):
         assert_same(one, together(i, *given(example.inputs, i)))
     if op.random:
@@ -218,7 +218,7 @@ def test_pillow_in_is_pillow_out_where_mindspore_gives_one(name):
 def test_device(example):
     op = example.make()
     assert op.device("CPU") is op
-    if op.on_card() is None:
+    if op.device_step() is None:
         with pytest.raises(ValueError, match="has no form for a GPU"):
             op.device("GPU")
     else:
@@ -273,7 +273,7 @@ def test_an_error_says_what_was_got_and_which_transform(name):
     )
     draws = RandomStream.for_rows(np.arange(1, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
     arguments = [bad] * len(values(example.inputs, 0))
-    error = failure(lambda: op.rows(draws)(0, *arguments))
+    error = failure(lambda: op.row_function(draws)(0, *arguments))
     if error is not None:
         assert str(error)
         assert error.millrace_op == type(op).__name__
@@ -303,7 +303,7 @@ DENSE = {
 WITH_BATCH = sorted(
     name
     for name, kind in public().items()
-    if kind.batch is not None and np.ndarray in kind.columns and kind.takes != 2
+    if kind.batch is not None and np.ndarray in kind.batch_column_types and kind.num_inputs != 2
 )
 
 
@@ -320,7 +320,7 @@ def test_a_whole_column_gives_what_its_rows_give(name, column):
         RandomStream.for_rows(np.arange(ROWS, dtype=np.uint64), seed=5, epoch=0, op=1) if op.random else None
     )
     try:
-        rows = [op.rows(draws)(i, xs[i, ...]) for i in range(ROWS)]
+        rows = [op.row_function(draws)(i, xs[i, ...]) for i in range(ROWS)]
     except Exception:
         return  # a row that is refused is refused by the rows, which name it
     made = op.batch(xs, *(op.params(draws) if draws is not None else ()))

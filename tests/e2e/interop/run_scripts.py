@@ -2,7 +2,7 @@
 
     python tests/e2e/interop/run_scripts.py /path/to/python-with-mindspore [--record] [name ...]
 
-`make interop` runs it where MindSpore is to be had. What MindSpore gave stands in `recorded/`, so that
+`make interop` runs it where MindSpore is to be had. What MindSpore gave stands in `goldens/`, so that
 `test_scripts.py` compares without it; `--record` writes it anew. `differs.json` names the results that differ on
 purpose, with the reason, and can only shrink.
 """
@@ -22,7 +22,7 @@ SCRIPTS = {
     for path in sorted((FOLDER / "scripts").glob("*.py"))
     if "report(main)" in path.read_text() and path.stem != "report"
 }
-RECORDED = FOLDER / "recorded"
+RECORDED = FOLDER / "goldens"
 DIFFERS: dict[str, dict[str, str]] = json.loads((FOLDER / "differs.json").read_text())
 SECONDS = 120
 

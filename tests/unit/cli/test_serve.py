@@ -15,6 +15,7 @@ import pytest
 from millrace import nn, save_checkpoint
 from millrace._src.cli.main import main
 from millrace.serve import Client
+from tests.unit.serve.example_models import write
 
 NET = """\
 import numpy as np
@@ -23,6 +24,11 @@ from millrace import nn, Tensor
 def net():
     return nn.SequentialCell([nn.Dense(2, 2), nn.ReLU()])
 """
+
+
+@pytest.fixture(name="files")
+def served_files(tmp_path):
+    return write(tmp_path)
 
 
 class Process:

@@ -75,7 +75,7 @@ def test_a_training_that_nobody_looks_at_reads_no_loss():
     model = dense()
     model.train(1, data())
     assert model._training.loss is None
-    assert model._training.look().over
+    assert model._training.counts().over
     assert not steps.has_subscribers()
 
 
@@ -94,7 +94,7 @@ def test_rings_are_seen_with_their_pipeline():
     others = sinks.open_queues()  # those that an earlier test still holds
     with ds.monitor() as watched, data(rows=40).create_device_iterator(num_epochs=1) as batches:
         assert isinstance(next(batches)["x"], Tensor)
-        (counts,) = [each.look() for each in sinks.open_queues() if each not in others]
+        (counts,) = [each.counts() for each in sinks.open_queues() if each not in others]
         assert counts.device == "cpu"
         assert (counts.host_slots, counts.ring_slots) == (0, 8)
         for _ in batches:

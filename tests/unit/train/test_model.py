@@ -295,7 +295,7 @@ def test_the_report_joins_pipeline_and_step():
     assert 0 <= report.waited <= report.seconds
     text = str(report)
     assert "6 steps" in text
-    assert "waited" in report.verdict()
+    assert "waited" in report.diagnosis()
     assert "NumpySlicesDataset" in text
 
 

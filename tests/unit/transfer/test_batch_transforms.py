@@ -34,17 +34,19 @@ def on_host(data: Any, epochs: int = 1) -> list[Any]:
 
 
 def on_card(data: Any, epochs: int = 1, **options: Any) -> list[Any]:
-    source = data._for_card(epochs, **options)
-    assert source.card is not None, "nothing moved"
+    source = data._device_run(epochs, **options)
+    assert source.device_work is not None, "nothing moved"
     with DevicePrefetcher(source, epochs=epochs) as feed:
         return [[value.asnumpy() for value in batch] for _ in range(epochs) for batch in feed]
 
 
 def moved(data: Any) -> list[str]:
     """Names of the transforms that move."""
-    source = data._for_card(1)
+    source = data._device_run(1)
     source.stop()
-    return [step.op for column in source.card.work for step in column.steps] if source.card else []
+    return (
+        [step.op for column in source.device_work.work for step in column.steps] if source.device_work else []
+    )
 
 
 def alike(data: Any, within: float = 0) -> None:
@@ -77,7 +79,7 @@ def test_pictures_without_channels() -> None:
 @pytest.mark.parametrize("name", ASKED)
 def test_what_is_asked_for_has_the_same_bits(name: str) -> None:
     plain = pictures().map(ASKED[name](), "image").batch(4)
-    assert plain._for_card(1).card is None  # not by itself
+    assert plain._device_run(1).device_work is None  # not by itself
     asked = pictures().map(ASKED[name](), "image", offload=True).batch(4)
     assert moved(asked) == [type(op).__name__ for op in ASKED[name]()]
     alike(asked)

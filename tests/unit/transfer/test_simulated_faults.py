@@ -18,7 +18,7 @@ def check_planted(situation, seed, count=STEPS):
     draw, unit = drawn(seed)
     with Run(*PLANTED[situation](draw, unit, count)) as run:
         run.steps()
-        verdict = run.feed.verdict()
+        verdict = run.feed.diagnosis()
         assert verdict.situation == situation, (str(verdict), run.feed.channel.to_dict())
         assert verdict.evidence
         assert verdict.advice
@@ -49,7 +49,7 @@ def check_ended(side, seed, count=STEPS):
             assert run.feed.take(timeout=60) is None  # the end of the epoch
             with pytest.raises(SinkEnded, match=f"the data ended after {count} batches"):
                 run.feed.take(timeout=60)
-            verdict = run.feed.verdict()
+            verdict = run.feed.diagnosis()
             assert (verdict.situation, verdict.stage) == ("ended early", "the data")
             assert f"{count} of them used, and a step asked for more" in verdict.evidence
             return
@@ -58,7 +58,7 @@ def check_ended(side, seed, count=STEPS):
             with pytest.raises(DataError, match="is bad"):
                 run.feed.take(timeout=60)
         run.feed.close()
-        verdict = run.feed.verdict()
+        verdict = run.feed.diagnosis()
         assert verdict.situation == "ended early", str(verdict)
         if side == "a row":
             assert f"row {2 * stop} is bad" in verdict.evidence

@@ -58,9 +58,9 @@ class Parser(argparse.ArgumentParser):
 def suggest(word: str, known: Iterable[str]) -> str:
     """ "; did you mean ...?" when a known word is close, else nothing.
 
-    >>> nearby("quikstart", ["doctor", "quickstart"])
+    >>> suggest("quikstart", ["doctor", "quickstart"])
     "; did you mean 'quickstart'?"
-    >>> nearby("x", ["doctor"])
+    >>> suggest("x", ["doctor"])
     ''
     """
     close = difflib.get_close_matches(word, list(known), 1, 0.6)

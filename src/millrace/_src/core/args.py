@@ -349,7 +349,7 @@ def resolve_annotations(*functions: Callable[..., Any]) -> None:
 def checks_names_only(function: F, called: str | None = None) -> F:
     """Only the names of arguments are checked, for a function that checks their values in its own words.
 
-    >>> @named
+    >>> @checks_names_only
     ... def take(count=1):
     ...     return count
     >>> take(cuont=3)

@@ -128,7 +128,7 @@ def one_of(parameter: str, *choices: str | None) -> Check:
 def error_samples_mode(value: Any) -> str:
     """A member of ErrorSamplesMode, kept as its name.
 
-    >>> mode(ErrorSamplesMode.SKIP)
+    >>> error_samples_mode(ErrorSamplesMode.SKIP)
     'skip'
     """
     check_type(value, (ErrorSamplesMode,), "error_samples_mode")
@@ -177,7 +177,7 @@ def count(parameter: str) -> Check:
 def fraction(value: Any) -> float:
     """A number from 0 to 1.
 
-    >>> share(1)
+    >>> fraction(1)
     1.0
     """
     check_type(value, (int, float), "limit")

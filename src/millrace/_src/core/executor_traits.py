@@ -15,7 +15,7 @@ __all__ = ["PROCESSES", "THREADS", "INLINE", "EXECUTORS", "ExecutorTraits", "exe
 class ExecutorTraits:
     """What an executor promises.
 
-    >>> traits_of("threads").shares_memory, traits_of("processes").shares_memory
+    >>> executor_traits("threads").shares_memory, executor_traits("processes").shares_memory
     (True, False)
     """
 

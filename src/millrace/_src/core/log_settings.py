@@ -101,11 +101,11 @@ def resolve_module_names(name: str) -> tuple[str, ...]:
     Names of modules of version 0.2.0 mean those that took their place.
 
     >>> (
-    ...     modules_named("MD"),
-    ...     modules_named("engine"),
-    ...     modules_named("tensor.storage"),
-    ...     modules_named("tensor.context"),
-    ...     modules_named("millrace"),
+    ...     resolve_module_names("MD"),
+    ...     resolve_module_names("engine"),
+    ...     resolve_module_names("tensor.storage"),
+    ...     resolve_module_names("tensor.context"),
+    ...     resolve_module_names("millrace"),
     ... )
     (('data',), ('data.engine',), ('runtime.tensor.storage',), ('runtime.tensor.backend.context',), ('',))
     """
@@ -268,7 +268,7 @@ def _made(settings: LogSettings) -> list[logging.Handler]:
 
 
 def export_settings() -> dict[str, Any]:
-    """The settings in force, for a process to :func:`enter`."""
+    """The settings in force, for a process to :func:`apply_settings`."""
     return dataclasses.asdict(_now)
 
 

@@ -15,7 +15,7 @@ __all__ = ["TaskProgressBar"]
 class TaskProgressBar:
     """Shows tasks that are done image by image.
 
-    >>> with Meter(Console(force_terminal=False)) as meter, meter.task("drawing", 2) as step:
+    >>> with TaskProgressBar(Console(force_terminal=False)) as meter, meter.task("drawing", 2) as step:
     ...     step(2)
     drawing        2 images in 0.0 s, ... images/s
     """

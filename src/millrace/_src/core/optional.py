@@ -32,7 +32,7 @@ pip install 'cryptography>=42'
 def missing_extra_error(error: ImportError, extra: str, purpose: str) -> MissingExtra:
     """The error for a library that an import did not find.
 
-    >>> print(missing(ModuleNotFoundError("", name="torch"), "none", "computing"))
+    >>> print(missing_extra_error(ModuleNotFoundError("", name="torch"), "none", "computing"))
     computing needs 'torch', which is not installed: pip install 'torch'
     """
     name = error.name or ""
@@ -42,7 +42,7 @@ def missing_extra_error(error: ImportError, extra: str, purpose: str) -> Missing
 def install_command(extra: str, otherwise: str) -> str:
     """The command that installs the packages of an extra; they are named, since Millrace is on no package index.
 
-    >>> install("s3", otherwise="obstore")
+    >>> install_command("s3", otherwise="obstore")
     "pip install 'obstore>=0.8'"
     """
     import importlib.metadata  # slow to load, and wanted only where something is missing

@@ -26,8 +26,8 @@ _here = _Here()
 def set_row_context(place: RowName | None) -> RowName | None:
     """From now on this thread works on the row that ``place()`` names; returns what was said before.
 
-    >>> before = name_rows(lambda: "cat/1.jpg")
-    >>> _ = name_rows(before)
+    >>> before = set_row_context(lambda: "cat/1.jpg")
+    >>> _ = set_row_context(before)
     """
     before, _here.place = _here.place, place
     return before

@@ -30,9 +30,9 @@ class Channel:
     """Counters of one channel. Each field is written by one thread; a reader sees a moment's state.
 
     >>> channel = Channel("train")
-    >>> channel.pushing(host=1)
-    >>> channel.pushed(device=1)
-    >>> channel.have_sent, list(channel.host_queue), list(channel.device_queue)
+    >>> channel.begin_transfer(host=1)
+    >>> channel.end_transfer(device=1)
+    >>> channel.sent, list(channel.host_queue), list(channel.device_queue)
     (1, [1], [1])
     """
 
@@ -115,7 +115,7 @@ class Channel:
         """The share of time that steps waited for data, from 0 to 1.
 
         >>> channel = Channel("train")
-        >>> channel.took(waited=1.0, stepped=3.0)
+        >>> channel.record_step(waited=1.0, stepped=3.0)
         >>> channel.wait_share
         0.25
         """

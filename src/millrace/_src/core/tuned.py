@@ -56,7 +56,7 @@ class AutotuneRecord:
     def gain(self) -> float:
         """How many times as fast as in the beginning.
 
-        >>> Tuning(first_rate=100.0, rate=250.0).gain
+        >>> AutotuneRecord(first_rate=100.0, rate=250.0).gain
         2.5
         """
         return self.rate / self.first_rate if self.first_rate else 1.0
@@ -68,7 +68,7 @@ class AutotuneRecord:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values.
 
-        >>> Tuning().to_dict()["gain"]
+        >>> AutotuneRecord().to_dict()["gain"]
         1.0
         """
         return {**dataclasses.asdict(self), "gain": self.gain}

@@ -87,7 +87,7 @@ class Diagnosis:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values.
 
-        >>> Verdict("nothing", "", "", ("Nothing was delivered yet",), "", None, 0.0, 0.0).to_dict()["kind"]
+        >>> Diagnosis("nothing", "", "", ("Nothing was delivered yet",), "", None, 0.0, 0.0).to_dict()["kind"]
         'nothing'
         """
         return {**dataclasses.asdict(self), "evidence": list(self.evidence), "gain": self.gain}

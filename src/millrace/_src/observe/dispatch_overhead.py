@@ -18,7 +18,7 @@ TURNS = 220
 def dispatch_seconds() -> float:
     """Processor seconds that one op spends on a chunk before it comes to the rows; found once, in a millisecond.
 
-    >>> 0 < step_seconds() < 0.01
+    >>> 0 < dispatch_seconds() < 0.01
     True
     """
     # the quietest of a few tries: a disturbance only ever adds

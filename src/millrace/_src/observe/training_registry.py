@@ -64,10 +64,10 @@ def subscribe(looker: object) -> deque[MonitoredTraining]:
     """Look on from here: what begins later comes into the queue, and losses are read from time to time.
 
     >>> me = object()
-    >>> begun = look_on(me)
-    >>> looked_at(), list(begun)
+    >>> begun = subscribe(me)
+    >>> has_subscribers(), list(begun)
     (True, [])
-    >>> look_away(me)
+    >>> unsubscribe(me)
     """
     return _lookers.setdefault(id(looker), deque(maxlen=MOST))
 

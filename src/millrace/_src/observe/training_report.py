@@ -26,13 +26,13 @@ class TrainReport:
     """
 
     def __init__(self, training: _Training) -> None:
-        self.steps = training.feed.batches
+        self.steps = training.feed.batches_delivered
         self.seconds = training.seconds
-        self.waited = min(training.feed.waited, training.seconds)
+        self.waited = min(training.feed.wait_seconds, training.seconds)
         self.pipeline: Any = training.feed.report()
-        sink = training.feed.sink
+        sink = training.feed.prefetcher
         # what the sink says of the way to the device
-        self.sink: Any = None if sink is None else sink.verdict()
+        self.sink: Any = None if sink is None else sink.diagnosis()
         self.overlapped = sink is not None
         steps = self.seconds - self.waited
         self.parts = {"data": self.waited, "transfer": 0.0, "step": steps}

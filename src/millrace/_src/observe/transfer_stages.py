@@ -31,8 +31,8 @@ def slowest(channel: Channel) -> Stage:
         return Stage()
     busy, name = max(ops)
     # the pipeline's own advice, where it names a change that is worth making
-    change = report.verdict.change
-    return Stage(name, busy / whole, "" if change is None else report.verdict.advice.rstrip("."))
+    change = report.diagnosis.change
+    return Stage(name, busy / whole, "" if change is None else report.diagnosis.advice.rstrip("."))
 
 
 def waited_for(channel: Channel) -> str:

@@ -38,7 +38,7 @@ class ProcessFailure:
     def sentence(self, host: str) -> str:
         """What happened, in a line.
 
-        >>> Death(3, 77, -9, "").sentence("mill")
+        >>> ProcessFailure(3, 77, -9, "").sentence("mill")
         'rank 3 (pid 77 on mill) was killed by SIGKILL; for want of memory, perhaps: dmesg says'
         """
         who = f"rank {self.rank} (pid {self.pid} on {host})"
@@ -56,8 +56,8 @@ class ProcessFailure:
 def first_failure(deaths: Sequence[ProcessFailure]) -> ProcessFailure:
     """The one that the others died of.
 
-    >>> left = Death(0, 1, 1, "RuntimeError: AllReduce: Connection closed by peer")
-    >>> root_of([left, Death(1, 2, 1, "ValueError: boom")]).rank
+    >>> left = ProcessFailure(0, 1, 1, "RuntimeError: AllReduce: Connection closed by peer")
+    >>> first_failure([left, ProcessFailure(1, 2, 1, "ValueError: boom")]).rank
     1
     """
     return min(deaths, key=lambda death: (death.root_cause_order, death.rank))

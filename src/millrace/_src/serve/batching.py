@@ -2,7 +2,7 @@
 
 While a batch is computed, what arrives waits, and goes into the next one: under load batches fill by themselves. Only
 when the thread is idle does a request wait for others: as long as it was told, or, where it was told nothing, until as
-many wait as were lately there at once, and for `LITTLE` at most. Who asks alone does not wait.
+many wait as were lately there at once, and for `DEFAULT_MAX_WAIT_SECONDS` at most. Who asks alone does not wait.
 """
 
 from __future__ import annotations

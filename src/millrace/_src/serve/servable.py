@@ -69,7 +69,7 @@ class Servable:
     ...     takes=("INT32", (2,)),
     ... )
     >>> double.save("double.mindir")
-    >>> read("double.mindir").answer([np.array([[1, 2]], np.int32)])
+    >>> load_model_file("double.mindir").predict([np.array([[1, 2]], np.int32)])
     [array([[3.]], dtype=float32)]
     """
 

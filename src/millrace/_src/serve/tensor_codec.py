@@ -50,7 +50,7 @@ MOST_AXES = 32
 def datatype_of(kind: np.dtype[Any]) -> str:
     """The protocol's word for an element type; text and bytes are BYTES.
 
-    >>> word_of(np.dtype("float32")), word_of(np.dtype("<U5"))
+    >>> datatype_of(np.dtype("float32")), datatype_of(np.dtype("<U5"))
     ('FP32', 'BYTES')
     """
     if kind.kind in "SUO":

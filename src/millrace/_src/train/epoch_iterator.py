@@ -1,6 +1,7 @@
 """How a training meets its batches: the one place that knows where they come from and how they reach the device.
 
-A run asks a :class:`Feed` for the batches of an epoch, or for a number of them whatever epochs they belong to. On a
+A run asks a :class:`EpochIterator` for the batches of an epoch, or for a number of them whatever epochs they
+belong to. On a
 device, and on a CPU where sink mode is asked for, they come through the sink, which takes them out of the pipeline and
 to the device while the step before runs. Else they come from the dataset's iterator when a step asks; batches of a
 plain collection are moved then, too.
@@ -49,9 +50,9 @@ def is_epoch_sink_device() -> bool:
 def sink_size_warning(batches: int, epochs: int, sink_size: int) -> str:
     """What is to be said before the first step of sunk epochs that are not those of the data; "" if nothing is.
 
-    >>> mismatch(batches=10, epochs=2, sink_size=10), mismatch(batches=10, epochs=4, sink_size=5)
+    >>> sink_size_warning(batches=10, epochs=2, sink_size=10), sink_size_warning(batches=10, epochs=4, sink_size=5)
     ('', '')
-    >>> print(mismatch(batches=10, epochs=2, sink_size=3))
+    >>> print(sink_size_warning(batches=10, epochs=2, sink_size=3))
     2 epochs of sink_size=3 are 6 steps, and the data's epoch has 10 batches: 4 of them are never used. \
 Leave sink_size out, or train 4 epochs, which use each at least once
     """
@@ -100,7 +101,7 @@ def _dropped(dataset: Any) -> str:
 class EpochIterator:
     """The batches of a dataset, epoch after epoch, with the time that was spent waiting for them.
 
-    >>> feed = Feed([(1, 2), (3, 4)], epochs=2)
+    >>> feed = EpochIterator([(1, 2), (3, 4)], epochs=2)
     >>> [batch for batch in feed.epoch()], feed.batches
     ([(1, 2), (3, 4)], 2)
     >>> feed.close()

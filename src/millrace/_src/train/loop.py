@@ -47,7 +47,7 @@ class TrainingLoop:
         # batches in a sunk epoch; None: an epoch is what the dataset says
         self.sink: int | None = None
         # whether somebody saves beside the training after a step, while whose successor values are still copied
-        self._has_async_checkpoint = any(getattr(each, "saves_beside", False) for each in callbacks.callbacks)
+        self._has_async_checkpoint = any(getattr(each, "is_async", False) for each in callbacks.callbacks)
         # for whoever looks on: seconds before the epoch under way and when it began (written in one go), the step
         # before the first, the last loss and rate that were read
         self._timed: tuple[float, float | None] = (0.0, None)

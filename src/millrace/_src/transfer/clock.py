@@ -31,7 +31,7 @@ class Clock:
 class SimulatedClock(Clock):
     """Time that passes where it is said to: each thread has its own, and they agree where threads meet.
 
-    >>> clock = Planted()
+    >>> clock = SimulatedClock()
     >>> clock.spend(1.5)
     >>> clock.now()
     1.5

@@ -23,9 +23,9 @@ class DecodeBalancer:
 
     >>> from millrace._src.core.machine.shared_value import Share
     >>> share = Share()
-    >>> split = Split([share])
+    >>> split = DecodeBalancer([share])
     >>> for _ in range(32):
-    ...     split.look(full=True, waited=0.0, stepped=1.0)
+    ...     split.update(full=True, waited=0.0, stepped=1.0)
     >>> share.get()
     0.32
     """

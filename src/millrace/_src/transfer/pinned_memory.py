@@ -25,7 +25,7 @@ log = get_logger(__name__)
 def allocator_for(device: str) -> HostAllocator:
     """Whose memory batches for this device are put into.
 
-    >>> type(lender_for("cpu")).__name__
+    >>> type(allocator_for("cpu")).__name__
     'Lender'
     """
     return PinnedAllocator(device) if device.startswith("cuda") else HostAllocator()

@@ -68,7 +68,7 @@ class DevicePrefetcher:
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset({"x": [1.0, 2.0, 3.0]}, shuffle=False).batch(2)
-    >>> with Feed(data.create_tuple_iterator(num_epochs=2), epochs=2) as feed:
+    >>> with DevicePrefetcher(data.create_tuple_iterator(num_epochs=2), epochs=2) as feed:
     ...     [[batch[0].asnumpy().tolist() for batch in feed] for _ in range(2)]
     [[[1.0, 2.0], [3.0]], [[1.0, 2.0], [3.0]]]
     """
@@ -98,11 +98,11 @@ class DevicePrefetcher:
         # the time that steps, the pipeline and the way between them are measured by
         self._clock = clock = clock or Clock()
         moved = device != "cpu" or mover is not None
-        self._mover = mover or create_transfer(device, getattr(source, "card", None))
+        self._mover = mover or create_transfer(device, getattr(source, "device_work", None))
         host, ready = RingBuffer(slots, most_bytes, clock), RingBuffer(slots, most_bytes, clock)
         self._ring, self._host = ready, host if moved else None
         self._fed_by = getattr(source, "stats", None)
-        offer = getattr(source, "_offer", None)
+        offer = getattr(source, "_register_knob", None)
         if offer is not None:  # autotune, where it is on, chooses how many batches lie ready
             offer(f"ring of {self.channel.name}", slots, 1, MOST_SLOTS, _Resize([host, ready]))
         work = _PipelineReader(source, epochs, states, self.channel, host if moved else ready, clock)
@@ -416,8 +416,8 @@ def create_device_source(
     Batches are put where the device fetches them from, or into the memory of another lender.
     """
     with override(lender=lender or allocator_for(device)):
-        if device != "cpu" and hasattr(dataset, "_for_card"):
-            return cast(Source, dataset._for_card(epochs, state))
+        if device != "cpu" and hasattr(dataset, "_device_run"):
+            return cast(Source, dataset._device_run(epochs, state))
         resume = {} if state is None else {"state": state}
         return cast(Source, dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume))
 

@@ -25,8 +25,8 @@ class RingItem(NamedTuple):
 class RingBuffer:
     """First in, first out. One item always fits, however large it is.
 
-    >>> ring = Ring(slots=2, most_bytes=100)
-    >>> waited = ring.put(Item("a", 70))
+    >>> ring = RingBuffer(slots=2, most_bytes=100)
+    >>> waited = ring.put(RingItem("a", 70))
     >>> ring.take(), len(ring)
     (Item(value='a', size=70), 0)
     """

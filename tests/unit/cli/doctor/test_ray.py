@@ -16,12 +16,12 @@ def found(**environ):
 def test_installed_and_no_address():
     said = found()
     assert said.level == "ok"
-    assert said.found.startswith("Ray 2.")
+    assert said.summary.startswith("Ray 2.")
 
 
 def test_not_installed(monkeypatch):
     monkeypatch.setattr(checks, "version_of", lambda name: None)
-    assert found().found == "not installed; run_on('ray') wants pip install 'ray>=2.60'"
+    assert found().summary == "not installed; run_on('ray') wants pip install 'ray>=2.60'"
 
 
 def test_too_old(monkeypatch):
@@ -34,7 +34,7 @@ def test_an_address_that_answers():
     with socket.create_server(("127.0.0.1", 0)) as server:
         said = found(RAY_ADDRESS=f"127.0.0.1:{server.getsockname()[1]}")
     assert said.level == "ok"
-    assert said.found.endswith("answers")
+    assert said.summary.endswith("answers")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_an_address_that_answers():
 def test_an_address_that_does_not(address, why):
     said = found(RAY_ADDRESS=address)
     assert said.level == "warning"
-    assert why in said.found
+    assert why in said.summary
     assert "RAY_ADDRESS" in said.remedy
 
 
@@ -54,20 +54,20 @@ def served():
 
 
 def test_ray_serve_is_there_with_its_libraries():
-    assert (served().level, served().found.startswith("of Ray 2.")) == ("ok", True)
+    assert (served().level, served().summary.startswith("of Ray 2.")) == ("ok", True)
 
 
 def test_ray_without_ray_serve(monkeypatch):
     monkeypatch.setattr(checks, "version_of", lambda name: "2.60.0" if name in ("ray", "requests") else None)
     said = served()
     assert said.level == "ok"
-    assert said.found.startswith("not installed; `millrace serve --ray` wants pip install ")
-    assert "'ray[serve]>=2.60'" in said.found
+    assert said.summary.startswith("not installed; `millrace serve --ray` wants pip install ")
+    assert "'ray[serve]>=2.60'" in said.summary
 
 
 def test_a_library_of_ray_serve_that_is_missing_is_named(monkeypatch):
     there = checks.version_of
     monkeypatch.setattr(checks, "version_of", lambda name: None if name == "fastapi" else there(name))
     said = served()
-    assert (said.level, said.found) == ("warning", "fastapi missing")
+    assert (said.level, said.summary) == ("warning", "fastapi missing")
     assert "'ray[serve]>=2.60'" in said.remedy

@@ -71,7 +71,7 @@ def test_lines_are_what_their_strings_are_whether_they_were_made_or_not(lines, d
     for column, wanted in made():
         part = column[start:stop]
         for each, strings in ((part, wanted[start:stop]), (column, wanted)):
-            stacked, other = each.stacked(), np.array(strings, np.str_)
+            stacked, other = each.to_dense(), np.array(strings, np.str_)
             assert stacked.dtype == other.dtype
             assert stacked.tolist() == other.tolist()
             assert each.row_bytes().tolist() == [4 * len(line) for line in strings]

@@ -19,7 +19,7 @@ from tests.contracts.pipelines.test_failed_rows import Count
 
 from .random_pipelines import double, slices, spread, stream
 
-HERE = r"test_refusals\.py:\d+"
+HERE = r"test_refused_pipelines\.py:\d+"
 
 
 def with_rng(x: Any, rng: Any) -> Any:
@@ -152,7 +152,7 @@ def of_closure() -> Any:
 def test_functions_that_draw_by_themselves_are_warned_of(function: Any) -> None:
     data = ordered().map(function, "x").cache()
     with pytest.warns(
-        UserWarning, match=r"function of the map at .*test_refusals\.py:\d+ uses .*behind the cache"
+        UserWarning, match=r"function of the map at .*test_refused_pipelines\.py:\d+ uses .*behind the cache"
     ):
         data.create_dict_iterator(num_epochs=1).stop()
 

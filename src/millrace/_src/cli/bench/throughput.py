@@ -141,7 +141,7 @@ def stored_files(target: Target) -> list[str]:
 
 def _one_by_one(source: Any) -> Iterator[str]:
     """The files of a source that has one for each row."""
-    if not hasattr(source, "where"):
+    if not hasattr(source, "row_location"):
         return
     rows = source.size() or 0
     for row in range(0, rows, max(1, rows // SAMPLED_ROWS)):
@@ -157,7 +157,7 @@ def stored_images(data: ds.Dataset) -> Iterator[Any]:
     end = time.perf_counter() + SAMPLING_SECONDS
     for node in walk(data._node):
         # a user's own source may be slow, or able to run only once: it is left alone
-        if not isinstance(node, ops.Read) or not hasattr(node.source, "where"):
+        if not isinstance(node, ops.Read) or not hasattr(node.source, "row_location"):
             continue
         with contextlib.closing(data._peek(node, SAMPLED_IMAGES)) as rows:  # type: ignore[type-var]
             for row in rows:

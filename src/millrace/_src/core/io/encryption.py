@@ -28,8 +28,8 @@ class DecryptionError(Exception):
 def encrypt_block(plain: bytes, key: bytes, mode: str) -> bytes:
     """One block.
 
-    >>> block = seal(b"secret", b"0123456789abcdef", "AES-CBC")
-    >>> unseal(block, b"0123456789abcdef", "AES-CBC")
+    >>> block = encrypt_block(b"secret", b"0123456789abcdef", "AES-CBC")
+    >>> decrypt_block(block, b"0123456789abcdef", "AES-CBC")
     b'secret'
     """
     vector = os.urandom(16)

@@ -20,11 +20,11 @@ def etag_matches(tag: str | None, data: Any) -> bool | None:
     A store that encrypts objects with keys of its own has tags that look the same and fit nothing.
 
     >>> (
-    ...     tag_fits('"900150983cd24fb0d6963f7d28e17f72"', b"abc"),
-    ...     tag_fits('"900150983cd24fb0d6963f7d28e17f72"', b"abd"),
+    ...     etag_matches('"900150983cd24fb0d6963f7d28e17f72"', b"abc"),
+    ...     etag_matches('"900150983cd24fb0d6963f7d28e17f72"', b"abd"),
     ... )
     (True, False)
-    >>> tag_fits("version 3", b"abc") is None
+    >>> etag_matches("version 3", b"abc") is None
     True
     """
     if found := _WHOLE.fullmatch(tag or ""):

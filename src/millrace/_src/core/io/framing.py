@@ -21,7 +21,7 @@ def crc32c_checksums(pieces: Iterable[bytes]) -> Iterable[int]:
 def masked_crc32c(data: bytes) -> int:
     """The CRC-32C of some bytes as these files store it.
 
-    >>> hex(masked(b"123456789"))
+    >>> hex(masked_crc32c(b"123456789"))
     '0xc78ab0e5'
     """
     (crc,) = crc32c_checksums([data])

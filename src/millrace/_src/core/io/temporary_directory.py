@@ -25,8 +25,8 @@ _NAME = re.compile(rf"millrace-(?:{'|'.join(PURPOSES)})-(?P<pid>[1-9][0-9]*)-[a-
 class LockedTemporaryDirectory:
     """A temporary folder of this process, removed when it is closed, collected, or the interpreter ends.
 
-    >>> with Scratch("example") as folder:
-    ...     folder.is_dir(), owner_of(folder.name) == os.getpid(), is_abandoned(folder)
+    >>> with LockedTemporaryDirectory("example") as folder:
+    ...     folder.is_dir(), owner_of(folder.name) == os.getpid(), is_stale(folder)
     (True, True, False)
     >>> folder.exists()
     False

@@ -29,12 +29,12 @@ MOST_SPARE_BYTES = 512 << 20
 class HostAllocator(BufferPool):
     """Plain memory on the borders of cache lines; a subclass makes its own kind.
 
-    >>> lender = Lender()
+    >>> lender = HostAllocator()
     >>> batch = lender.array((2, 3), np.dtype("f4"))
-    >>> batch.shape, batch.ctypes.data % ALIGN, lender.lent
+    >>> batch.shape, batch.ctypes.data % ALIGN, lender.allocated_bytes
     ((2, 3), 0, 1)
     >>> del batch
-    >>> lender.lent, lender.spare
+    >>> lender.allocated_bytes, lender.spare
     (0, 1)
     """
 

@@ -18,7 +18,7 @@ def limit_openmp_spin(environment: MutableMapping[str, str] = os.environ) -> Non
     """Ask GNU's OpenMP, which looks once when PyTorch is loaded, unless the user has asked for something already.
 
     >>> asked = {"OMP_WAIT_POLICY": "PASSIVE"}
-    >>> wait_briefly(asked)
+    >>> limit_openmp_spin(asked)
     >>> asked
     {'OMP_WAIT_POLICY': 'PASSIVE'}
     """

@@ -129,7 +129,7 @@ _current: Cluster | None = None
 
 
 def starts_here(ray: Any, address: str | None) -> bool:
-    """Whether `hold` would start a cluster on this machine."""
+    """Whether `acquire_cluster` would start a cluster on this machine."""
     return not ray.is_initialized() and (address or os.environ.get("RAY_ADDRESS") or "local") == "local"
 
 
@@ -250,7 +250,7 @@ def _check_address(ray: Any) -> None:
 def connection_error(address: str) -> str:
     """Why nobody answers at HOST:PORT; "" when somebody does.
 
-    >>> no_answer("nonsense")
+    >>> connection_error("nonsense")
     'not of the form HOST:PORT'
     """
     host, _, port = address.rpartition(":")

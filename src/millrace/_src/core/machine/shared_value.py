@@ -14,7 +14,7 @@ __all__ = ["SharedFloat"]
 class SharedFloat:
     """From 0 to 1. Copies in other processes see what the first one sets, without a message.
 
-    >>> share = Share()
+    >>> share = SharedFloat()
     >>> share.set(0.25)
     >>> share.get()
     0.25

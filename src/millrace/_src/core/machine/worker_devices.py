@@ -71,7 +71,7 @@ _told: list[Callable[[str], None]] = []
 def worker_start_method() -> str:
     """How this process came to run a pipeline's functions; in the user's own it is "threads".
 
-    >>> way()
+    >>> worker_start_method()
     'threads'
     """
     return _way
@@ -95,7 +95,7 @@ def on_worker_start(tell: Callable[[str], None]) -> None:
 def unsupported_error(how: str, device: str, what: str) -> PlanError:
     """The error for a combination that the table refuses.
 
-    >>> print(refusal("fork", "GPU", "zeros"))
+    >>> print(unsupported_error("fork", "GPU", "zeros"))
     zeros: the GPU cannot be used in a worker process that was started by fork: a forked process has a copy of the \
 driver's state that does not work: the driver belongs to the parent. Instead, start workers anew, \
 config.set_multiprocessing_start_method("spawn") or "forkserver", or use threads, python_multiprocessing=False.

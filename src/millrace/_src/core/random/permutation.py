@@ -71,7 +71,7 @@ class ArrayOrder:
 class ComposedOrder:
     """``outer`` picks positions of ``inner``.
 
-    >>> Composed(ArrayOrder([1, 0]), RangeOrder(5, start=10)).at(0, 2).tolist()
+    >>> ComposedOrder(ArrayOrder([1, 0]), RangeOrder(5, start=10)).at(0, 2).tolist()
     [11, 10]
     """
 

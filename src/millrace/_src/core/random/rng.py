@@ -65,7 +65,7 @@ def _scramble(x: U64) -> U64:
 def hash_integers(*parts: int) -> int:
     """Hash a few integers into one 64-bit integer; order matters.
 
-    >>> mix(1, 2) == mix(2, 1)
+    >>> hash_integers(1, 2) == hash_integers(2, 1)
     False
     """
     value = 0
@@ -132,10 +132,10 @@ def _slot_keys(slots: range) -> U64:
 class RandomStream:
     """The random numbers of one op for one chunk: one independent stream per row.
 
-    >>> draws = Draws.for_rows(np.arange(3, dtype=np.uint64), seed=1, epoch=0, op=2)
+    >>> draws = RandomStream.for_rows(np.arange(3, dtype=np.uint64), seed=1, epoch=0, op=2)
     >>> draws.uniform(0).shape
     (3,)
-    >>> one = Draws.for_rows(np.array([1], dtype=np.uint64), seed=1, epoch=0, op=2)
+    >>> one = RandomStream.for_rows(np.array([1], dtype=np.uint64), seed=1, epoch=0, op=2)
     >>> bool(one.uniform(0)[0] == draws.uniform(0)[1])
     True
     """
@@ -197,7 +197,7 @@ class RandomStream:
 def rng_parameter_index(function: Any) -> int | None:
     """After how many values a function takes a parameter ``rng``; None when it takes none, or has one already.
 
-    >>> rng_place(lambda image, rng: image), rng_place(lambda image: image)
+    >>> rng_parameter_index(lambda image, rng: image), rng_parameter_index(lambda image: image)
     (1, None)
     """
     if isinstance(function, functools.partial) and "rng" in function.keywords:
@@ -235,7 +235,7 @@ def with_rng(function: Callable[..., Any], draws: RandomStream) -> Callable[...,
 class RandomPermutation:
     """A random order of ``range(size)``, addressable by position, made from one key.
 
-    >>> order = Permutation(5, key=7)
+    >>> order = RandomPermutation(5, key=7)
     >>> sorted(order.at(0, 5).tolist())
     [0, 1, 2, 3, 4]
     """

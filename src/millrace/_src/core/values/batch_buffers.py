@@ -77,8 +77,8 @@ class ChunkBuffer(BatchBuffer):
 class ChunkBufferPool:
     """Memory for the rows of chunks, used again for a later chunk when nobody holds a row of this one any longer.
 
-    >>> rows = Passing().array((1000, 100), np.dtype("f4"))
-    >>> rows.shape, rows.dtype.name, in_place(rows[0])
+    >>> rows = ChunkBufferPool().array((1000, 100), np.dtype("f4"))
+    >>> rows.shape, rows.dtype.name, is_in_batch_buffer(rows[0])
     ((1000, 100), 'float32', False)
     """
 
@@ -110,9 +110,9 @@ class ChunkBufferPool:
 class BatchAssembler:
     """The batches under way, ``rows`` rows each.
 
-    >>> slots = Slots(rows=2)
+    >>> slots = BatchAssembler(rows=2)
     >>> rows = [slots.put("x", 0, i, np.full(5000, i)) for i in range(2)]
-    >>> side_by_side(rows).shape
+    >>> contiguous_view(rows).shape
     (2, 5000)
     """
 

@@ -151,7 +151,7 @@ def nbytes_of(value: Any) -> int:
 def normalize_value(value: Any) -> Any:
     """A user's value as the engine keeps it: arrays as they are, scalars and text as arrays, dicts as dicts.
 
-    >>> as_value(3).dtype, as_value("hé").dtype.kind, as_value([1.5, 2.5]).shape
+    >>> normalize_value(3).dtype, normalize_value("hé").dtype.kind, normalize_value([1.5, 2.5]).shape
     (dtype('int64'), 'U', (2,))
     """
     kind = type(value)

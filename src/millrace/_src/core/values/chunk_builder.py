@@ -25,7 +25,7 @@ class ChunkBuilder:
 
     Arrays of one shape and type go into one dense array; a column whose rows differ becomes a list.
 
-    >>> builder = RowsBuilder(["x", "y"], rows=2)
+    >>> builder = ChunkBuilder(["x", "y"], rows=2)
     >>> builder.add((np.zeros(2), 1))
     >>> builder.add((np.ones(2), 2))
     >>> columns = builder.finish()

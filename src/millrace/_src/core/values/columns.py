@@ -112,10 +112,10 @@ class StringColumn(VariableLengthColumn):
 
     It is made from strings, or from one buffer of UTF-8 with the offsets of the strings in it, and gives either.
 
-    >>> column = Texts.of(["to", "be", "or"], np.array([0, 2, 3]))
+    >>> column = StringColumn.of(["to", "be", "or"], np.array([0, 2, 3]))
     >>> len(column), column[0].tolist(), column.data.tobytes(), column.offsets.tolist()
     (2, ['to', 'be'], b'tobeor', [0, 2, 4, 6])
-    >>> Texts(column.data, column.offsets).strings
+    >>> StringColumn(column.data, column.offsets).strings
     ['to', 'be', 'or']
     """
 
@@ -135,8 +135,8 @@ class StringColumn(VariableLengthColumn):
     def of_lines(cls, raw: bytes, starts: Offsets) -> StringColumn:
         """Lines of ASCII with a newline between them; ``starts`` says where each begins. Nothing is copied.
 
-        >>> lines = Texts.of_lines(b"to\\nbe\\nor", np.array([0, 3, 6]))
-        >>> lines.strings, lines[1:].stacked(), lines.data.tobytes()
+        >>> lines = StringColumn.of_lines(b"to\\nbe\\nor", np.array([0, 3, 6]))
+        >>> lines.strings, lines[1:].to_dense(), lines.data.tobytes()
         (['to', 'be', 'or'], array(['be', 'or'], dtype='<U2'), b'tobeor')
         """
         return cls._made(
@@ -153,7 +153,7 @@ class StringColumn(VariableLengthColumn):
     def of_lists(cls, lists: Sequence[Sequence[str]]) -> StringColumn:
         """A column with a list of strings per row.
 
-        >>> Texts.of_lists([["a"], [], ["b", "c"]]).rows.tolist()
+        >>> StringColumn.of_lists([["a"], [], ["b", "c"]]).rows.tolist()
         [0, 1, 1, 3]
         """
         strings: list[str] = []
@@ -292,7 +292,7 @@ class StringColumn(VariableLengthColumn):
 class RaggedColumn(VariableLengthColumn):
     """Rows of numbers, each one-dimensional and of its own length.
 
-    >>> column = Ragged(np.arange(5), np.array([0, 2, 5]))
+    >>> column = RaggedColumn(np.arange(5), np.array([0, 2, 5]))
     >>> column
     Ragged([0, 1], [2, 3, 4])
     >>> column[1].tolist(), column.padded(3, -1).tolist()
@@ -370,7 +370,10 @@ def offsets_of(lengths: Any) -> Offsets:
 def as_string_column(column: Any) -> StringColumn | None:
     """A column as Texts, or None when it is not text or its rows are of more than one dimension.
 
-    >>> as_texts(np.array(["a", "bc"])).strings, as_texts([np.array(["x", "y"])]).rows.tolist()
+    >>> (
+    ...     as_string_column(np.array(["a", "bc"])).strings,
+    ...     as_string_column([np.array(["x", "y"])]).rows.tolist(),
+    ... )
     (['a', 'bc'], [0, 2])
     """
     if isinstance(column, StringColumn):
@@ -392,7 +395,7 @@ def as_string_column(column: Any) -> StringColumn | None:
 def as_ragged_column(column: Any) -> RaggedColumn | None:
     """A list of one-dimensional arrays of one type as Ragged; None for anything else.
 
-    >>> as_ragged([np.array([1, 2]), np.array([3])]).rows.tolist()
+    >>> as_ragged_column([np.array([1, 2]), np.array([3])]).rows.tolist()
     [0, 2, 3]
     """
     if isinstance(column, RaggedColumn):

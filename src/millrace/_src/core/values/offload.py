@@ -47,8 +47,8 @@ _MOST_DIMENSIONS = 6
 def pack_value(value: Any, size: tuple[int, ...] = ()) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """A value as bytes, and what it was: its shape, longer by ``size`` for an encoded picture, and its type.
 
-    >>> data, what = packed(np.ones((2, 3), np.float32))
-    >>> len(data), kind_of(what)
+    >>> data, what = pack_value(np.ones((2, 3), np.float32))
+    >>> len(data), unpack_shape_and_dtype(what)
     (24, ((2, 3), dtype('float32')))
     """
     array = np.ascontiguousarray(value)
@@ -62,7 +62,7 @@ def pack_value(value: Any, size: tuple[int, ...] = ()) -> tuple[np.ndarray[Any, 
 
 
 def unpack_shape_and_dtype(what: Any) -> Kind:
-    """The shape and the type that `packed` wrote down."""
+    """The shape and the type that `pack_value` wrote down."""
     number, dimensions, *shape = (int(one) for one in what)
     return tuple(shape[:dimensions]), _TYPES[number]
 

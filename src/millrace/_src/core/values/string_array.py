@@ -14,7 +14,7 @@ __all__ = ["Utf8Strings", "shrink_width"]
 def shrink_width(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Text as wide as its longest value, whatever array it was cut from; 1 where there is none, as in MindSpore.
 
-    >>> narrow(np.array(["ab", ""], "U9")).dtype.itemsize // 4, narrow(np.array([], "S3")).dtype
+    >>> shrink_width(np.array(["ab", ""], "U9")).dtype.itemsize // 4, shrink_width(np.array([], "S3")).dtype
     (2, dtype('S1'))
     """
     kind = values.dtype.kind
@@ -65,7 +65,7 @@ class Utf8Strings(NamedTuple):
     def wide(self) -> npt.NDArray[Any] | None:
         """One array of all strings, without a string for each in between; None for none, and for what is not ASCII.
 
-        >>> Written(np.frombuffer(b"abc", np.uint8), np.array([0, 1, 1, 3]), 0).wide()
+        >>> Utf8Strings(np.frombuffer(b"abc", np.uint8), np.array([0, 1, 1, 3]), 0).wide()
         array(['a', '', 'bc'], dtype='<U2')
         """
         if len(self.offsets) < 2:

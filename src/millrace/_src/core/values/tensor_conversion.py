@@ -70,7 +70,7 @@ def _plain(values: Any) -> Any:
 def to_computable(array: Array, dtype: DType) -> Array:
     """The array as numpy computes with it: bfloat16 bits become float32 numbers, all else stays.
 
-    >>> numbers(np.array([0x3FC0], np.uint16), mstype.bfloat16).tolist()
+    >>> to_computable(np.array([0x3FC0], np.uint16), mstype.bfloat16).tolist()
     [1.5]
     """
     if dtype is mstype.bfloat16 and array.dtype == np.uint16:
@@ -79,9 +79,9 @@ def to_computable(array: Array, dtype: DType) -> Array:
 
 
 def to_storage(array: Array, dtype: DType) -> Array:
-    """Numbers as they are kept for an element type; the inverse of :func:`numbers`.
+    """Numbers as they are kept for an element type; the inverse of :func:`to_computable`.
 
-    >>> narrow(np.array([1.7]), mstype.int8).tolist()
+    >>> to_storage(np.array([1.7]), mstype.int8).tolist()
     [1]
     """
     if dtype is mstype.bfloat16 and dtype.numpy == np.uint16:
@@ -144,7 +144,7 @@ def _rank(dtype: DType) -> int:
 def format_elements(array: Array) -> str:
     """The elements as MindSpore prints them inside ``Tensor(...)``.
 
-    >>> text(np.array([0.5, 2], np.float32))
+    >>> format_elements(np.array([0.5, 2], np.float32))
     '[ 5.00000000e-01,  2.00000000e+00]'
     """
     if array.size == 0:

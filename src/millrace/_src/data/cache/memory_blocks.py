@@ -59,7 +59,7 @@ class BlockWriter:
     """The one writer of a slab.
 
     >>> fd = create("memory", 1 << 16)
-    >>> writer = Writer(fd, 1 << 16)
+    >>> writer = BlockWriter(fd, 1 << 16)
     >>> writer.append([b"x" * 128], 128, rows=2)
     64
     >>> progress_of(writer.fd)

@@ -90,7 +90,7 @@ def refusal(theirs: object) -> str:
 
 
 def error_response(error: MillraceError) -> Packet:
-    """An error as an answer; :func:`raise_said` raises it again at the other side."""
+    """An error as an answer; :func:`raise_error_response` raises it again at the other side."""
     full = isinstance(error, ResourceError)
     return {"error": str(error), "kind": getattr(error, "kind", ""), "full": full}
 

@@ -93,7 +93,7 @@ def encode_row_group(chunk: Chunk, numbers: Numbers) -> tuple[list[Any], int]:
 
 
 def not_cacheable_message(error: DataError) -> str:
-    """Why a chunk that :func:`lay_out` refused is not kept."""
+    """Why a chunk that :func:`encode_row_group` refused is not kept."""
     return f"column {error.context.get('column')!r} holds Python objects, and only arrays and text are kept"
 
 

@@ -89,10 +89,10 @@ class CacheSession:
 class SessionManager:
     """All sessions of one server, within its memory.
 
-    >>> rooms = Rooms(memory=64 << 20, spill=None)
+    >>> rooms = SessionManager(memory=64 << 20, spill=None)
     >>> session = rooms.generate()
     >>> shelf = rooms.open(session, "key", 100, None, False, client=1)
-    >>> slab = rooms.lease(shelf, 4096, client=1)
+    >>> slab = rooms.lease_block(shelf, 4096, client=1)
     >>> rooms.memory_used == slab.size
     True
     >>> rooms.destroy(session)

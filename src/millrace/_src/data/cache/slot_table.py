@@ -70,8 +70,8 @@ def create_table(rows: int) -> int:
 class SlotTable:
     """A table as mapped here.
 
-    >>> table = Table(create_table(4))
-    >>> table.put(np.array([2], np.uint64), place_of(0, 64))
+    >>> table = SlotTable(create_table(4))
+    >>> table.put(np.array([2], np.uint64), pack_slot(0, 64))
     >>> (table.find(np.array([1, 2], np.uint64)) != 0).tolist()
     [False, True]
     >>> table.total is None

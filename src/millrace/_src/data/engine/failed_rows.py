@@ -20,7 +20,7 @@ _OTHERS = "(others)"
 class FailedRow:
     """One row that did not come through: where, which, and why.
 
-    >>> Entry(op="map(decode)", row=7, reason="ValueError: not a JPEG", file="a.jpg").row
+    >>> FailedRow(op="map(decode)", row=7, reason="ValueError: not a JPEG", file="a.jpg").row
     7
     """
 
@@ -41,7 +41,7 @@ class FailedRow:
 class FailedRowLog:
     """Failed rows of one run. Counts are exact; only the first ``capacity`` entries are kept whole.
 
-    >>> ledger = Ledger()
+    >>> ledger = FailedRowLog()
     >>> ledger.record("map(decode)", row=7, reason="ValueError: not a JPEG", file="a.jpg")
     >>> len(ledger), ledger.entries()[0].file
     (1, 'a.jpg')
@@ -69,7 +69,7 @@ class FailedRowLog:
     ) -> None:
         """Write down one row; an exception may stand as the reason.
 
-        >>> ledger = Ledger()
+        >>> ledger = FailedRowLog()
         >>> ledger.record("filter", row=1, reason=ValueError("bad"))
         >>> ledger.entries()[0].reason
         'ValueError: bad'
@@ -83,8 +83,8 @@ class FailedRowLog:
     def extend(self, entries: Iterable[FailedRow]) -> None:
         """Add entries that a worker process has gathered.
 
-        >>> ledger = Ledger(capacity=1)
-        >>> ledger.extend([Entry("map", 1), Entry("map", 2)])
+        >>> ledger = FailedRowLog(capacity=1)
+        >>> ledger.extend([FailedRow("map", 1), FailedRow("map", 2)])
         >>> len(ledger), len(ledger.entries())
         (2, 1)
         """
@@ -106,7 +106,7 @@ class FailedRowLog:
     def entries(self) -> list[FailedRow]:
         """The kept entries, oldest first.
 
-        >>> Ledger().entries()
+        >>> FailedRowLog().entries()
         []
         """
         with self._lock:
@@ -115,7 +115,7 @@ class FailedRowLog:
     def summary(self) -> dict[str, Any]:
         """Counts by op and by reason, the most frequent first; ready for JSON.
 
-        >>> Ledger().summary()
+        >>> FailedRowLog().summary()
         {'skipped': 0, 'replaced': 0, 'not_kept': 0, 'by_op': {}, 'by_reason': {}}
         """
         with self._lock:
@@ -130,7 +130,7 @@ class FailedRowLog:
     def to_dict(self) -> dict[str, Any]:
         """Summary and entries together; ready for JSON.
 
-        >>> sorted(Ledger().to_dict())
+        >>> sorted(FailedRowLog().to_dict())
         ['entries', 'summary']
         """
         return {"summary": self.summary(), "entries": [entry.to_dict() for entry in self.entries()]}
@@ -138,7 +138,7 @@ class FailedRowLog:
     def clear(self) -> None:
         """Forget everything.
 
-        >>> Ledger().clear()
+        >>> FailedRowLog().clear()
         """
         with self._lock:
             self._entries.clear()

@@ -288,10 +288,10 @@ def _padding(plan: Plan) -> int:
     for node in walk(plan.logical):
         if (
             isinstance(node, Read)
-            and hasattr(node.sampler, "own_padding")
+            and hasattr(node.sampler, "shard_padding")
             and node.sampler.get_child() is None
         ):
-            rows = node.sampler.own_padding(node.source.size() or 0)
+            rows = node.sampler.shard_padding(node.source.size() or 0)
             if rows > 0:
                 log.info(
                     "%s: %d rows of this shard are padding, given twice so that all shards are equal",

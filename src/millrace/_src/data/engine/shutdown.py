@@ -36,8 +36,8 @@ def shutdown_deadline(seconds: float = GRACE_SECONDS) -> Iterator[None]:
 def remaining_seconds() -> float:
     """Seconds that are left to wait.
 
-    >>> with within(60):
-    ...     59 < left() <= 60
+    >>> with shutdown_deadline(60):
+    ...     59 < remaining_seconds() <= 60
     True
     """
     return GRACE_SECONDS if _limit.until is None else max(0.0, _limit.until - time.monotonic())

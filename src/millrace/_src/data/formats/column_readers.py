@@ -45,7 +45,7 @@ class InMemoryColumn(ColumnReader):
 
     They are given out as ``dtype``, where memory holds a smaller type.
 
-    >>> Stored(np.array([5, 6, 7])).read(np.array([2, 0])).tolist()
+    >>> InMemoryColumn(np.array([5, 6, 7])).read(np.array([2, 0])).tolist()
     [7, 5]
     """
 
@@ -70,7 +70,9 @@ class LazyArrayColumn(ColumnReader):
     ``view`` makes a block of rows into the column's values.
 
     >>> from functools import partial
-    >>> column = Loaded([partial(np.arange, 3), partial(np.arange, 2)], ["a", "b"], [3, 5], np.negative)
+    >>> column = LazyArrayColumn(
+    ...     [partial(np.arange, 3), partial(np.arange, 2)], ["a", "b"], [3, 5], np.negative
+    ... )
     >>> column.read(np.array([4, 1])).tolist(), column.where(4)
     ([-1, -1], 'b')
     """

@@ -81,7 +81,7 @@ class DatasetBase:
     def _with_node(self, node: Node, *others: DatasetBase) -> Dataset:
         """A new dataset with this node on top; this one stays as it is and may feed others too."""
         parts = (self, *others)
-        made: Dataset = self._dataset_class._of(
+        made: Dataset = self._dataset_class._from_node(
             node, DatasetState(tuple(part._session for part in parts), parts)
         )
         return made

@@ -60,5 +60,5 @@ class ExecutorOps(DatasetBase):
                     f"run_on({executor!r}) takes no {name}; options of {executor!r}: {has}"
                 )
         made: Any = copy.deepcopy(self)
-        made._session.runs_on = (executor, tuple(options.items()))
+        made._session.executor_choice = (executor, tuple(options.items()))
         return made

@@ -37,7 +37,7 @@ class PipelineStructure(DatasetBase):
         >>> ds.NumpySlicesDataset([1, 2]).map(abs, num_parallel_workers=2).num_parallel_workers
         2
         """
-        return getattr(self._node, "workers", None)
+        return getattr(self._node, "num_workers", None)
 
     @property
     def operations(self) -> list[Any]:

@@ -207,7 +207,7 @@ def mix_datasets(
     >>> ds.config.set_seed(1)
     >>> web = ds.NumpySlicesDataset({"x": range(0, 6)}, shuffle=False)
     >>> books = ds.NumpySlicesDataset({"x": range(100, 103)}, shuffle=False)
-    >>> [row[0].item() for row in ds.mix([web, books], [2, 1], exhausted="drop")]
+    >>> [row[0].item() for row in ds.hash_integers([web, books], [2, 1], exhausted="drop")]
     [0, 1, 2, 100, 3, 4, 5, 101, 102]
     """
     if not datasets:

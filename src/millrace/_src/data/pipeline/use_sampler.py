@@ -27,7 +27,7 @@ class FixedOrderSampler(BuiltinSampler):
     share no row and together are complete.
 
     >>> from millrace._src.data.samplers import SequentialSampler
-    >>> parts = [Fixed(SequentialSampler(), 7, permute=True, start=s, rows=2) for s in (0, 2)]
+    >>> parts = [FixedOrderSampler(SequentialSampler(), 7, permute=True, start=s, rows=2) for s in (0, 2)]
     >>> sorted(row for part in parts for row in part.order(4, key=1).at(0, 2).tolist())
     [0, 1, 2, 3]
     """

@@ -43,7 +43,7 @@ class Placement:
 
     executor: str
     workers: int
-    # chunks hold a multiple of `unit` rows (whole batches), at most `rows`; `fixed` forbids adapting
+    # chunks hold a multiple of `row_multiple` rows (whole batches), at most `rows`; `fixed_rows` forbids adapting
     row_multiple: int
     max_rows: int
     fixed_rows: bool

@@ -110,7 +110,7 @@ class BuiltinSampler:
 
         >>> from millrace._src.data.samplers import SequentialSampler
         >>> sampler = SequentialSampler()
-        >>> sampler.for_run() is sampler
+        >>> sampler.copy_for_run() is sampler
         True
         """
         if not any(sampler.stateful for sampler in self._chain()):
@@ -232,7 +232,7 @@ class BuiltinSampler:
         """Whether another epoch may get other rows or another order: what is random, and what a user's class gives.
 
         >>> from millrace._src.data.samplers import PKSampler, SequentialSampler
-        >>> SequentialSampler().changes(), PKSampler(2).changes()
+        >>> SequentialSampler().varies_by_epoch(), PKSampler(2).varies_by_epoch()
         (False, True)
         """
         return self.is_shuffled() or any(
@@ -252,7 +252,7 @@ class BuiltinSampler:
         """Whether only walking through it tells how many rows there are.
 
         >>> from millrace._src.data.samplers import IterSampler, SequentialSampler
-        >>> IterSampler(iter([1, 2])).is_counted(), SequentialSampler().is_counted()
+        >>> IterSampler(iter([1, 2])).must_iterate_to_count(), SequentialSampler().must_iterate_to_count()
         (True, False)
         """
         return self._child_says("is_counted")

@@ -87,7 +87,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
     def shard_padding(self, size: int) -> int:
         """How many rows of this shard are repeats.
 
-        >>> [DistributedSampler(3, shard).own_padding(5) for shard in range(3)]
+        >>> [DistributedSampler(3, shard).shard_padding(5) for shard in range(3)]
         [0, 0, 1]
         """
         if self.offset != -1:
@@ -136,7 +136,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
         there is an offset.
 
         >>> [
-        ...     DistributedSampler(3, k, False, offset=1).in_one_run().order(7, 0).at(0, 9).tolist()
+        ...     DistributedSampler(3, k, False, offset=1).as_contiguous().order(7, 0).at(0, 9).tolist()
         ...     for k in range(3)
         ... ]
         [[0, 1], [2, 3, 4], [5, 6]]

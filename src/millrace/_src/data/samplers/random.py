@@ -115,7 +115,7 @@ def check_global(mode: Shuffle) -> None:
 class ReplacementOrder:
     """``size`` row numbers, each drawn on its own from ``range(rows)``.
 
-    >>> order = DrawnOrder(1000, rows=3, key=5)
+    >>> order = ReplacementOrder(1000, rows=3, key=5)
     >>> sorted(set(order.at(0, 1000).tolist()))
     [0, 1, 2]
     """

@@ -37,7 +37,7 @@ class SequentialSampler(BuiltinSampler, ours=True):
     def allow_empty(self) -> SequentialSampler:
         """The same, but a start beyond the last row gives no row, as MindSpore has it for record files.
 
-        >>> SequentialSampler(7).or_nothing().order(5, key=0).size
+        >>> SequentialSampler(7).allow_empty().order(5, key=0).size
         0
         """
         made = copy.copy(self)

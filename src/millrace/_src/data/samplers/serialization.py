@@ -18,7 +18,7 @@ def sampler_from_dict(values: Mapping[str, Any]) -> BuiltinSampler:
     """Make a sampler from what :meth:`BuiltinSampler.to_dict` wrote; unknown keys are ignored.
 
     >>> import millrace._src.data.samplers
-    >>> from_dict({"sampler_name": "SequentialSampler", "start_index": 1, "num_samples": 2})
+    >>> sampler_from_dict({"sampler_name": "SequentialSampler", "start_index": 1, "num_samples": 2})
     SequentialSampler(start_index=1, num_samples=2)
     """
     top: BuiltinSampler | None = None

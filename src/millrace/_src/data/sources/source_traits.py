@@ -13,8 +13,8 @@ class SourceTraits:
     """The traits of a source that is ours, light, and safe to read from several threads.
 
     >>> class Images(SourceTraits):
-    ...     heavy = True
-    >>> Images.heavy, Images.user_code
+    ...     is_expensive = True
+    >>> Images.is_expensive, Images.user_code
     (True, False)
     """
 
@@ -35,7 +35,7 @@ class SourceTraits:
     is_expensive: bool = False
     # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there
     is_file_backed: bool = False
-    # columns of encoded images that it decodes; `encoded` gives the same source with these left as they are
+    # columns of encoded images that it decodes; `without_decode` gives the same source with these left as they are
     decoded_columns: tuple[str, ...] = ()
     # what a shard of a concatenation has of it, as in MindSpore: 'rows' (every so many, in the order of the source),
     # 'run' (neighbours), or 'own' (every so many of its own order, shuffled or not)

@@ -52,7 +52,7 @@ def transform_from_json(saved: Any, more: Iterable[type[TensorOperation]] = ()) 
         ArgumentValueError: if `saved` is damaged, or names anything but a transform of these.
 
     Examples:
-        >>> restored({"tensor_op_name": "HWC2CHW", "python_module": "millrace.dataset.vision"})
+        >>> transform_from_json({"tensor_op_name": "HWC2CHW", "python_module": "millrace.dataset.vision"})
         HWC2CHW()
     """
     check_depth(saved, _refuse, MAX_DEPTH)

@@ -28,7 +28,7 @@ def downsample(lines: list[Line], most: int, size: Callable[[list[Line]], int]) 
     """The lines that stay; where they are still more than so many bytes, fewer and fewer points do.
 
     >>> points = [{"is": "point", "t": t, "pipeline": 1, "rows": t} for t in range(10_000)]
-    >>> kept = thinned(points, 10**6, lambda lines: len(str(lines)))
+    >>> kept = downsample(points, 10**6, lambda lines: len(str(lines)))
     >>> len(kept) < 600, kept[0]["t"], kept[-1]["t"]
     (True, 0, 9999)
     """

@@ -16,7 +16,11 @@ Sample = tuple[Labels, float]
 def prometheus_text(now: dict[str, Any]) -> str:
     """What ``State.now()`` gives, one family after the other.
 
-    >>> print(metrics({"status": "live", "elapsed": 2.5, "pipelines": [], "channels": [], "trainings": []}))
+    >>> print(
+    ...     prometheus_text(
+    ...         {"status": "live", "elapsed": 2.5, "pipelines": [], "channels": [], "trainings": []}
+    ...     )
+    ... )
     # HELP millrace_up Whether the run goes on.
     # TYPE millrace_up gauge
     millrace_up 1

@@ -93,7 +93,7 @@ class RunRecorder:
         self._runs = [run for run in self._runs if not any(run is one for one in over)]
         channels = sinks.open_queues()
         for channel in channels:
-            counts = channel.look()
+            counts = channel.counts()
             pipeline = stats.get(id(counts.fed_by))
             track = self._channels.of(channel, (counts.device, pipeline), begins=channel not in self._before)
             if track is not None:
@@ -187,7 +187,7 @@ class RunRecorder:
             }
         )
         if self._is_time(f"channel {track.number}", now, bool(counts.ended)):
-            verdict = channel.verdict()
+            verdict = channel.diagnosis()
             words = {"stage": truncate_middle(short_name(verdict.stage), NAME)}
             words |= {
                 name: truncate_middle(getattr(verdict, name), SENTENCE)

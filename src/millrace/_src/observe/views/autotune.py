@@ -16,9 +16,12 @@ _KNOBS = {"workers": "workers", "chunk": "rows per chunk", "ahead": "ready ahead
 def tuning_lines(tuning: AutotuneRecord | None, width: int = 80) -> list[str]:
     """A headline, a line for each stage that was changed, and where the numbers came from and went to.
 
-    >>> from millrace._src.core.tuned import Setting, Tuning
-    >>> made = Tuning(
-    ...     [Setting("map(f) at /a/b.py:3", "", "workers", 1, 8)], first_rate=100.0, rate=700.0, settled_at=64
+    >>> from millrace._src.core.tuned import AutotuneParameter, AutotuneRecord
+    >>> made = AutotuneRecord(
+    ...     [AutotuneParameter("map(f) at /a/b.py:3", "", "workers", 1, 8)],
+    ...     first_rate=100.0,
+    ...     rate=700.0,
+    ...     settled_at=64,
     ... )
     >>> print(*tuning_lines(made), sep="\\n")
     autotune: from 100 to 700 rows/s (7.0x), settled after 64 steps

@@ -49,7 +49,7 @@ def short_name(name: str) -> str:
 def truncate_middle(text: str, most: int) -> str:
     """Text of at most so many characters; what is too long loses its middle.
 
-    >>> cut("NumpySlicesDataset + map(decode) + batch", 21)
+    >>> truncate_middle("NumpySlicesDataset + map(decode) + batch", 21)
     'NumpySlice…e) + batch'
     """
     if len(text) <= most:
@@ -60,7 +60,7 @@ def truncate_middle(text: str, most: int) -> str:
 
 def format_count(number: int, unit: str) -> str:
     """
-    >>> many(1, "batch"), many(1200, "batch"), many(3, "row")
+    >>> format_count(1, "batch"), format_count(1200, "batch"), format_count(3, "row")
     ('1 batch', '1,200 batches', '3 rows')
     """
     return f"{number:,} {unit if number == 1 else _plural(unit)}"
@@ -110,7 +110,7 @@ def count(number: float) -> str:
 
 def format_workers(workers: int, kind: str) -> str:
     """
-    >>> crew(1, "threads"), crew(4, "processes"), crew(2, "ray")
+    >>> format_workers(1, "threads"), format_workers(4, "processes"), format_workers(2, "ray")
     ('1 thread', '4 processes', '2 Ray workers')
     """
     if kind not in EXECUTORS:
@@ -142,7 +142,7 @@ def megabytes(number: float) -> str:
 def sparkline(values: list[float], width: int = 24) -> str:
     """The last values as a line of small bars, the highest of them full.
 
-    >>> spark([1, 2, 4, 8])
+    >>> sparkline([1, 2, 4, 8])
     '▁▂▄█'
     """
     values = values[-width:]
@@ -165,7 +165,7 @@ def format_cache_stats(cache: dict[str, Any]) -> str:
     ...     "reason": "",
     ...     "unit": "row",
     ... }
-    >>> cache_words(did)
+    >>> format_cache_stats(did)
     '3 rows fetched, 1 row made, 1 stored (2.0 kB); 500 ms of making saved'
     """
     unit = cache["unit"]

@@ -19,9 +19,9 @@ class GraphStep:
         self.__qualname__ = f"grad of {getattr(fn, '__qualname__', type(fn).__name__)}"
         self._fn, self._function, self._called = fn, function, False
 
-    def graph_key(self) -> Any:
+    def capture_key(self) -> Any:
         """What a recording depends on: the cell, or the function and the cells that it uses."""
-        key = getattr(self._fn, "graph_key", None)
+        key = getattr(self._fn, "capture_key", None)
         return modes.function_capture_key(self._fn) if key is None else key()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

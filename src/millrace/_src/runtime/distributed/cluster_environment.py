@@ -44,9 +44,11 @@ class ClusterEnvironment:
 def detect_environment(env: Mapping[str, str] = os.environ) -> ClusterEnvironment:
     """What the environment says.
 
-    >>> read_place({"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}).local_rank
+    >>> detect_environment(
+    ...     {"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+    ... ).local_rank
     1
-    >>> read_place({}).size
+    >>> detect_environment({}).size
     1
     """
     for launcher, rank, size, local_rank, local_size in _PAIRS:

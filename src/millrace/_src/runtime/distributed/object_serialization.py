@@ -20,14 +20,14 @@ _MARK = "__millrace__"
 def encode_object(value: Any) -> bytes:
     """A value as bytes: numbers, text, bytes, None, lists, tuples, sets, dicts, arrays and Tensors.
 
-    >>> from_bytes(to_bytes({"a": (1, b"x"), 2: [None, 1.5]}))
+    >>> decode_object(encode_object({"a": (1, b"x"), 2: [None, 1.5]}))
     {'a': (1, b'x'), 2: [None, 1.5]}
     """
     return json.dumps(_out(value), separators=(",", ":")).encode()
 
 
 def decode_object(data: bytes) -> Any:
-    """The value that `to_bytes` wrote."""
+    """The value that `encode_object` wrote."""
     return _in(json.loads(data.decode()))
 
 

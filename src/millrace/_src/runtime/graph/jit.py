@@ -76,12 +76,12 @@ class _JitFunction:
             return self._function(*args, **kwargs)  # part of a larger step
         if self._compiled:
             return _torch_compile(self._function)(*args, **kwargs)
-        cell = next((a for a in args[:1] if hasattr(a, "graph_key")), None)
+        cell = next((a for a in args[:1] if hasattr(a, "capture_key")), None)
         owner = self if cell is None else _owner_of(self, cell)
         with modes.raising_on_graph_break(self._strict or modes.raise_on_graph_break):
             return run_graph(owner, self._function, args, kwargs)
 
-    def graph_key(self) -> Any:
+    def capture_key(self) -> Any:
         """The cells that the function's code names, and their state."""
         return modes.function_capture_key(self._function)
 
@@ -92,8 +92,8 @@ class _BoundMethodOwner:
     def __init__(self, cell: Any, name: str) -> None:
         self._cell, self.__qualname__ = cell, name
 
-    def graph_key(self) -> Any:
-        return self._cell.graph_key()
+    def capture_key(self) -> Any:
+        return self._cell.capture_key()
 
 
 def _owner_of(jitted: _JitFunction, cell: Any) -> _BoundMethodOwner:

@@ -121,7 +121,7 @@ def eliminate_dead_calls(
         effect = (
             operator.is_mutable
             or torch.Tag.nondeterministic_seeded in call.func.tags
-            or call.form == "none"
+            or call.result_structure == "none"
             or operator.name.startswith("millrace::")  # the other processes wait for it
         )
         if effect or any(slot in needed for slot in call.results):

@@ -241,7 +241,7 @@ class StoredCall:
         return fresh
 
     def compile(self, places: dict[Slot, int]) -> tuple[Any, ...]:
-        """What :meth:`StoredGraph.__call__` takes of it: constants in a template, and where tensors go into it."""
+        """The arguments of one call: constants in a template, and the slots of tensors."""
         template: list[Any] = list(self.args)
         tensors: list[tuple[int, int]] = []
         filled: list[tuple[Any, Any]] = []

@@ -83,7 +83,7 @@ def run_graph(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], k
     """Call a function as a graph of its owner."""
     graphs = capture_cache_of(owner)
     if graphs.generation != modes.capture_version:
-        key = getattr(owner, "graph_key", None)
+        key = getattr(owner, "capture_key", None)
         graphs.state, graphs.generation = (key() if key is not None else None), modes.capture_version
     flat = flatten_arguments(args, kwargs)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in flat.tensors):
@@ -97,7 +97,7 @@ def run_graph(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], k
         graphs.eager_calls += 1
         return function(*args, **kwargs)
     if len(graphs.entries) >= MAX_CAPTURES:
-        if getattr(owner, "_declared", None) is None:  # set_inputs said that shapes change
+        if getattr(owner, "_input_signature", None) is None:  # set_inputs said that shapes change
             _warn_cache_full(graphs.name)
         graphs.eager_calls += 1
         return function(*args, **kwargs)

@@ -141,7 +141,7 @@ class Cell(CellState, CellSettings):
     def _hooked_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._hooks is None:
             return self._call_construct(*args, **kwargs)
-        return self._hooks.around(self, args, kwargs)
+        return self._hooks.call_with_hooks(self, args, kwargs)
 
     def _call_construct(self, *args: Any, **kwargs: Any) -> Any:
         """``construct``, with a backward of its own or computed again where that was asked for."""
@@ -158,7 +158,7 @@ class Cell(CellState, CellSettings):
     def recompute(self, **kwargs: Any) -> None:
         """Keep nothing of what is computed inside for the backward, which computes it again: less memory, more time."""
         if self._backward_mode is None and kwargs.get("mode", True):
-            self.__dict__["_backward"] = "again"
+            self.__dict__["_backward_mode"] = "again"
             modes.invalidate_captures()
 
     def to_float(self: C, dst_type: DType) -> C:

@@ -88,7 +88,7 @@ class CellSettings:
         (3, -1)
         """
         construct = getattr(self, "construct", None)
-        self.__dict__["_declared"] = InputSignature(
+        self.__dict__["_input_signature"] = InputSignature(
             construct, inputs, kwargs, strict=modes.mode == modes.GRAPH_MODE
         )
 
@@ -154,7 +154,7 @@ class CellSettings:
     @OverridableProperty
     def enable_backward_hook(self) -> bool:
         """Whether a hook waits for gradients that pass this Cell."""
-        tables = {} if self._hooks is None else self._hooks.tables
+        tables = {} if self._hooks is None else self._hooks.hooks_by_stage
         return any(tables.get(when) for when in ("backward", "backward_pre"))
 
     def generate_scope(self) -> None:
@@ -178,8 +178,8 @@ class CellSettings:
     def _warn_no_effect(self, setting: str, value: Any) -> None:
         """Keep a setting that changes nothing here, and say so in the log."""
         if self._stored_settings is None:
-            self.__dict__["_kept"] = {}
-        self.__dict__["_kept"][setting] = value
+            self.__dict__["_stored_settings"] = {}
+        self.__dict__["_stored_settings"][setting] = value
         _log.info("Cell.%s is kept, and changes nothing here", setting)
 
     def shard(self, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> None:

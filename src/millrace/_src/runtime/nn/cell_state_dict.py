@@ -74,7 +74,7 @@ class CellState:
                 f"cannot assign '{type(tensor)}' object to buffer '{name}' (mindspore Tensor or None required)"
             )
         self._buffers[name] = tensor
-        self.__dict__["_passing"] = (
+        self.__dict__["_non_persistent_buffers"] = (
             self._non_persistent_buffers - {name} if persistent else self._non_persistent_buffers | {name}
         )
         modes.invalidate_captures()

@@ -27,7 +27,7 @@ class ForeachOptimizer(Optimizer):
     """Changes parameters list by list: all that have one learning rate, and one weight decay, go together.
 
     A class says which attributes hold what it keeps for each parameter (`slots`) and writes ``update``. Gradients of
-    some rows come to it whole, or, where it says `takes_rows`, change those rows only.
+    some rows come to it whole, or, where it says `supports_sparse_gradients`, change those rows only.
     """
 
     _support_parallel_optimizer = True
@@ -47,7 +47,7 @@ class ForeachOptimizer(Optimizer):
                 rate = unwrap(rates[places[0]] if self.is_group_lr else rates)
                 if decays is not None:
                     decay = decays[places[0]] if self.is_group else decays
-                    self.__dict__["_shrink"] = (
+                    self.__dict__["_decoupled_weight_decay"] = (
                         unwrap(decay).reshape(()) if self.decay_flags[places[0]] else None
                     )
                 kept = [getattr(self, name) for name in self.state_names]

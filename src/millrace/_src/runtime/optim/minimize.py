@@ -140,7 +140,7 @@ def minimize(
         x, height, gradient = x + step, found.f_k, found.g_k
         turns += 1
         if float((step * change).sum().asnumpy()) > 0:
-            curve.learn(step, change)
+            curve.update(step, change)
     return OptimizeResults(x, status == 0, status, height, gradient, curve.matrix, calls, calls, turns)
 
 

@@ -86,7 +86,7 @@ class ExperimentalAdam(_ParamGroupAdam):
     (MindSpore's leaves `amsgrad` out; this one does not.)
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> Adam([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> ExperimentalAdam([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     >>> [round(number, 4) for number in weight.asnumpy().tolist()]
     [0.5, 2.5]
@@ -119,7 +119,7 @@ class ExperimentalAdamW(_ParamGroupAdam):
     """Adam with weight decay apart from the gradient.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> AdamW([weight], lr=0.5, weight_decay=0.1)((Tensor([1.0, -1.0]),))
+    >>> ExperimentalAdamW([weight], lr=0.5, weight_decay=0.1)((Tensor([1.0, -1.0]),))
     True
     >>> [round(number, 4) for number in weight.asnumpy().tolist()]
     [0.45, 2.4]

@@ -68,7 +68,7 @@ class MintAdam(_MintAdamBase):
     """Adam as PyTorch has it: `eps` stands inside of the correction of the moments.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> Adam([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> MintAdam([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     """
 
@@ -90,7 +90,7 @@ class MintAdamW(_MintAdamBase):
     """Adam with weight decay apart from the gradient, as PyTorch has it.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> AdamW([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> MintAdamW([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     """
 
@@ -115,7 +115,7 @@ class MintSGD(ParamGroupForeachOptimizer):
     """Descent as PyTorch has it, with momentum or without. The rate that schedulers write is used.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> SGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> MintSGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     >>> weight.asnumpy().tolist()
     [0.5, 2.5]

@@ -22,7 +22,7 @@ from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 
-# `Optimizer` is listed where its face is made from: nn has one of its own
+# `ParamGroupOptimizer` is listed where its face is made from: nn has one of its own
 __all__ = ["ParamGroupForeachOptimizer"]
 
 
@@ -33,7 +33,7 @@ class ParamGroupOptimizer(Cell):
     assign to it, or put a number in its place.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> optimizer = Optimizer([weight], {"lr": 0.5})
+    >>> optimizer = ParamGroupOptimizer([weight], {"lr": 0.5})
     >>> optimizer.param_groups[0]["lr"].item(), optimizer.lrs[0].name
     (0.5, 'learning_rate_group_0')
     """

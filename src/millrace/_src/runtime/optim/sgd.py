@@ -49,7 +49,7 @@ class ExperimentalSGD(ParamGroupForeachOptimizer):
 
     >>> from millrace import Parameter
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> SGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> ExperimentalSGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     >>> weight.asnumpy().tolist()
     [0.5, 2.5]
@@ -107,7 +107,7 @@ class ExperimentalAdadelta(ParamGroupForeachOptimizer):
 
     >>> from millrace import Parameter
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> Adadelta([weight])((Tensor([1.0, -1.0]),))
+    >>> ExperimentalAdadelta([weight])((Tensor([1.0, -1.0]),))
     True
     """
 
@@ -151,7 +151,7 @@ class ExperimentalAdagrad(ParamGroupForeachOptimizer):
 
     >>> from millrace import Parameter
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> Adagrad([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> ExperimentalAdagrad([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     """
 
@@ -201,7 +201,7 @@ class ExperimentalASGD(ParamGroupForeachOptimizer):
 
     >>> from millrace import Parameter
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> ASGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> ExperimentalASGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     """
 
@@ -303,7 +303,7 @@ class ExperimentalRprop(ParamGroupForeachOptimizer):
 
     >>> from millrace import Parameter
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> Rprop([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> ExperimentalRprop([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     >>> weight.asnumpy().tolist()
     [0.5, 2.5]

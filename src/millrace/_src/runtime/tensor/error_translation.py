@@ -65,7 +65,7 @@ _ERROR_PATTERNS: list[tuple[str, type[MillraceError], str]] = [
 def describe_value(value: Any) -> str:
     """A value in a few words.
 
-    >>> describe(Tensor([1.0, 2.0])), describe([1, "a"])
+    >>> describe_value(Tensor([1.0, 2.0])), describe_value([1, "a"])
     ('Tensor(shape=[2], dtype=Float32)', "[1, 'a']")
     """
     if isinstance(value, Tensor):
@@ -134,7 +134,7 @@ def translate_call_error(
     """The error to raise in place of one of Python's that arguments of a Cell brought about: too many or too few of
     them, or no tensors where a layer of ours wants some. All others, and those of a user's own lines, are left alone.
 
-    >>> of_cell(KeyError("mine"), Tensor([1.0]), (), {})
+    >>> translate_call_error(KeyError("mine"), Tensor([1.0]), (), {})
     KeyError('mine')
     """
     if isinstance(error, MillraceError) or not isinstance(error, (TypeError, AttributeError, AssertionError)):
@@ -171,7 +171,7 @@ def add_cell_path(error: BaseException, cell: Any) -> None:
     """Write into an error that passes through a cell which of the cells it came from: the innermost is asked first.
 
     >>> error = OperationError("too large")
-    >>> in_cell(error, Tensor([1.0]))
+    >>> add_cell_path(error, Tensor([1.0]))
     >>> print(error)
     too large
       called at: ...

@@ -85,7 +85,7 @@ class _TorchInitializer(Initializer):
 def fan_in_and_fan_out(shape: Sequence[int]) -> tuple[int, int]:
     """Inputs and outputs of one unit of a weight.
 
-    >>> fans((16, 3, 5, 5))
+    >>> fan_in_and_fan_out((16, 3, 5, 5))
     (75, 400)
     """
     if len(shape) < 2:

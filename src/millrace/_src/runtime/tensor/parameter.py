@@ -175,7 +175,7 @@ class Parameter(Tensor):
             push_to_server=push_to_server, pull_from_server=pull_from_server, requires_aggr=requires_aggr
         )
 
-    def graph_key(self) -> Any:
+    def capture_key(self) -> Any:
         """What a recording that uses it depends on: its storage, and whether it is trained."""
         return id(self._torch), self.requires_grad
 

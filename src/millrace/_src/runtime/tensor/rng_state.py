@@ -63,9 +63,9 @@ def op_generator(
 def get_rng_states() -> dict[str, torch.Tensor]:
     """Where every generator stands, by name: those of devices, of initialisers, of operations with their own seed.
 
-    >>> kept = states()
+    >>> kept = get_rng_states()
     >>> drawn = torch.rand(2).tolist()
-    >>> set_states(kept)
+    >>> set_rng_states(kept)
     >>> torch.rand(2).tolist() == drawn
     True
     """
@@ -81,7 +81,7 @@ def get_rng_states() -> dict[str, torch.Tensor]:
 
 
 def set_rng_states(kept: dict[str, torch.Tensor]) -> None:
-    """Go on from :func:`states`. What belongs to a device that is not here is left out."""
+    """Go on from :func:`get_rng_states`. What belongs to a device that is not here is left out."""
     for name, state in kept.items():
         kind, *rest = name.split("/")
         if name == "cpu":

@@ -17,7 +17,7 @@ def rollback(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
     """What the block writes to these tensors is put back after it; so are all random numbers that it drew.
 
     >>> weight = torch.ones(2)
-    >>> with undone([weight]):
+    >>> with rollback([weight]):
     ...     _ = weight.mul_(torch.rand(2))
     >>> weight.tolist()
     [1.0, 1.0]

@@ -10,7 +10,7 @@ __all__ = ["merge_metrics"]
 def merge_metrics(pages: Mapping[str, str]) -> str:
     r"""One page of what Prometheus reads, from the pages of replicas by their names; a metric's lines stay together.
 
-    >>> print(joined({"a": '# TYPE n counter\nn{x="1"} 2\n', "b": "# TYPE n counter\nn 3\n"}), end="")
+    >>> print(merge_metrics({"a": '# TYPE n counter\nn{x="1"} 2\n', "b": "# TYPE n counter\nn 3\n"}), end="")
     # TYPE n counter
     n{replica="a",x="1"} 2
     n{replica="b"} 3

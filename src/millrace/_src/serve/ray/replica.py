@@ -27,7 +27,7 @@ _LOOK = 0.2
 def failure_reason(told: str) -> str | None:
     """Why a replica could not start, from all that Ray says about it.
 
-    >>> why_not('... RuntimeError: millrace-says:"no such file" ...')
+    >>> failure_reason('... RuntimeError: millrace-says:"no such file" ...')
     'no such file'
     """
     found = re.search(_MARK + r'("(?:[^"\\]|\\.)*")', told)
@@ -68,7 +68,7 @@ class Replica:
 
     async def check_health(self) -> None:
         """Ray Serve asks this from time to time, and replaces a replica that fails."""
-        if self._app is not None and not self._app.service.computes:
+        if self._app is not None and not self._app.service.is_live:
             raise RuntimeError("the thread that computes has ended")
 
     # --- what Ray Serve's broadcast calls on each --------------------------------------------------------
@@ -90,7 +90,7 @@ class Replica:
 
     async def leave(self) -> None:
         """Answer, and say that nothing more should come."""
-        self._app.service.leaving = True
+        self._app.service.draining = True
 
     # --- what one does for all ---------------------------------------------------------------------------
 

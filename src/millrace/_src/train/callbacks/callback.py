@@ -57,7 +57,7 @@ class Callback:
         return {}
 
     def load_state_tensors(self, values: dict[str, Tensor]) -> None:
-        """Take what :meth:`kept_values` gave; a resumed run calls it after it has put `kept` back."""
+        """Take what :meth:`state_tensors` gave; a resumed run calls it after it has put `kept` back."""
 
     def begin(self, run_context: RunContext) -> None:
         """Called once before a training, and before an evaluation."""
@@ -197,7 +197,7 @@ def callback_states(callbacks: Iterable[Callback]) -> dict[str, dict[str, Any]]:
     >>> class Count(Callback):
     ...     kept = ("steps",)
     ...     steps = 3
-    >>> kept_of([Count()])
+    >>> callback_states([Count()])
     {'0 Count': {'steps': 3}}
     """
     return {
@@ -221,8 +221,9 @@ def callback_tensors(callbacks: Iterable[Callback]) -> dict[str, Tensor]:
 def load_callback_states(
     callbacks: Iterable[Callback], kept: dict[str, dict[str, Any]], values: dict[str, Tensor]
 ) -> None:
-    """Give callbacks what :func:`kept_of` and :func:`values_of` found; one that is new, or stands elsewhere, begins as
-    it is.
+    """Restore the values of :func:`callback_states` and :func:`callback_tensors`.
+
+    A callback that is new, or at another position in the list, starts as it is.
     """
     for number, each in enumerate(callbacks):
         key = f"{number} {type(each).__name__}"

@@ -51,7 +51,7 @@ class ProgressBar(Callback):
     def _restart(self, run_context: RunContext, now: float) -> None:
         params = run_context.original_args()
         self._since, self._steps = now, params.cur_step_num
-        self._waited = params.training.feed.waited
+        self._waited = params.training.feed.wait_seconds
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         self._clear()
@@ -69,7 +69,7 @@ class ProgressBar(Callback):
         params = run_context.original_args()
         took = max(now - self._since, 1e-9)
         step = (params.cur_step_num - 1) % params.batch_num + 1
-        share = min(1.0, (params.training.feed.waited - self._waited) / took)
+        share = min(1.0, (params.training.feed.wait_seconds - self._waited) / took)
         return (
             f"epoch {params.cur_epoch_num}/{params.cur_epoch_num - params.training.epoch + params.epoch_num - 1}"
             f"  step {step}/{params.batch_num}  {(params.cur_step_num - self._steps) / took:.1f} steps/s"
@@ -95,7 +95,7 @@ class LiveValueReader(Callback):
     def _look(self, run_context: RunContext) -> None:
         params = run_context.original_args()
         params.training.loss = _loss_of(params.get("net_outputs"))
-        params.training.rate = _rate_of(params.get("optimizer"))
+        params.training.learning_rate = _rate_of(params.get("optimizer"))
 
 
 def _loss_of(outputs: Any) -> float | None:

@@ -1,7 +1,7 @@
 """Saving beside the training: one writer at a time, on a thread that holds no lock of Python's while it writes.
 
 What is to be written is copied first, into memory that is kept for the next save of the same values (``copying.py``). A
-failure is logged when it happens and raised by whoever comes next: the next save, or :func:`wait`.
+failure is logged when it happens and raised by whoever comes next: the next save, or :func:`wait_for_save`.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def atomic_write(final: Path, wanted: int = 0) -> Iterator[AtomicFile]:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     final = Path(folder, "x.ckpt")
-    ...     with atomic(final, 3) as draft:
+    ...     with atomic_write(final, 3) as draft:
     ...         draft.write(b"abc")
     ...     final.read_bytes(), os.listdir(folder), oct(final.stat().st_mode & 0o777)
     (b'abc', ['x.ckpt'], '0o400')
@@ -125,7 +125,7 @@ def free_bytes(folder: Path) -> int | None:
 def format_bytes(count: float) -> str:
     """A number of bytes to read.
 
-    >>> human(512), human(3 << 20)
+    >>> format_bytes(512), format_bytes(3 << 20)
     ('512 B', '3.0 MB')
     """
     for unit in ("B", "KB", "MB", "GB"):

@@ -78,7 +78,7 @@ def _flat(found: Any, path: Path) -> tuple[dict[str, torch.Tensor], list[str]]:
 def parameter_role(name: str) -> tuple[str, str]:
     """The layer of a parameter, and what the parameter is in it, the same for both frameworks.
 
-    >>> role("net.bn.gamma"), role("net.bn.weight")
+    >>> parameter_role("net.bn.gamma"), parameter_role("net.bn.weight")
     (('net.bn', 'weight'), ('net.bn', 'weight'))
     """
     layer, _, last = name.rpartition(".")

@@ -56,7 +56,7 @@ def test_the_next_run_begins_with_the_numbers(tmp_path: Path, no_leaks: None) ->
     tuner = run(pipeline())
     assert tuner.record.loaded == str(tmp_path / "tuned_0.json")
     stage = tuner.knobs.segments[0]
-    assert (stage.executor.slots, stage.window) == (5, 9)
+    assert (stage.executor.num_workers, stage.max_in_flight) == (5, 9)
     assert "began with the numbers of" in tuner_text(tuner)
     # chunks go on being sized by the engine: nobody decided about them
     assert "0/chunk" not in tuner.knobs._given

@@ -115,7 +115,7 @@ def test_it_says_what_it_is(make):
     executor = make(Echo())
     assert executor.kind in EXECUTORS
     assert executor.traits is EXECUTORS[executor.kind]
-    assert executor.slots >= 1
+    assert executor.num_workers >= 1
     assert isinstance(executor.submit(chunk_of(1)), Task)
     assert isinstance(executor.stacks(), str)
 
@@ -149,7 +149,7 @@ def test_its_traits_are_true(make):
 
 def test_fewer_workers_change_no_result(make):
     executor = make(Double(), workers=3)
-    executor.use(1)
+    executor.set_active_workers(1)
     tasks = [executor.submit(chunk_of(4, 4 * i)) for i in range(10)]
     for i, task in enumerate(tasks):
         assert result_of(task)[0].columns["x"].tolist() == [2.0 * k for k in range(4 * i, 4 * i + 4)]
@@ -160,7 +160,7 @@ def test_more_and_fewer_workers_while_it_runs(no_leaks, make):
     tasks = []
     for i, workers in enumerate((1, 4, 4, 2, 1, 3)):
         have = executor.resize(workers)
-        assert have == executor.slots
+        assert have == executor.num_workers
         assert have in (workers, 2, 1)  # what cannot be changed stays as it is
         tasks += [executor.submit(chunk_of(4, 4 * (5 * i + k))) for k in range(5)]
     for i, task in enumerate(tasks):

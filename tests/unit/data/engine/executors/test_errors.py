@@ -21,7 +21,7 @@ def error_of(executor):
 def test_the_remote_traceback_is_the_cause(make_processes):
     error = error_of(make_processes(Raises("plain")))
     assert isinstance(error.__cause__, RemoteTraceback)
-    assert "runners.py" in str(error.__cause__)
+    assert "segment_functions.py" in str(error.__cause__)
     assert "KeyError: 'missing'" in str(error.__cause__)
 
 
@@ -36,7 +36,7 @@ def test_an_exception_that_cannot_travel_degrades_to_its_text(make_processes, ho
     error = error_of(make_processes(Raises(how)))
     assert type(error) is RuntimeError
     assert ("ShapedError: 4: four" if how == "shaped" else "Holder: holds a lock") in str(error)
-    assert "runners.py" in str(error.__cause__)
+    assert "segment_functions.py" in str(error.__cause__)
 
 
 def test_sys_exit_in_user_code_is_an_error_not_a_death(make_processes):

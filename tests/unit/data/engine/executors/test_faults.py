@@ -51,7 +51,7 @@ def test_a_worker_killed_in_mid_task_is_replaced(no_leaks, make_processes, tmp_p
         chunk, pid = result_of(task)
         assert chunk.columns["x"].tolist() == list(range(5 * i, 5 * i + 5))
         assert pid != victim
-    assert executor.slots == len(executor.pids()) == 2
+    assert executor.num_workers == len(executor.pids()) == 2
     executor.close()
 
 
@@ -88,7 +88,7 @@ def test_a_crash_in_native_code_shows_where(make_forked, capfd):
         result_of(task)
     printed = capfd.readouterr().err
     assert "Segmentation fault" in printed
-    assert "runners.py" in printed
+    assert "segment_functions.py" in printed
 
 
 def test_a_chunk_that_kills_once_runs_again(make_processes, tmp_path):
@@ -272,7 +272,7 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     executor = ProcessExecutor(Echo(), 50)
-print("started", executor.slots > 0, "fewer", executor.slots < 50)
+print("started", executor.num_workers > 0, "fewer", executor.slots < 50)
 print("said", "ulimit -n" in str(said[0].message))
 task = executor.submit(Chunk({"x": np.arange(4)}, np.arange(4, dtype=np.uint64)))
 print("ran", task.wait(60), task.error)

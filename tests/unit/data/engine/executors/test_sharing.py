@@ -80,7 +80,7 @@ def test_slabs_are_used_again(make_forked):
     executor = make_forked(Echo(), workers=1)
     for _ in range(50):
         result_of(executor.submit(chunk_of(64, width=300)))
-    worker = executor._crew.lanes[0].worker
+    worker = executor._crew.supervisors[0].worker
     assert worker.channel.pool.made <= 3  # requests
     assert len(worker.channel.leases) <= 3  # results
 

@@ -154,7 +154,7 @@ def test_passes_keep_the_numbers_of_ops() -> None:
         wanted = {(type(node).__name__, node.op_id) for node in walk(plan.logical)}
         for _, tree in plan.history[1:]:
             ops = [op for node in walk(tree) for op in (node, *getattr(node, "ops", ()))]
-            kept = {(type(op).__name__, op.op) for op in ops if not isinstance(op, Segment)}
+            kept = {(type(op).__name__, op.op_id) for op in ops if not isinstance(op, Segment)}
             physical = {"Regroup", "RegroupTokens"}
             assert {pair for pair in kept if pair[0] not in physical} <= wanted
 

@@ -19,7 +19,7 @@ MANY = 4000
 def bands(op, x, axis):
     """(start, width) of the band that each of many rows gets."""
     draws = RandomStream.for_rows(np.arange(MANY, dtype=np.uint64), seed=3, epoch=0, op=1)
-    run = op.rows(draws)
+    run = op.row_function(draws)
     found = []
     for i in range(MANY):
         made = run(i, x) == 7

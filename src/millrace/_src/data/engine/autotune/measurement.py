@@ -82,7 +82,7 @@ class Measurement:
 def average(looks: Sequence[StepTiming], parts: tuple[StageMeasurement, ...] = ()) -> Measurement:
     """The mean of some looks, and how far it can be trusted.
 
-    >>> averaged([Look(1, 0.01, 0.03)] * 8).waiting
+    >>> average([StepTiming(1, 0.01, 0.03)] * 8).waiting
     0.25
     """
     steps = sum(look.steps for look in looks)

@@ -93,7 +93,7 @@ class _Trial:
 
 
 class Search:
-    """``values`` are the numbers to be in force now; :meth:`see` may change them."""
+    """``values`` are the numbers to be in force now; :meth:`observe` may change them."""
 
     def __init__(
         self, knobs: Sequence[Knob], values: Mapping[str, int], room: ResourceLimits, *, known: bool = False

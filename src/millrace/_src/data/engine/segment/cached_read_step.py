@@ -48,7 +48,7 @@ def seconds_of(clock: float, cpu: float) -> float:
 class CacheBenefit:
     """Whether fetching a row takes less than making it, from the first chunks of both.
 
-    >>> worth = Worth()
+    >>> worth = CacheBenefit()
     >>> for _ in range(4):
     ...     worth.saw(10, made=1.0, fetched=0.1)
     >>> worth.while_

@@ -135,7 +135,7 @@ def _flat_map(making: StageContext) -> Stage:
     )
 
     def build(inner: Node) -> Stage:
-        if node.kept_at is not None:
+        if node.cache_call_site is not None:
             check_cacheable_inner(node, inner)
         return making.lower_nested(inner, node.op)
 

@@ -6,7 +6,7 @@ out and none in. Everything read from the header is checked against the bytes th
 
 Columns of other Python objects (dicts, PIL images) go as a pickle inside the same bytes. Loading a pickle
 runs what it says, so it is allowed only between a process and the workers it started itself over an unnamed
-socket pair: there ``objects`` is given to :func:`pack` and :func:`unpack`; anywhere else it is left out, and
+socket pair: there ``objects`` is given to :func:`pack` and :func:`decode_chunk`; anywhere else it is left out, and
 such a column is refused on both sides.
 """
 
@@ -123,7 +123,7 @@ def encode_chunk(chunk: Chunk, extra: bytes = b"", objects: ObjectCodec | None =
     >>> packed = pack(chunk)
     >>> room = np.zeros(packed.size, np.uint8)
     >>> packed.write(room)
-    >>> unpack(room)[0].columns["x"][2].tolist()
+    >>> decode_chunk(room)[0].columns["x"][2].tolist()
     [4.0, 5.0]
     """
     layout = _Layout()

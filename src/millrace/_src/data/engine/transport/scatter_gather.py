@@ -29,7 +29,7 @@ def split_buffers(packed: EncodedChunk) -> tuple[list[int], list[ByteArray]]:
 
     >>> from millrace._src.data.engine.transport.chunk_codec import pack
     >>> big = np.zeros((2, 50_000))
-    >>> starts, runs = pieces_of(pack(Chunk({"x": big}, np.arange(2, dtype=np.uint64))))
+    >>> starts, runs = split_buffers(pack(Chunk({"x": big}, np.arange(2, dtype=np.uint64))))
     >>> len(runs), np.shares_memory(runs[1], big)
     (3, True)
     """
@@ -74,7 +74,7 @@ def decode_buffers(
 
     >>> from millrace._src.data.engine.transport.chunk_codec import pack
     >>> chunk = Chunk({"x": np.arange(40_000.0)}, np.arange(40_000, dtype=np.uint64))
-    >>> unpack_pieces(*pieces_of(pack(chunk, b"more")))[1]
+    >>> decode_buffers(*split_buffers(pack(chunk, b"more")))[1]
     b'more'
     """
     if not runs or len(starts) != len(runs) or starts[0] != 0:

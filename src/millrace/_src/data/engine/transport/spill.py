@@ -39,7 +39,7 @@ class _Pickled:
 class SpillFile:
     """Rows are added at the end and read back at their places.
 
-    >>> spill = Spill()
+    >>> spill = SpillFile()
     >>> places = spill.add(Chunk({"x": np.arange(3.0)}, np.arange(3, dtype=np.uint64)))
     >>> spill.row(places[1]).columns["x"].tolist()
     [1.0]

@@ -55,7 +55,7 @@ class CsvFormat:
 
     >>> with open("t.csv", "w") as file:
     ...     _ = file.write('1,"a,b"\\n\\n2,c\\n')
-    >>> table = CsvRows(["n", "s"], [int, str])
+    >>> table = CsvFormat(["n", "s"], [int, str])
     >>> len(table.scan("t.csv"))
     2
     """

@@ -34,7 +34,7 @@ NEWLINE = 10
 class ByteRanges:
     """Row i of a file is the bytes from ``starts[i]`` to ``stops[i]``; rows stand in the order of the file.
 
-    >>> len(Spans(np.array([0, 4]), np.array([3, 9])))
+    >>> len(ByteRanges(np.array([0, 4]), np.array([3, 9])))
     2
     """
 
@@ -75,9 +75,9 @@ class RowBlock:
         """The bytes of all rows with a newline between them: neighbouring lines lie so already.
 
         >>> rows = np.array([0, 1])
-        >>> Block(b"ab\\ncd", np.array([0, 3]), np.array([2, 5]), "t.txt", rows).joined()
+        >>> RowBlock(b"ab\\ncd", np.array([0, 3]), np.array([2, 5]), "t.txt", rows).joined()
         b'ab\\ncd'
-        >>> Block(b"ab\\n\\ncd", np.array([0, 4]), np.array([2, 6]), "t.txt", rows).joined()
+        >>> RowBlock(b"ab\\n\\ncd", np.array([0, 4]), np.array([2, 6]), "t.txt", rows).joined()
         b'ab\\ncd'
         """
         starts, stops = self.starts, self.stops
@@ -97,7 +97,7 @@ class FileHandles:
 
     >>> with open("t.txt", "w") as file:
     ...     _ = file.write("hello")
-    >>> handles = Handles()
+    >>> handles = FileHandles()
     >>> handles.read("t.txt", 1, 4)
     b'ell'
     >>> handles.close()
@@ -137,7 +137,7 @@ class FileHandles:
 
         >>> with open("t.txt", "w") as file:
         ...     _ = file.write("hello")
-        >>> handles = Handles()
+        >>> handles = FileHandles()
         >>> handles.cut("t.txt", np.array([3, 0]), np.array([5, 1]))
         [b'lo', b'h']
         >>> handles.close()
@@ -188,7 +188,7 @@ def _read(number: int, path: str, start: int, stop: int) -> bytes:
 def slice_fixed_width(raw: npt.NDArray[np.uint8], at: Ints, width: int) -> npt.NDArray[np.uint8]:
     """The ``width`` bytes at each of these places, one row for each; all must lie inside.
 
-    >>> cut_out(np.arange(9, dtype=np.uint8), np.array([5, 0]), 3).tolist()
+    >>> slice_fixed_width(np.arange(9, dtype=np.uint8), np.array([5, 0]), 3).tolist()
     [[5, 6, 7], [0, 1, 2]]
     """
     if not width or not len(at):

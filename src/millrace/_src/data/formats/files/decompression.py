@@ -25,7 +25,7 @@ STEP = 8 << 20
 def max_decompressed_size(size: int) -> int:
     """How many bytes this many packed ones may become.
 
-    >>> most_unpacked(100) == 256 << 20, most_unpacked(1 << 30) == 200 << 30
+    >>> max_decompressed_size(100) == 256 << 20, max_decompressed_size(1 << 30) == 200 << 30
     (True, True)
     """
     return max(ALWAYS, RATIO * size)
@@ -44,7 +44,7 @@ def too_large(path: str, size: int) -> FormatError:
 def zlib_decompress(data: bytes | memoryview, path: str) -> bytes:
     """Bytes packed by zlib, unpacked.
 
-    >>> inflated(zlib.compress(b"hello"), "x")
+    >>> zlib_decompress(zlib.compress(b"hello"), "x")
     b'hello'
     """
     most = max_decompressed_size(len(data))

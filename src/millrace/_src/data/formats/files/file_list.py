@@ -106,7 +106,7 @@ def list_files(
     >>> import pathlib
     >>> for name in ("b.jpg", "a.jpg", "c.txt"):
     ...     _ = pathlib.Path(name).write_bytes(b"")
-    >>> files_in(".", [".jpg"])
+    >>> list_files(".", [".jpg"])
     [b'a.jpg', b'b.jpg']
     """
     if shown is None:
@@ -143,7 +143,7 @@ def list_directories(folder: str | bytes | os.PathLike[str]) -> list[bytes]:
     >>> import os
     >>> os.makedirs("top/b"), os.makedirs("top/a")
     (None, None)
-    >>> folders_in("top")
+    >>> list_directories("top")
     [b'a', b'b']
     """
     if is_remote(folder):
@@ -175,7 +175,7 @@ def read_lines(
 
     >>> with open("list.txt", "w") as file:
     ...     _ = file.write("a\\n\\nb\\r\\n")
-    >>> lines_of("list.txt")
+    >>> read_lines("list.txt")
     ['a', 'b']
     """
     name = os.fspath(path)

@@ -25,7 +25,7 @@ class LocalCopies:
 
     >>> from millrace._src.core.io.remote import file_system
     >>> file_system("memory://doc/lines.txt")[0].pipe("/doc/lines.txt", b"one")
-    >>> copies = Copies()
+    >>> copies = LocalCopies()
     >>> with open(copies.path("memory://doc/lines.txt")) as file:
     ...     file.read(), copies.path("here.txt")
     ('one', 'here.txt')

@@ -29,7 +29,7 @@ def scan_rows(
 
     ``sign`` is what every payload is expected to begin with: a hint that lets many rows be found at once.
 
-    >>> one = chain(b"\\x02" + b"\\0" * 7 + b"ab" + b"\\x01" + b"\\0" * 7 + b"c", 0, 19, 2)
+    >>> one = scan_rows(b"\\x02" + b"\\0" * 7 + b"ab" + b"\\x01" + b"\\0" * 7 + b"c", 0, 19, 2)
     >>> one[0].tolist(), one[1].tolist()
     ([8, 18], [10, 19])
     """

@@ -26,7 +26,7 @@ class UntaggedLineFormat:
 
     >>> with open("t.txt", "w") as file:
     ...     _ = file.write("<title>x</title>\\n one \\n")
-    >>> len(Untagged("text").scan("t.txt"))
+    >>> len(UntaggedLineFormat("text").scan("t.txt"))
     1
     """
 
@@ -58,7 +58,7 @@ class SegmentTagFormat:
 
     >>> with open("t.xml", "w") as file:
     ...     _ = file.write('<doc><seg id="1"> one &amp; two </seg></doc>')
-    >>> len(Segments("text").scan("t.xml"))
+    >>> len(SegmentTagFormat("text").scan("t.xml"))
     1
     """
 

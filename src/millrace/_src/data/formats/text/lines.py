@@ -64,7 +64,7 @@ class LineFormat:
 
     >>> with open("t.txt", "w") as file:
     ...     _ = file.write("one\\n\\ntwo")
-    >>> spans = Lines("text").scan("t.txt")
+    >>> spans = LineFormat("text").scan("t.txt")
     >>> spans.starts.tolist(), spans.stops.tolist()
     ([0, 5], [3, 8])
 
@@ -116,7 +116,7 @@ class BlankLineSeparatedFormat:
 
     >>> with open("t.txt", "w") as file:
     ...     _ = file.write("a 1\\nb 2\\n\\nc 3\\n")
-    >>> groups = Groups(["word", "tag"], " ")
+    >>> groups = BlankLineSeparatedFormat(["word", "tag"], " ")
     >>> len(groups.scan("t.txt"))
     2
     """

@@ -32,7 +32,7 @@ class SquadFormat:
     ...     _ = file.write(
     ...         '{"data": [{"paragraphs": [{"context": "c", "qas": [{"question": "q", "answers": []}]}]}]}'
     ...     )
-    >>> len(SquadFile().scan("t.json"))
+    >>> len(SquadFormat().scan("t.json"))
     1
     """
 

@@ -47,7 +47,7 @@ class ExampleFormat:
     >>> from millrace._src.data.formats.tfrecord.record_file import write_record
     >>> with open("t.tfrecord", "wb") as file:
     ...     write_record(file, encode_example({"n": [1, 2]}))
-    >>> len(ExampleRows({"n": Wanted()}).scan("t.tfrecord"))
+    >>> len(ExampleFormat({"n": FeatureSpec()}).scan("t.tfrecord"))
     1
     """
 

@@ -84,7 +84,7 @@ def _slowly(text: str) -> str:
 def clean_text(text: str, lower_case: bool, form: NormalizeForm, unused: bool) -> str:
     """The text that is cut: folded and without accents, or in a normal form; a space for what is not to be seen.
 
-    >>> cleaned("Crème BRÛLÉE\\x01", True, NormalizeForm.NONE, False)
+    >>> clean_text("Crème BRÛLÉE\\x01", True, NormalizeForm.NONE, False)
     'creme brulee '
     """
     if not lower_case:

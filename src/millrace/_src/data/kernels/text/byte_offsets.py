@@ -10,7 +10,7 @@ __all__ = ["byte_offsets", "nothing"]
 def byte_offsets(text: str, places: Sequence[int]) -> list[int]:
     """Places counted in characters, in rising order, as places counted in bytes of UTF-8.
 
-    >>> byte_places("aé中b", [0, 1, 2, 3, 4])
+    >>> byte_offsets("aé中b", [0, 1, 2, 3, 4])
     [0, 1, 3, 6, 7]
     """
     if text.isascii():

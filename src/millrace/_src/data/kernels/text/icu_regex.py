@@ -52,9 +52,9 @@ class _Flags(NamedTuple):
 def translate_icu_pattern(pattern: str) -> str:
     """The pattern as ``regex`` takes it, with its flag V1.
 
-    >>> translated("a.b")
+    >>> translate_icu_pattern("a.b")
     'a[^\\\\n\\\\x0b\\\\x0c\\\\r\\\\x85\\\\u2028\\\\u2029]b'
-    >>> translated(r"\\x{4e2d}\\Q.\\E")
+    >>> translate_icu_pattern(r"\\x{4e2d}\\Q.\\E")
     '\\\\U00004e2d\\\\.'
     """
     return _Translation(pattern).run()

@@ -24,7 +24,7 @@ def lengths_of(column: Any) -> npt.NDArray[np.int64]:
 def cut(column: Any, lengths: npt.NDArray[np.int64]) -> Any:
     """The first values of each row, this many of each; no row is shorter than that.
 
-    >>> cut(Ragged(np.arange(5), np.array([0, 2, 5])), np.array([1, 2])).values.tolist()
+    >>> cut(RaggedColumn(np.arange(5), np.array([0, 2, 5])), np.array([1, 2])).values.tolist()
     [0, 2, 3]
     """
     if isinstance(column, np.ndarray):

@@ -35,9 +35,9 @@ _SPACE = frozenset(SPACES)
 def whitespace_tokens(text: str) -> list[str]:
     """The words between white space.
 
-    >>> spaced(" a  b\\u3000c")
+    >>> whitespace_tokens(" a  b\\u3000c")
     ['a', 'b', 'c']
-    >>> spaced("")
+    >>> whitespace_tokens("")
     ['']
     """
     found = _WORD.findall(text) if _NO_SPACE.search(text) else text.split()

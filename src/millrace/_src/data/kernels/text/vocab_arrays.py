@@ -16,7 +16,7 @@ __all__ = ["VocabArrays"]
 class VocabArrays:
     """The words as one text in UTF-8, with the length of each in characters, and their numbers.
 
-    >>> Packed.of({"ab": 1, "é": 7}).table()
+    >>> VocabArrays.of({"ab": 1, "é": 7}).table()
     {'ab': 1, 'é': 7}
     """
 

@@ -17,7 +17,7 @@ _LONGEST = 64
 class MemoDict(dict[str, tuple[Any, ...]]):
     """What a function of a word gives, kept for the next time. Several threads may ask at once.
 
-    >>> letters = Remembered(tuple)
+    >>> letters = MemoDict(tuple)
     >>> letters["ab"], letters.of_all(["ab", "c"])
     (('a', 'b'), ['a', 'b', 'c'])
     """
@@ -41,7 +41,7 @@ class MemoDict(dict[str, tuple[Any, ...]]):
 class WordpieceModel:
     """How a vocabulary cuts words.
 
-    >>> pieces = Pieces({"un": 0, "##aff": 1, "##able": 2, "[UNK]": 3}, "##", 100, "[UNK]")
+    >>> pieces = WordpieceModel({"un": 0, "##aff": 1, "##able": 2, "[UNK]": 3}, "##", 100, "[UNK]")
     >>> pieces.of["unaffable"], pieces.of["affable"]
     (('un', '##aff', '##able'), ('[UNK]',))
     """

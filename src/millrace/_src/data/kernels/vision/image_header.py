@@ -30,7 +30,7 @@ _MAGIC = (
 def image_format(data: bytes | memoryview) -> str:
     """Which format the first bytes announce, or "" for none that is known.
 
-    >>> kind_of(b"BM...")
+    >>> image_format(b"BM...")
     'bmp'
     """
     start = bytes(data[:12])

@@ -11,7 +11,7 @@ __all__ = ["Image", "ImageEnhance", "ImageOps", "cv2", "simplejpeg"]
 class LazyModule:
     """A module that is imported by the first look at one of its names; each name is then kept here.
 
-    >>> Lazy("math").floor(2.5)
+    >>> LazyModule("math").floor(2.5)
     2
     """
 

@@ -82,7 +82,7 @@ def video_stream(container: Any, op: str, threads: int = 0) -> Any:
 class TimeRange:
     """Times from start to end, both included, in a stream's own units; no end is no limit.
 
-    >>> Span(0.5, None, "sec", Fraction(1, 25)).low
+    >>> TimeRange(0.5, None, "sec", Fraction(1, 25)).low
     13
     """
 

@@ -49,9 +49,9 @@ def canonical_bytes(value: Any, most: int | None = MOST_BYTES) -> bytes:
     """The value as bytes, or NotPlain; of arrays with more than ``most`` bytes a part is looked at.
 
     >>> (
-    ...     plain_bytes({1, 2}) == plain_bytes({2, 1}),
-    ...     plain_bytes(1) == plain_bytes(1.0),
-    ...     plain_bytes([1]) == plain_bytes((1,)),
+    ...     canonical_bytes({1, 2}) == canonical_bytes({2, 1}),
+    ...     canonical_bytes(1) == canonical_bytes(1.0),
+    ...     canonical_bytes([1]) == canonical_bytes((1,)),
     ... )
     (True, False, False)
     """

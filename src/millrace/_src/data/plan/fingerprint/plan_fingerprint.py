@@ -1,7 +1,7 @@
 """What a plan is: everything that decides which rows come in which order, and nothing else.
 
 Workers, executors, chunk sizes and the memory budget are no part of it, nor are files and lines of the user's script. A
-source counts by its arguments and its size; what its rows hold is looked at only for a key (:func:`key_of`), by which
+source counts by its arguments and its size; what its rows hold is looked at only for a key (:func:`cache_key`), by which
 rows that were kept may be found again. There, files count by their size and the time they were written.
 
 Arguments that have their default are left out. A state keeps a few characters for each part of each op. That is enough
@@ -28,7 +28,9 @@ from .value_hash import LeafHash, hash_leaves
 __all__ = ["Fingerprint", "compute_fingerprint", "cache_key"]
 
 # Fields that say where, by whom and how fast, and those that `bind` and the passes derive from the tree.
-ASIDE = frozenset(("inputs", "workers", "processes", "token", "passes", "cache"))
+ASIDE = frozenset(("inputs", "num_workers", "wants_processes", "gate_id", "passes", "cache"))
+# Fields that had another name in version 0.2.0: fingerprints and saved states contain the old one.
+STORED_NAMES = {"from_batch_sampler": "whole", "max_rows": "most_rows", "pad_to_equal": "even"}
 # Fields that say which rows come in which order, and nothing of what a row holds.
 ORDER = frozenset(("sampler", "batch_sampler"))
 # Arguments of sources that do the same.
@@ -82,7 +84,7 @@ class Fingerprint:
         aside = ASIDE if ordered else ASIDE | ORDER
         nodes = [node for node in walk(root) if ordered or node.order_step() is None]
         if contents:  # a cache below another changes no row
-            nodes = [node for node in nodes if not hasattr(node, "subject")]
+            nodes = [node for node in nodes if not hasattr(node, "logical_input")]
         self._nodes = [(node, _leaves(node, contents, aside)) for node in nodes]
         self._ops: list[OpFingerprint] | None = None
         self._text = ""
@@ -165,7 +167,7 @@ def _leaves(node: Node, contents: bool, aside: frozenset[str] = ASIDE) -> tuple[
             # what they do is their own affair; that they are there keeps a shuffle above them where it is
             made += hash_leaves("callbacks", bool(value))
         else:
-            made += hash_leaves(field.name, value, whole=contents)
+            made += hash_leaves(STORED_NAMES.get(field.name, field.name), value, whole=contents)
     return tuple(made)
 
 

@@ -116,7 +116,7 @@ def check_cacheable_inner(node: Node, inner: Node) -> None:
         if below.nondeterminism_reason or below.reorders_each_epoch:
             raise PlanError(
                 f"the dataset that the {_call(node)}{_at(node)} makes of a row comes out otherwise in every epoch "
-                f"({_call(below)}{_at(below)}), and the cache at {getattr(node, 'kept_at', '')} would give all epochs "
+                f"({_call(below)}{_at(below)}), and the cache at {getattr(node, 'cache_call_site', '')} would give all epochs "
                 "what the first one got. Give the source inside shuffle=False, or put the cache below the "
                 f"{_call(node)}."
             )

@@ -39,7 +39,7 @@ class Map(Node):
     cache: Any = None
     # whether the card that batches go to does what it can of it; None: as the settings say
     offload: bool | None = internal_field(None)
-    # what the random numbers of each operation are drawn from, once a pass has joined or moved some; see `draws_from`
+    # keys of the random numbers of each operation, set when a pass has joined or moved operations; see `resolve_random_keys`
     random_keys: tuple[int, ...] = internal_field(())
     # the rows of the batch that results are on their way into, when they are written straight into it
     batch_rows: int = internal_field(0)

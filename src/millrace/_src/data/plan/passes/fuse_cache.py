@@ -32,7 +32,7 @@ def fuse_cache(root: Node, settings: Settings) -> Node:
 
 def _marked(node: Node, where: str) -> Node:
     """What a flat_map makes of a row is known only while it runs: the stage looks whether it may be kept."""
-    return node.replace(kept_at=where) if isinstance(node, FlatMap) else node
+    return node.replace(cache_call_site=where) if isinstance(node, FlatMap) else node
 
 
 def _only_wanted(node: Node) -> Node:

@@ -175,7 +175,7 @@ def _trimmed(way: Way) -> Way:
 def _keeps_pillow(part: _Part) -> bool:
     """Whether a Pillow image may come to it: what is before it in its map may make one."""
     before = part.map.operations[: part.place]
-    return any(one.user_code or getattr(one, "in_python", False) for one in before)
+    return any(one.user_code or getattr(one, "runs_in_python", False) for one in before)
 
 
 def _is_inside(way: Way) -> bool:

@@ -72,7 +72,9 @@ class CollateFunction:
     It gets one list per column, as in MindSpore; or, when it needs one argument and there are several columns,
     one list of rows, as in PyTorch. Its result may name the columns.
 
-    >>> by_rows = Collate(lambda rows: {"y": [y for _, y in rows], "x": [x for x, _ in rows]}, ["x", "y"])
+    >>> by_rows = CollateFunction(
+    ...     lambda rows: {"y": [y for _, y in rows], "x": [x for x, _ in rows]}, ["x", "y"]
+    ... )
     >>> by_rows([1, 2], [3, 4], None)
     ([1, 2], [3, 4])
     """

@@ -84,7 +84,7 @@ def with_common_arguments(group: type, *, without: tuple[str, ...] = (), **defau
     follow the shared ones.
 
     >>> class Rows:
-    ...     @takes(RowOptions, without=("cache", "sampler"), shuffle=True)
+    ...     @with_common_arguments(RowOptions, without=("cache", "sampler"), shuffle=True)
     ...     def __init__(self, folder: str, *_: Any, **shared: Any) -> None:
     ...         self.folder, self.shared = folder, shared
     >>> print(", ".join(inspect.signature(Rows).parameters))

@@ -90,7 +90,7 @@ class FileSampler(RecordSampler):
 class RangesOrder:
     """Runs of neighbouring rows, one after the other.
 
-    >>> PartsOrder(np.array([5, 0]), np.array([2, 3])).at(1, 4).tolist()
+    >>> RangesOrder(np.array([5, 0]), np.array([2, 3])).at(1, 4).tolist()
     [6, 0, 1]
     """
 

@@ -139,7 +139,7 @@ class RecordSampler(BuiltinSampler):
 class BlockShuffleOrder:
     """Blocks of ``block`` neighbouring rows in random order; the last block may be short.
 
-    >>> BlockOrder(5, block=2, key=1).at(0, 5).tolist()
+    >>> BlockShuffleOrder(5, block=2, key=1).at(0, 5).tolist()
     [4, 0, 1, 2, 3]
     """
 
@@ -163,7 +163,7 @@ class BlockShuffleOrder:
 class WindowShuffleOrder:
     """A permutation inside each run of ``window`` positions.
 
-    >>> order = WindowOrder(5, window=3, key=1).at(0, 5).tolist()
+    >>> order = WindowShuffleOrder(5, window=3, key=1).at(0, 5).tolist()
     >>> sorted(order[:3]), sorted(order[3:])
     ([0, 1, 2], [3, 4])
     """
@@ -198,7 +198,7 @@ class WindowShuffleOrder:
 class PerFileShuffleOrder:
     """Files in their order, the rows inside each in random order.
 
-    >>> order = InFileOrder([2, 3], key=5).at(0, 5).tolist()
+    >>> order = PerFileShuffleOrder([2, 3], key=5).at(0, 5).tolist()
     >>> sorted(order[:2]), sorted(order[2:])
     ([0, 1], [2, 3, 4])
     """

@@ -32,10 +32,10 @@ class KITTIDataset(TableDataset):
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path
-    >>> image, label = "data_object_image_2/training/image_2", "data_object_label_2/training/label_2"
-    >>> Path(image).mkdir(parents=True), Path(label).mkdir(parents=True)
+    >>> image_type, label = "data_object_image_2/training/image_2", "data_object_label_2/training/label_2"
+    >>> Path(image_type).mkdir(parents=True), Path(label).mkdir(parents=True)
     (None, None)
-    >>> _ = Path(image, "000000.png").write_bytes(b"...")
+    >>> _ = Path(image_type, "000000.png").write_bytes(b"...")
     >>> _ = Path(label, "000000.txt").write_text("Van 0 0 1.5 1 2 3 4 1.5 1.6 3.9 1 2 3 0.5")
     >>> [row["label"].item() for row in ds.KITTIDataset(".").create_dict_iterator(num_epochs=1)]
     [0]

@@ -33,7 +33,10 @@ class WIDERFaceDataset(TableDataset):
     (None, None)
     >>> _ = Path("WIDER_test/images/0--Parade/1.jpg").write_bytes(b"...")
     >>> _ = Path("wider_face_split/wider_face_test_filelist.txt").write_text("0--Parade/1.jpg")
-    >>> [row["image"].shape for row in ds.WIDERFaceDataset(".", "test").create_dict_iterator(num_epochs=1)]
+    >>> [
+    ...     row["image_type"].shape
+    ...     for row in ds.WIDERFaceDataset(".", "test").create_dict_iterator(num_epochs=1)
+    ... ]
     [(3,)]
     """
 

@@ -46,7 +46,7 @@ _BLOCK = 1 << 16
 def batch_in_blocks(
     operation: AudioTensorOperation, xs: Any, call: Callable[[Any], Any] | None = None
 ) -> Any:
-    """`whole`, a few rows at a time: for operations that make much of little, such as overlapping frames.
+    """Run `batch_any_leading_dims` on a few rows at a time, for operations whose output is much larger than the input.
 
     ``call`` treats some rows, where it is not `row`.
     """

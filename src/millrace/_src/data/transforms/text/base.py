@@ -86,7 +86,7 @@ def non_text_hint(value: np.ndarray[Any, Any]) -> str:
 def single_string(value: np.ndarray[Any, Any], op: str) -> str:
     """The one string that a row holds.
 
-    >>> string_of(np.array("a b"), "WhitespaceTokenizer")
+    >>> single_string(np.array("a b"), "WhitespaceTokenizer")
     'a b'
     """
     if value.dtype.kind != "U" or value.ndim:

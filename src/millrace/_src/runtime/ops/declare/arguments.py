@@ -27,7 +27,7 @@ __all__ = [
 def promote_operands(left: Any, right: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors; a number takes the type in which it meets the other.
 
-    >>> both(torch.ones(2, dtype=torch.int8), 2)[1].dtype
+    >>> promote_operands(torch.ones(2, dtype=torch.int8), 2)[1].dtype
     torch.int8
     """
     if isinstance(left, Tensor):
@@ -62,7 +62,7 @@ def to_python_list(tensor: Tensor) -> Any:
     """The values of a tensor in Python. A recording is told, since with other values another step would be recorded;
     what stands outside of it, as attributes do, is frozen at the first call."""
     for told in host_read_listeners:
-        outside = getattr(getattr(told, "__self__", None), "is_outside", None)
+        outside = getattr(getattr(told, "__self__", None), "is_external", None)
         if outside is None or not outside(tensor):
             told("the values of a tensor that says a shape, an axis or a place")
     return tensor.tolist()
@@ -71,7 +71,7 @@ def to_python_list(tensor: Tensor) -> Any:
 def normalize_axes(value: Any, ndim: int) -> tuple[int, ...]:
     """The axes to reduce: None and () mean all of them.
 
-    >>> axes(None, 2), axes(-1, 2), axes([0, 1], 2)
+    >>> normalize_axes(None, 2), normalize_axes(-1, 2), normalize_axes([0, 1], 2)
     ((0, 1), (-1,), (0, 1))
     """
     if value is None or (isinstance(value, Sequence) and not value):
@@ -94,7 +94,7 @@ def check_axes(over: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 def to_shape(value: Any) -> tuple[int, ...]:
     """A shape: an int, a list or tuple of ints, or a tensor of them (whose values leave for Python).
 
-    >>> sizes(3), sizes([2, -1]), sizes(torch.tensor([2, 3]))
+    >>> to_shape(3), to_shape([2, -1]), to_shape(torch.tensor([2, 3]))
     ((3,), (2, -1), (2, 3))
     """
     if value.__class__ is tuple:
@@ -122,7 +122,7 @@ def _is_integer(value: Any) -> bool:
 def unpack_varargs(values: tuple[Any, ...]) -> Any:
     """Arguments that come one by one or as one sequence: ``f(2, 3)`` and ``f((2, 3))``.
 
-    >>> spread((2, 3)), spread(((2, 3),))
+    >>> unpack_varargs((2, 3)), unpack_varargs(((2, 3),))
     ((2, 3), (2, 3))
     """
     return values[0] if len(values) == 1 and not isinstance(values[0], int) else values

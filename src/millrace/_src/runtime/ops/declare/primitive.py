@@ -104,7 +104,7 @@ def primitive(
     """
     spec = function.op  # type: ignore[attr-defined]
     parameters = spec.signature.parameters
-    options = [n for n in parameters if n not in spec.tensors] if init is None else list(init)
+    options = [n for n in parameters if n not in spec.tensor_parameters] if init is None else list(init)
     kept = [
         parameters[n].replace(
             kind=inspect.Parameter.POSITIONAL_OR_KEYWORD,

@@ -15,7 +15,7 @@ __all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "GraphExecutor", "ThreadState", "threa
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
 
-# The owner of a step says in `graph_key` what its recordings depend on besides the arguments.
+# The owner of a step says in `capture_key` what its recordings depend on besides the arguments.
 GraphExecutor = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -113,7 +113,7 @@ def function_capture_key(function: Any, depth: int = 0) -> Any:
                 continue
         elif name in scope:
             value = scope[name]
-        if hasattr(value, "graph_key"):
+        if hasattr(value, "capture_key"):
             found.append(_key(value))
         elif hasattr(value, "__code__") and value is not function:
             found.append(function_capture_key(value, depth + 1))
@@ -121,5 +121,5 @@ def function_capture_key(function: Any, depth: int = 0) -> Any:
 
 
 def _key(value: Any) -> Any:
-    ask = getattr(value, "graph_key", None)
+    ask = getattr(value, "capture_key", None)
     return None if ask is None else ask()

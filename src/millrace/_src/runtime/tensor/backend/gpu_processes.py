@@ -86,7 +86,9 @@ def _command(pid: int) -> str:
 def format_processes(found: list[GpuProcess]) -> list[str]:
     """A line for each: bytes, number, command, and what it is to this process.
 
-    >>> lines_of([Holder(os.getpid(), "python train.py", 3 << 30), Holder(999_999_999, "", None)])
+    >>> format_processes(
+    ...     [GpuProcess(os.getpid(), "python train.py", 3 << 30), GpuProcess(999_999_999, "", None)]
+    ... )
     ['3.0 GiB  process ... python train.py (this process)', 'unknown  process 999999999 (not seen from here)']
     """
     return [_line(holder) for holder in found]

@@ -74,7 +74,7 @@ def set_memory(
 def parse_size(size: str) -> int:
     """A size in MindSpore's words as a number.
 
-    >>> as_bytes("1.5GB")
+    >>> parse_size("1.5GB")
     1610612736
     """
     return int(float(size.removesuffix("GB")) * 2**30)

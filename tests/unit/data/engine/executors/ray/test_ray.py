@@ -241,14 +241,14 @@ def test_the_budget_holds_chunks_back(ray_instance, tmp_path, no_leaks):
 
 def test_workers_are_as_many_as_there_are_cpus_and_one_always_works(make, ray_instance):
     first = make(Double(), 8)
-    assert first.slots == 2
+    assert first.num_workers == 2
     second = make(Double(), 8)
-    assert second.slots == 1
+    assert second.num_workers == 1
     assert result_of(second.submit(chunk_of(2)))[0].columns["x"].tolist() == [0.0, 2.0]
     first.close()
     second.close()
     assert instance._current is None or instance._current.claimed == 0
-    assert make(Double(), 3, num_cpus=0.5).slots == 3
+    assert make(Double(), 3, num_cpus=0.5).num_workers == 3
 
 
 # what can be wrong with the call ---------------------------------------------------------------------

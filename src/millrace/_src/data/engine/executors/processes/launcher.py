@@ -242,7 +242,7 @@ class ProcessLauncher:
     ) -> tuple[int, Reap]:
         fds = [theirs.fileno(), write, self._kit]
         process = subprocess.Popen(
-            forkserver.interpreter("worker.spawned", *fds, name, number),
+            forkserver.interpreter("worker.spawn_main", *fds, name, number),
             pass_fds=fds,
             stdin=subprocess.DEVNULL,
             env={**os.environ, **forkserver.ONE_THREAD},
@@ -341,7 +341,7 @@ _HINTS = {
 def describe_exit(code: int | None) -> str:
     """An exit code in words.
 
-    >>> how_it_ended(3)
+    >>> describe_exit(3)
     'exited with status 3 (does user code call sys.exit or os._exit?)'
     """
     if code is None:
