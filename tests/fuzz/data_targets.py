@@ -21,7 +21,7 @@ from millrace._src.data.formats.audio_files import read_audio
 from millrace._src.data.formats.cifar_pickle import read_batch
 from millrace._src.data.formats.idx import read_idx
 from millrace._src.data.formats.mat import read_mat, write_mat
-from millrace._src.data.formats.tar import members
+from millrace._src.data.formats.tar import iter_members
 from millrace._src.data.formats.tfrecord.record_file import read_records
 from millrace._src.data.kernels.vision.image_header import image_size
 from millrace._src.data.transforms.serialization import transform_from_json
@@ -210,7 +210,7 @@ def _file_targets() -> list[Target]:
         file_target("idx", _idx, read_idx),
         file_target("wav", _wave, read_audio, ending=".wav"),
         file_target("cifar", _batch_of_cifar, read_batch),
-        file_target("tar", _tarball, lambda path: list(members(path))),
+        file_target("tar", _tarball, lambda path: list(iter_members(path))),
         file_target("tfrecord", _tfrecord, lambda path: list(read_records(path))),
         file_target("mindrecord", _mindrecord, _read_mindrecord, ending=".mindrecord"),
         file_target("history", _history, _read_history, ending=".jsonl"),

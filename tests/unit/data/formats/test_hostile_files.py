@@ -26,7 +26,7 @@ from millrace._src.data.formats.files import decompression as unpacking
 from millrace._src.data.formats.idx import map_idx, read_idx
 from millrace._src.data.formats.json_decoder import parse_json
 from millrace._src.data.formats.mat import read_mat
-from millrace._src.data.formats.tar import members
+from millrace._src.data.formats.tar import iter_members
 
 MEGABYTE = 1 << 20
 
@@ -142,7 +142,7 @@ LIARS: dict[str, tuple[bytes, Callable[[Any], Any]]] = {
     "bmp": (b"BM" + struct.pack("<IIIIiiHHI", 0, 0, 54, 40, 1 << 19, 1 << 19, 1, 8, 0) + bytes(20),
             lambda p: map_gray_bmp(str(p))),
     "tar": (b"x".ljust(100, b"\0") + b"\0" * 24 + b"77777777777\0" + bytes(12) + b"0" * 8 + bytes(356),
-            lambda p: list(members(p))),
+            lambda p: list(iter_members(p))),
 }  # fmt: skip
 
 

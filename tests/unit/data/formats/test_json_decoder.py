@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from millrace._src.core.errors import FormatError
 from millrace._src.data.formats.annotations import read_json
 from millrace._src.data.formats.files.byte_ranges import RowBlock
-from millrace._src.data.formats.json_decoder import json_lines, json_value
+from millrace._src.data.formats.json_decoder import decode_json, decode_json_lines
 from millrace._src.data.formats.text.json_lines import JsonLines
 
 
@@ -31,12 +31,12 @@ ODD = r"""1e400|-0|-0.0|18446744073709551616|-9223372036854775809|NaN|-Infinity|
 
 @pytest.mark.parametrize("text", [*ODD.replace("\n", "").split("|"), "\ufeff[1]", '"\t"', "[" * 9 + "]" * 9])
 def test_odd_text(text: str) -> None:
-    assert outcome(json_value, text.encode()) == outcome(json.loads, text.encode())
+    assert outcome(decode_json, text.encode()) == outcome(json.loads, text.encode())
 
 
 @pytest.mark.parametrize("data", [b'"\xff"', b'{"a": "\xc3("}', "[1]".encode("utf-16")])
 def test_odd_bytes(data: bytes) -> None:
-    assert outcome(json_value, data) == outcome(json.loads, data)
+    assert outcome(decode_json, data) == outcome(json.loads, data)
 
 
 VALUES = st.recursive(
@@ -49,19 +49,19 @@ VALUES = st.recursive(
 @given(VALUES, st.booleans())
 def test_any_value(value: Any, plain: bool) -> None:
     text = json.dumps(value, ensure_ascii=plain).encode("utf-8", "surrogatepass")
-    assert outcome(json_value, text) == outcome(json.loads, text)
+    assert outcome(decode_json, text) == outcome(json.loads, text)
 
 
 @given(st.binary(max_size=30))
 def test_any_bytes(data: bytes) -> None:
-    assert outcome(json_value, data) == outcome(json.loads, data)
+    assert outcome(decode_json, data) == outcome(json.loads, data)
 
 
 def test_lines_at_once_or_one_by_one() -> None:
-    assert json_lines([b"1", b'{"a": [2]}']) == [1, {"a": [2]}]
-    assert json_lines([b"1", b"NaN"]) is None
-    assert json_lines([b"1 2", b"3"]) is None
-    assert json_lines([b"1", b" "]) is None
+    assert decode_json_lines([b"1", b'{"a": [2]}']) == [1, {"a": [2]}]
+    assert decode_json_lines([b"1", b"NaN"]) is None
+    assert decode_json_lines([b"1 2", b"3"]) is None
+    assert decode_json_lines([b"1", b" "]) is None
 
 
 def test_an_error_names_file_and_line(tmp_path: Path) -> None:

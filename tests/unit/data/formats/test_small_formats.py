@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, FormatError
 from millrace._src.data.formats.cifar_pickle import read_batch, read_cifar
-from millrace._src.data.formats.csv.type_inference import read_table, typed
+from millrace._src.data.formats.csv.type_inference import infer_column_type, read_table
 from millrace._src.data.formats.idx import read_idx
 from millrace._src.data.formats.tfrecord.example import encode_example, parse_example
 from millrace._src.data.formats.tfrecord.record_file import masked_crc32c, read_records, write_record
@@ -218,16 +218,16 @@ def test_damaged_pickles(tmp_path):
 
 
 def test_csv_types_are_those_of_pandas():
-    assert typed(["1", " 2", "-3"]) == ("int64", [1, 2, -3])
-    assert typed(["1", "2.5"]) == ("float64", [1.0, 2.5])
-    assert typed(["1e3", "-inf"]) == ("float64", [1000.0, float("-inf")])
-    assert typed(["True", "false"]) == ("bool", [True, False])
-    assert typed(["True", "1"])[0] == "string"
-    assert typed(["9223372036854775808"])[0] == "string"
-    assert typed(["1_000"])[0] == "string"
-    assert typed(["", ""]) == ("string", ["", ""])
-    assert typed([]) == ("string", [])
-    kind, values = typed(["1", "", "NaN"])
+    assert infer_column_type(["1", " 2", "-3"]) == ("int64", [1, 2, -3])
+    assert infer_column_type(["1", "2.5"]) == ("float64", [1.0, 2.5])
+    assert infer_column_type(["1e3", "-inf"]) == ("float64", [1000.0, float("-inf")])
+    assert infer_column_type(["True", "false"]) == ("bool", [True, False])
+    assert infer_column_type(["True", "1"])[0] == "string"
+    assert infer_column_type(["9223372036854775808"])[0] == "string"
+    assert infer_column_type(["1_000"])[0] == "string"
+    assert infer_column_type(["", ""]) == ("string", ["", ""])
+    assert infer_column_type([]) == ("string", [])
+    kind, values = infer_column_type(["1", "", "NaN"])
     assert kind == "float64"
     assert values[0] == 1
     assert np.isnan(values[1:]).all()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from millrace._src.core.errors import FormatError, PlanError
 from millrace._src.data.formats.csv import records as csv_rows
-from millrace._src.data.formats.csv.number_parser import plain_floats, plain_ints
+from millrace._src.data.formats.csv.number_parser import parse_plain_floats, parse_plain_ints
 from millrace._src.data.formats.files.byte_ranges import RowBlock
 from millrace._src.data.sources.csv import CSVDataset
 
@@ -41,13 +41,13 @@ def test_any_text(rows: list[tuple[str, ...]], tmp_path: Path) -> None:
 
 @given(st.lists(st.integers(-(10**18) + 1, 10**18 - 1), min_size=1))
 def test_plain_ints(numbers: list[int]) -> None:
-    assert plain_ints([str(n) for n in numbers]).tolist() == numbers
+    assert parse_plain_ints([str(n) for n in numbers]).tolist() == numbers
 
 
 @given(st.lists(st.decimals(-(10**9), 10**9, places=4, allow_nan=False), min_size=1))
 def test_plain_floats(numbers: list[Any]) -> None:
     texts = [f"{n:f}" for n in numbers]
-    found = plain_floats(texts)
+    found = parse_plain_floats(texts)
     if found is not None:
         assert found.tolist() == [float(text) for text in texts]
 
@@ -56,8 +56,8 @@ def test_plain_floats(numbers: list[Any]) -> None:
     "texts", [["1", ""], ["1-2"], ["-"], ["."], ["1.2.3"], ["1e5"], ["1_0"], ["٣"], ["+1"], ["nan"]]
 )
 def test_what_is_not_plain(texts: list[str]) -> None:
-    assert plain_floats(texts) is None
-    assert plain_ints(texts) is None
+    assert parse_plain_floats(texts) is None
+    assert parse_plain_ints(texts) is None
 
 
 def test_numbers_as_c_reads_them(tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ def test_the_fast_ways_agree_with_the_plain_one(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_rows, "ARROW_FROM", -1)
         fast = outcome(path, kinds, delimiter)
-        patch.setattr(csv_rows, "columns_by_arrow", lambda *_: None)
+        patch.setattr(csv_rows, "parse_with_arrow", lambda *_: None)
         middle = outcome(path, kinds, delimiter)
-        patch.setattr(csv_rows, "_by_reader", lambda pieces, _: [None] * len(pieces))
+        patch.setattr(csv_rows, "_split_with_csv_module", lambda pieces, _: [None] * len(pieces))
         plain = outcome(path, kinds, delimiter)
     assert repr(fast) == repr(middle) == repr(plain)
 
@@ -159,9 +159,9 @@ def test_a_file_that_is_long_enough_goes_through_pyarrow(
 ) -> None:
     pytest.importorskip("pyarrow")
     calls = []
-    real = csv_rows.columns_by_arrow
+    real = csv_rows.parse_with_arrow
     monkeypatch.setattr(csv_rows, "ARROW_FROM", 100)
-    monkeypatch.setattr(csv_rows, "columns_by_arrow", lambda *given: calls.append(real(*given)) or calls[-1])
+    monkeypatch.setattr(csv_rows, "parse_with_arrow", lambda *given: calls.append(real(*given)) or calls[-1])
     path = tmp_path / "t.csv"
     path.write_text("".join(f'{n},{n / 4},"a, {n}"\n' for n in range(400)))
     data = CSVDataset(str(path), column_defaults=[0, 0.0, ""], column_names=["n", "x", "s"], shuffle=False)

@@ -12,7 +12,7 @@ import pytest
 import millrace.dataset as ds
 from millrace._src.core.errors import FormatError
 from millrace._src.data.formats.files import offset_index_cache as offsets
-from millrace._src.data.formats.files.byte_ranges import GAP, FileHandles, read_ranges
+from millrace._src.data.formats.files.byte_ranges import MAX_GAP, FileHandles, read_ranges
 from millrace._src.data.formats.text.lines import LineFormat
 from millrace._src.data.sources.text.ag_news import AGNewsDataset
 from millrace._src.data.sources.text.clue import CLUEDataset
@@ -82,7 +82,7 @@ def test_gather_in_any_order(tmp_path: Path) -> None:
     path = tmp_path / "t.bin"
     data = bytes(range(256)) * 64
     path.write_bytes(data)
-    starts = np.array([0, 10, 3 * GAP, 5, 5, 9])
+    starts = np.array([0, 10, 3 * MAX_GAP, 5, 5, 9])
     handles = FileHandles()
     block = read_ranges(handles, str(path), starts, starts + 4, np.arange(len(starts)))
     assert block.pieces() == [data[s : s + 4] for s in starts.tolist()]

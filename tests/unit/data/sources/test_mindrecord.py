@@ -201,7 +201,7 @@ def test_pk_sampler_draws_by_an_index_field(two):
 def test_large_sets_move_in_blocks(monkeypatch):
     monkeypatch.setattr(record_order, "WINDOW_BYTES", 4096 * 10)
     monkeypatch.setattr(record_order, "BLOCK_BYTES", 16 * 10)
-    monkeypatch.setattr(record_order, "LEAST_BLOCKS", 16)
+    monkeypatch.setattr(record_order, "MIN_BLOCKS", 16)
     rows, window, block = 50_003, 4096, 16
     sampler = RecordSampler(Shuffle.GLOBAL, [rows], row_bytes=10)
     order = sampler.order(rows, key=9).at(0, rows)

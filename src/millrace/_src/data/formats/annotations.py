@@ -8,17 +8,17 @@ from xml.parsers import expat
 
 from millrace._src.core.errors import FormatError
 
-from .json_decoder import json_value
+from .json_decoder import decode_json
 
 __all__ = ["read_json", "read_xml"]
 
-_MOST_XML = 16 << 20
-_MOST_JSON = 4 << 30
-_DEEPEST = 32
-_MOST_NODES = 1_000_000
+_MAX_XML_BYTES = 16 << 20
+_MAX_JSON_BYTES = 4 << 30
+_MAX_DEPTH = 32
+_MAX_NODES = 1_000_000
 
 
-def read_json(path: str | os.PathLike[str], most: int = _MOST_JSON) -> Any:
+def read_json(path: str | os.PathLike[str], max_bytes: int = _MAX_JSON_BYTES) -> Any:
     """A JSON file's value; a file that is too large, too deep or no JSON is refused by name.
 
     >>> with open("a.json", "w") as file:
@@ -28,10 +28,10 @@ def read_json(path: str | os.PathLike[str], most: int = _MOST_JSON) -> Any:
     """
     name = os.fspath(path)
     try:
-        if os.path.getsize(name) > most:
-            raise FormatError(f"a JSON file of more than {most} bytes cannot be read", file=name)
+        if os.path.getsize(name) > max_bytes:
+            raise FormatError(f"a JSON file of more than {max_bytes} bytes cannot be read", file=name)
         with open(name, "rb") as file:
-            return json_value(file.read())
+            return decode_json(file.read())
     except OSError as error:
         raise FormatError(f"Invalid file, failed to open: {name} ({error.strerror})", file=name) from error
     except (ValueError, RecursionError) as error:
@@ -50,13 +50,13 @@ def read_xml(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     name = os.fspath(path)
     try:
-        if os.path.getsize(name) > _MOST_XML:
-            raise FormatError(f"an XML file of more than {_MOST_XML} bytes cannot be read", file=name)
+        if os.path.getsize(name) > _MAX_XML_BYTES:
+            raise FormatError(f"an XML file of more than {_MAX_XML_BYTES} bytes cannot be read", file=name)
         with open(name, "rb") as file:
             data = file.read()
     except OSError as error:
         raise FormatError(f"Invalid file, failed to open: {name} ({error.strerror})", file=name) from error
-    builder = _Builder()
+    builder = _TreeBuilder()
     try:
         builder.parser.Parse(data, True)
     except (expat.ExpatError, ValueError) as error:
@@ -64,7 +64,7 @@ def read_xml(path: str | os.PathLike[str]) -> dict[str, Any]:
     return builder.top[1]
 
 
-class _Builder:
+class _TreeBuilder:
     """Turns the parser's calls into nested dicts."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class _Builder:
 
     def start(self, name: str, _: Any) -> None:
         self.nodes += 1
-        if len(self.open) > _DEEPEST or self.nodes > _MOST_NODES:
+        if len(self.open) > _MAX_DEPTH or self.nodes > _MAX_NODES:
             raise ValueError("it is nested too deep or too large")
         self.open.append((name, {}, []))
 

@@ -11,12 +11,12 @@ from millrace._src.core.errors import FormatError
 from millrace._src.core.optional import require
 from millrace._src.core.values.chunk import Column
 
-__all__ = ["lists_of"]
+__all__ = ["decode_list_column"]
 
 Array = npt.NDArray[Any]
 
 
-def lists_of(column: Any, name: str, path: str) -> Column:
+def decode_list_column(column: Any, name: str, path: str) -> Column:
     """An array for each row of a list column; one array of all where the lists are equally long.
 
     A null among numbers is NaN, which makes a whole number float64. Lists of lists make arrays of more axes.
@@ -24,17 +24,17 @@ def lists_of(column: Any, name: str, path: str) -> Column:
     >>> import pytest
     >>> pa = pytest.importorskip("pyarrow")
     >>> column = pa.chunked_array([pa.array([[1, 2], [3]], pa.list_(pa.int8()))])
-    >>> lists_of(column, "x", "a.parquet")
+    >>> decode_list_column(column, "x", "a.parquet")
     [array([1, 2], dtype=int8), array([3], dtype=int8)]
     """
-    whole = column.combine_chunks()
-    if hasattr(whole, "chunks"):  # a column without rows
-        whole = require("pyarrow", extra="parquet", purpose="reading lists").array([], column.type)
-    found = _Lists(name, path).rows(whole)
-    return found.copy() if isinstance(found, np.ndarray) else found
+    array = column.combine_chunks()
+    if hasattr(array, "chunks"):  # a column without rows
+        array = require("pyarrow", extra="parquet", purpose="reading lists").array([], column.type)
+    lists = _ListDecoder(name, path).rows(array)
+    return lists.copy() if isinstance(lists, np.ndarray) else lists
 
 
-class _Lists:
+class _ListDecoder:
     """Where the column stands, for errors."""
 
     def __init__(self, name: str, path: str) -> None:
@@ -47,25 +47,25 @@ class _Lists:
         """The lists of an array; what they share is not copied yet."""
         if array.null_count:
             raise self.error(f"({array.type}) has lists without a value: fill them first")
-        starts, stops, inner = _parts(array)
+        starts, stops, inner = _list_bounds(array)
         if _is_list(inner.type):
-            inside = self.rows(inner)
+            elements = self.rows(inner)
         else:
-            inside = self.values(inner)
+            elements = self.values(inner)
         lengths = stops - starts
-        if isinstance(inside, np.ndarray):
+        if isinstance(elements, np.ndarray):
             # views may lie anywhere, in any order, and share elements
-            in_turn = bool((starts[1:] == stops[:-1]).all())
-            if len(lengths) and in_turn and bool((lengths == lengths[0]).all()):
-                shape = (len(lengths), int(lengths[0]), *inside.shape[1:])
-                return inside[int(starts[0]) : int(stops[-1])].reshape(shape)
-            return [inside[a:b].copy() for a, b in zip(starts.tolist(), stops.tolist())]
-        kind = inside[0].dtype if inside else None
-        return [self.stacked(inside[a:b], kind) for a, b in zip(starts.tolist(), stops.tolist())]
+            contiguous = bool((starts[1:] == stops[:-1]).all())
+            if len(lengths) and contiguous and bool((lengths == lengths[0]).all()):
+                shape = (len(lengths), int(lengths[0]), *elements.shape[1:])
+                return elements[int(starts[0]) : int(stops[-1])].reshape(shape)
+            return [elements[a:b].copy() for a, b in zip(starts.tolist(), stops.tolist())]
+        dtype = elements[0].dtype if elements else None
+        return [self.stack(elements[a:b], dtype) for a, b in zip(starts.tolist(), stops.tolist())]
 
-    def stacked(self, parts: list[Array], kind: Any) -> Array:
+    def stack(self, parts: list[Array], dtype: Any) -> Array:
         if not parts:
-            return np.empty((0, 0), kind)
+            return np.empty((0, 0), dtype)
         if any(part.shape != parts[0].shape for part in parts):
             shapes = sorted({part.shape for part in parts})
             raise self.error(
@@ -75,35 +75,37 @@ class _Lists:
         return np.stack(parts)
 
     def values(self, inner: Any) -> Array:
-        kind = str(inner.type)
-        text = kind in ("string", "large_string", "string_view")
-        if inner.null_count and (text or "binary" in kind):
-            raise self.error(f"({kind} in lists) has elements without a value: fill them first")
-        if text:
+        arrow_type = str(inner.type)
+        is_text = arrow_type in ("string", "large_string", "string_view")
+        if inner.null_count and (is_text or "binary" in arrow_type):
+            raise self.error(f"({arrow_type} in lists) has elements without a value: fill them first")
+        if is_text:
             return np.array(inner.to_pylist(), np.str_)
-        found: Array = inner.to_numpy(zero_copy_only=False)
-        if found.dtype.kind != "O":
-            return found
-        plain = inner.to_pylist()
-        made = np.array(plain) if plain else np.empty(0)
+        elements: Array = inner.to_numpy(zero_copy_only=False)
+        if elements.dtype.kind != "O":
+            return elements
+        items = inner.to_pylist()
+        array = np.array(items) if items else np.empty(0)
         try:
-            return made if made.dtype.kind != "O" else made.astype(np.float64)
+            return array if array.dtype.kind != "O" else array.astype(np.float64)
         except (TypeError, ValueError):
-            raise self.error(f"holds lists of {kind}, which make no array; convert them first") from None
+            raise self.error(
+                f"holds lists of {arrow_type}, which make no array; convert them first"
+            ) from None
 
 
-def _is_list(kind: Any) -> bool:
-    return str(kind).startswith(("list", "large_list", "fixed_size_list"))
+def _is_list(arrow_type: Any) -> bool:
+    return str(arrow_type).startswith(("list", "large_list", "fixed_size_list"))
 
 
-def _parts(array: Any) -> tuple[Array, Array, Any]:
+def _list_bounds(array: Any) -> tuple[Array, Array, Any]:
     """Where each list begins and ends in the elements of all of them."""
-    kind = str(array.type)
-    if kind.startswith("fixed_size_list"):
+    arrow_type = str(array.type)
+    if arrow_type.startswith("fixed_size_list"):
         size = array.type.list_size
         starts = (np.arange(len(array), dtype=np.int64) + array.offset) * size
         return starts, starts + size, array.values
-    if "list_view" in kind:
+    if "list_view" in arrow_type:
         starts = array.offsets.to_numpy()
         return starts, starts + array.sizes.to_numpy(), array.values
     offsets = array.offsets.to_numpy()

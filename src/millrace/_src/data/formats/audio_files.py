@@ -12,12 +12,12 @@ import numpy.typing as npt
 from millrace._src.core.errors import FormatError
 from millrace._src.core.optional import require
 
-__all__ = ["MOST_SOUND", "read_audio", "read_sphere", "read_wav"]
+__all__ = ["MAX_AUDIO_BYTES", "read_audio", "read_sphere", "read_wav"]
 
 Wave = npt.NDArray[np.float32]
 
 # Larger files are refused: a day of speech at 16 kHz has less than three gigabytes.
-MOST_SOUND = 4 << 30
+MAX_AUDIO_BYTES = 4 << 30
 
 # MindSpore's scale: 16-bit samples are divided by the largest one, so the smallest is a little below -1.
 _LARGEST = {1: 127.0, 2: 32767.0, 3: 8388607.0, 4: 2147483647.0}
@@ -51,9 +51,9 @@ def read_audio(path: str) -> tuple[Wave, int]:
 
 def read_wav(path: str) -> tuple[Wave, int]:
     """Samples and sample rate of a WAV file: PCM of 8 to 32 bits or floats, any number of channels."""
-    whole = os.path.getsize(path)
-    if whole > MOST_SOUND:
-        raise FormatError(f"a sound file of more than {MOST_SOUND} bytes cannot be read", file=path)
+    file_size = os.path.getsize(path)
+    if file_size > MAX_AUDIO_BYTES:
+        raise FormatError(f"a sound file of more than {MAX_AUDIO_BYTES} bytes cannot be read", file=path)
     with open(path, "rb") as file:
         head = file.read(12)
         if len(head) < 12 or head[:4] != b"RIFF" or head[8:] != b"WAVE":
@@ -63,8 +63,8 @@ def read_wav(path: str) -> tuple[Wave, int]:
             chunk = file.read(8)
             if len(chunk) < 8:
                 raise FormatError("the WAV file has no samples (cut short?)", file=path)
-            kind, size = struct.unpack("<4sI", chunk)
-            if kind == b"fmt ":
+            chunk_id, size = struct.unpack("<4sI", chunk)
+            if chunk_id == b"fmt ":
                 body = file.read(min(size, 40))
                 if len(body) < 16:
                     raise FormatError("the WAV file's description is cut short", file=path)
@@ -72,26 +72,27 @@ def read_wav(path: str) -> tuple[Wave, int]:
                 if layout[0] == _EXTENSIBLE and len(body) >= 26:
                     layout = (struct.unpack("<H", body[24:26])[0], *layout[1:])
                 file.seek(max(0, size - 40) + size % 2, os.SEEK_CUR)
-            elif kind == b"data":
+            elif chunk_id == b"data":
                 if layout is None:
                     raise FormatError("the WAV file's samples come before their description", file=path)
-                return _samples(file.read(min(size, whole)), size, layout, path), layout[2]
+                return _decode_samples(file.read(min(size, file_size)), size, layout, path), layout[2]
             else:
                 file.seek(size + size % 2, os.SEEK_CUR)
 
 
-def _samples(data: bytes, size: int, layout: tuple[int, ...], path: str) -> Wave:
-    kind, channels, _, _, _, bits = layout
+def _decode_samples(data: bytes, size: int, layout: tuple[int, ...], path: str) -> Wave:
+    sample_format, channels, _, _, _, bits = layout
     width = (bits + 7) // 8
-    if not 1 <= channels <= 256 or kind not in (_PCM, _FLOAT) or width not in (1, 2, 3, 4, 8):
+    if not 1 <= channels <= 256 or sample_format not in (_PCM, _FLOAT) or width not in (1, 2, 3, 4, 8):
         raise FormatError(
-            f"a WAV file of kind {kind} with {channels} channels of {bits} bits cannot be read", file=path
+            f"a WAV file of kind {sample_format} with {channels} channels of {bits} bits cannot be read",
+            file=path,
         )
     # a recorder that was killed leaves 0 or the largest number as the length
     if len(data) < size and size < 0xFFFFFF00:
         raise FormatError(f"the WAV file is cut short: {len(data)} of {size} bytes of samples", file=path)
     data = data[: len(data) // (width * channels) * (width * channels)]
-    if kind == _FLOAT:
+    if sample_format == _FLOAT:
         if width not in (4, 8):
             raise FormatError(f"floats of {bits} bits cannot be read", file=path)
         flat: npt.NDArray[Any] = np.frombuffer(data, f"<f{width}").astype(np.float32)
@@ -140,7 +141,7 @@ def read_sphere(path: str, start: float = 0.0, end: float | None = None) -> tupl
             raise FormatError(f"seconds {start} to {end} at {rate} Hz cannot be cut out", file=path)
         low = int(start * rate) * 2 * channels
         file.seek(size + low)
-        wanted = MOST_SOUND if end is None else int(end * rate) * 2 * channels - low
+        wanted = MAX_AUDIO_BYTES if end is None else int(end * rate) * 2 * channels - low
         data = file.read(min(wanted, os.fstat(file.fileno()).st_size))
     if end is not None and len(data) < wanted:
         raise FormatError(f"the SPHERE file ends before second {end}", file=path)

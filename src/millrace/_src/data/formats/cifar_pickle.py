@@ -19,7 +19,7 @@ from millrace._src.core.errors import FormatError
 __all__ = ["read_batch", "read_cifar"]
 
 _MARK = object()
-_MOST = 1 << 30
+_MAX_BYTES = 1 << 30
 
 
 class _Name(str):
@@ -31,12 +31,12 @@ class _Name(str):
 class _Array:
     """An ndarray or dtype in the making."""
 
-    def __init__(self, kind: str, code: Any = None) -> None:
-        self.kind, self.code = kind, code
+    def __init__(self, type_name: str, code: Any = None) -> None:
+        self.type_name, self.code = type_name, code
         self.value: Any = None
 
     def build(self, state: Any) -> None:
-        if self.kind == "dtype":
+        if self.type_name == "dtype":
             return
         shape, dtype, fortran, data = state[1], state[2], state[3], state[4]
         code = _text(dtype.code)
@@ -60,10 +60,10 @@ def read_batch(path: str | os.PathLike[str]) -> dict[str, Any]:
     ([1, 2], (2, 3))
     """
     name = str(path)
-    if os.path.getsize(path) > _MOST:
-        raise FormatError(f"the file has more than {_MOST} bytes", file=name)
+    if os.path.getsize(path) > _MAX_BYTES:
+        raise FormatError(f"the file has more than {_MAX_BYTES} bytes", file=name)
     try:
-        found = _follow(Path(path).read_bytes())
+        batch = _interpret_pickle(Path(path).read_bytes())
     except (
         ValueError,
         TypeError,
@@ -74,26 +74,27 @@ def read_batch(path: str | os.PathLike[str]) -> dict[str, Any]:
         RecursionError,
     ) as error:
         raise FormatError(f"not a valid CIFAR file: {error}", file=name) from None
-    if not isinstance(found, dict):
+    if not isinstance(batch, dict):
         raise FormatError("not a valid CIFAR file: it holds no dict", file=name)
-    return {_text(key): _plain(value) for key, value in found.items()}
+    return {_text(key): _unwrap_array(value) for key, value in batch.items()}
 
 
-def _plain(value: Any) -> Any:
+def _unwrap_array(value: Any) -> Any:
     return value.value if isinstance(value, _Array) else value
 
 
-def _follow(data: bytes) -> Any:
+def _interpret_pickle(data: bytes) -> Any:
     stack: list[Any] = []
     memo: dict[int, Any] = {}
-    left = len(data)  # text that becomes bytes; each stands in the file once, so there is no more than this
+    # text that becomes bytes; each stands in the file once, so there is no more than this
+    bytes_left = len(data)
 
     def back_to_mark() -> list[Any]:
-        at = len(stack) - 1
-        while stack[at] is not _MARK:
-            at -= 1
-        items = stack[at + 1 :]
-        del stack[at:]
+        index = len(stack) - 1
+        while stack[index] is not _MARK:
+            index -= 1
+        items = stack[index + 1 :]
+        del stack[index:]
         return items
 
     argument: Any
@@ -133,15 +134,15 @@ def _follow(data: bytes) -> Any:
             stack[-1].extend(items_)
         elif name == "SETITEM":
             value, key = stack.pop(), stack.pop()
-            stack[-1][_key(key)] = value
+            stack[-1][_check_key(key)] = value
         elif name == "SETITEMS":
             pairs = back_to_mark()
-            stack[-1].update(zip(map(_key, pairs[0::2]), pairs[1::2]))
+            stack[-1].update(zip(map(_check_key, pairs[0::2]), pairs[1::2]))
         elif name == "REDUCE":
             arguments, function = stack.pop(), stack.pop()
-            stack.append(_call(function, arguments))
-            left -= len(stack[-1]) if isinstance(stack[-1], bytes) else 0
-            if left < 0:
+            stack.append(_call_function(function, arguments))
+            bytes_left -= len(stack[-1]) if isinstance(stack[-1], bytes) else 0
+            if bytes_left < 0:
                 raise ValueError("it makes more bytes than it has")
         elif name == "BUILD":
             state = stack.pop()
@@ -151,21 +152,21 @@ def _follow(data: bytes) -> Any:
     raise ValueError("it does not end")
 
 
-def _key(value: Any) -> str | bytes:
+def _check_key(value: Any) -> str | bytes:
     """Text alone: a tuple of tuples of tuples takes for ever to hash."""
     if not isinstance(value, (str, bytes)):
         raise ValueError(f"a key of the type {type(value).__name__}")
     return value
 
 
-def _raw(text: Any) -> bytes:
+def _latin1_bytes(text: Any) -> bytes:
     return text if isinstance(text, bytes) else str(text).encode("latin-1")
 
 
 _VALUES: dict[str, Any] = {
     "EMPTY_DICT": lambda _: {}, "EMPTY_LIST": lambda _: [], "EMPTY_TUPLE": lambda _: (),
     "NONE": lambda _: None, "NEWTRUE": lambda _: True, "NEWFALSE": lambda _: False,
-    "STRING": _raw, "BINSTRING": _raw, "SHORT_BINSTRING": _raw,
+    "STRING": _latin1_bytes, "BINSTRING": _latin1_bytes, "SHORT_BINSTRING": _latin1_bytes,
     "BINBYTES": bytes, "SHORT_BINBYTES": bytes, "BINBYTES8": bytes,
     "UNICODE": str, "BINUNICODE": str, "SHORT_BINUNICODE": str, "BINUNICODE8": str,
     "INT": int, "BININT": int, "BININT1": int, "BININT2": int, "LONG": int, "LONG1": int,
@@ -173,7 +174,7 @@ _VALUES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _call(function: Any, arguments: Any) -> Any:
+def _call_function(function: Any, arguments: Any) -> Any:
     if not isinstance(function, _Name):
         raise ValueError("it calls something that is not a name")
     module, _, attribute = function.partition(" ")
@@ -182,7 +183,7 @@ def _call(function: Any, arguments: Any) -> Any:
     if (module, attribute) == ("numpy", "dtype"):
         return _Array("dtype", arguments[0])
     if (module, attribute) == ("_codecs", "encode") and arguments[1] == "latin1":
-        return _raw(arguments[0])
+        return _latin1_bytes(arguments[0])
     raise ValueError(f"it calls {module}.{attribute}, which a data file has no need of")
 
 
@@ -190,7 +191,7 @@ def read_cifar(
     paths: list[str | os.PathLike[str]], labels: list[str]
 ) -> tuple[npt.NDArray[np.uint8], dict[str, npt.NDArray[np.int64]]]:
     """Images (n, 32, 32, 3) in RGB and the named labels of some batch files, one after the other."""
-    images, found = [], {name: list[Any]() for name in labels}
+    images, label_values = [], {name: list[Any]() for name in labels}
     for path in paths:
         batch = read_batch(path)
         data = batch.get("data")
@@ -201,9 +202,9 @@ def read_cifar(
             values = batch.get(name)
             if not isinstance(values, (list, np.ndarray)) or len(values) != len(images[-1]):
                 raise FormatError(f"not a valid CIFAR file: no '{name}' for each image", file=str(path))
-            found[name] += list(values)
+            label_values[name] += list(values)
     try:
-        columns = {name: np.array(values, np.int64) for name, values in found.items()}
+        columns = {name: np.array(values, np.int64) for name, values in label_values.items()}
     except (TypeError, ValueError, OverflowError):
         raise FormatError("not a valid CIFAR file: its labels are not numbers", file=str(paths[0])) from None
     return np.concatenate(images), columns

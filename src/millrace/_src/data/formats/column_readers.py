@@ -91,7 +91,7 @@ class LazyArrayColumn(ColumnReader):
             view,
         )
         self._arrays: list[npt.NDArray[Any]] | None = None
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"loads": self.loads, "files": self.files, "ends": self.ends, "view": self.view}
@@ -100,28 +100,28 @@ class LazyArrayColumn(ColumnReader):
         self.__init__(**state)  # type: ignore[misc]
 
     def read(self, indices: Indices) -> Column:
-        with self._turn:
+        with self._lock:
             if self._arrays is None:
-                self._arrays = [self._loaded(number) for number in range(len(self.loads))]
+                self._arrays = [self._load_file(number) for number in range(len(self.loads))]
         arrays = self._arrays
-        part = np.searchsorted(self.ends, indices, side="right")
-        places = indices - np.concatenate([[0], self.ends[:-1]])[part]
-        first = int(part[0])
-        if (part == first).all():
-            rows = arrays[first][places]
+        file_indices = np.searchsorted(self.ends, indices, side="right")
+        row_indices = indices - np.concatenate([[0], self.ends[:-1]])[file_indices]
+        first = int(file_indices[0])
+        if (file_indices == first).all():
+            rows = arrays[first][row_indices]
         else:
             rows = np.empty((len(indices), *arrays[first].shape[1:]), arrays[first].dtype)
-            for number in np.unique(part):
-                rows[part == number] = arrays[number][places[part == number]]
+            for number in np.unique(file_indices):
+                rows[file_indices == number] = arrays[number][row_indices[file_indices == number]]
         return np.ascontiguousarray(rows if self.view is None else self.view(rows))
 
-    def _loaded(self, number: int) -> npt.NDArray[Any]:
-        found, wanted = self.loads[number](), int(np.diff(self.ends, prepend=0)[number])
-        if len(found) != wanted:
+    def _load_file(self, number: int) -> npt.NDArray[Any]:
+        array, expected = self.loads[number](), int(np.diff(self.ends, prepend=0)[number])
+        if len(array) != expected:
             raise FormatError(
-                f"Invalid data, {len(found)} rows, but {wanted} labels", file=self.files[number]
+                f"Invalid data, {len(array)} rows, but {expected} labels", file=self.files[number]
             )
-        return found
+        return array
 
     def all(self) -> Column:
         return self.read(np.arange(self.ends[-1]))
@@ -141,20 +141,20 @@ def read_file(path: str) -> npt.NDArray[np.uint8]:
     """
     if is_remote(path):
         return np.frombuffer(read_bytes(path), np.uint8)
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        size = os.fstat(handle).st_size
+        size = os.fstat(fd).st_size
         data = np.empty(size, np.uint8)
-        room: Any = data  # numpy's stubs know no buffers
+        buffer: Any = data  # numpy's stubs know no buffers
         filled = 0
         while filled < size:
-            got = os.readv(handle, [memoryview(room)[filled:]])
-            if not got:  # cut short while it was read
+            count = os.readv(fd, [memoryview(buffer)[filled:]])
+            if not count:  # cut short while it was read
                 return data[:filled].copy()
-            filled += got
+            filled += count
         return data
     finally:
-        os.close(handle)
+        os.close(fd)
 
 
 class FileBytesColumn(ColumnReader):
@@ -217,14 +217,14 @@ class ComputedColumn(ColumnReader):
         self.make, self.files = make, files
 
     def read(self, indices: Indices) -> Column:
-        made = []
+        values = []
         for index in indices.tolist():
             try:
-                made.append(self.make(index))
+                values.append(self.make(index))
             except Exception as error:
                 error.row_index = index  # type: ignore[attr-defined]
                 raise
-        return made
+        return values
 
     def where(self, index: int) -> str | None:
         return None if self.files is None else str(self.files[index])
@@ -238,18 +238,18 @@ def map_file(path: str, shape: tuple[int, ...], skip: int = 0, cut: bool = False
     >>> map_file("records.bin", (3,), skip=1).tolist()
     [[1, 2, 3], [4, 5, 6]]
     """
-    each = int(np.prod(shape))
+    record_size = int(np.prod(shape))
     try:
         size = os.path.getsize(path) - skip
     except OSError as error:
         raise FormatError(f"Invalid file, failed to open: {path} ({error.strerror})", file=path) from error
-    if size < 0 or (size % each and not cut):
+    if size < 0 or (size % record_size and not cut):
         raise FormatError(
-            f"{max(size, 0)} bytes are not a whole number of records of {each}: cut short?", file=path
+            f"{max(size, 0)} bytes are not a whole number of records of {record_size}: cut short?", file=path
         )
-    if size // each == 0:
+    if size // record_size == 0:
         return np.zeros((0, *shape), np.uint8)
-    return np.memmap(path, np.uint8, "r", skip, (size // each, *shape))
+    return np.memmap(path, np.uint8, "r", skip, (size // record_size, *shape))
 
 
 def map_gray_bmp(path: str) -> npt.NDArray[np.uint8]:
@@ -260,7 +260,7 @@ def map_gray_bmp(path: str) -> npt.NDArray[np.uint8]:
         if head[:2] != b"BM" or len(head) < 54:
             raise FormatError("Invalid file, this is not a BMP file", file=path)
         start, width, height = (
-            int.from_bytes(head[at : at + 4], "little", signed=True) for at in (10, 18, 22)
+            int.from_bytes(head[offset : offset + 4], "little", signed=True) for offset in (10, 18, 22)
         )
         bits, packed = int.from_bytes(head[28:30], "little"), int.from_bytes(head[30:34], "little")
         if bits not in (8, 24) or packed or width <= 0 or not 0 < abs(height) < 1 << 20 or width > 1 << 20:
@@ -273,10 +273,8 @@ def map_gray_bmp(path: str) -> npt.NDArray[np.uint8]:
     if bits == 8:
         return rows
     blue, green, red = np.moveaxis(rows.reshape(abs(height), width, 3), -1, 0)
-    total, part = (
-        blue * 0.114,
-        green * 0.587,
-    )  # in this order on every processor: a half may be rounded either way
+    # in this order on every processor: a half may be rounded either way
+    total, part = blue * 0.114, green * 0.587
     total += part
     total += np.multiply(red, 0.299, out=part)
     return np.rint(total, out=total).astype(np.uint8)

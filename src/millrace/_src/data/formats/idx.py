@@ -41,19 +41,19 @@ def read_idx(path: str | os.PathLike[str], rank: int | None = None) -> npt.NDArr
             sizes = file.read(4 * head[3])
             shape = [int.from_bytes(sizes[4 * n : 4 * n + 4], "big") for n in range(head[3])]
             dtype = np.dtype(_TYPES[head[2]])
-            wanted = math.prod(shape) * dtype.itemsize
-            if len(sizes) < 4 * head[3] or wanted > (max_decompressed_size(size) if packed else size):
+            expected = math.prod(shape) * dtype.itemsize
+            if len(sizes) < 4 * head[3] or expected > (max_decompressed_size(size) if packed else size):
                 raise FormatError(f"the dimensions {shape} are damaged: the file has {size} bytes", file=name)
-            parts, left = list[bytes](), wanted + 1  # one byte more tells whether something follows
-            while left and (part := file.read(min(1 << 20, left))):
+            parts, bytes_left = list[bytes](), expected + 1  # one byte more tells whether something follows
+            while bytes_left and (part := file.read(min(1 << 20, bytes_left))):
                 parts.append(part)
-                left -= len(part)
+                bytes_left -= len(part)
             data = b"".join(parts)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FormatError(f"the file is damaged: {error}", file=name) from error
-    if len(data) != wanted:
-        found = f"{len(data)}" if len(data) < wanted else f"more than {wanted}"
-        raise FormatError(f"the file holds {found} bytes, {shape} needs {wanted}", file=name)
+    if len(data) != expected:
+        size_text = f"{len(data)}" if len(data) < expected else f"more than {expected}"
+        raise FormatError(f"the file holds {size_text} bytes, {shape} needs {expected}", file=name)
     return np.frombuffer(data, dtype).reshape(shape)
 
 
@@ -75,10 +75,10 @@ def map_idx(path: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         raise FormatError(
             f"Invalid file, this is not an IDX file of {1 + len(shape)} dimensions of bytes", file=path
         )
-    count, *found = [int.from_bytes(head[i : i + 4], "big") for i in range(4, len(head), 4)]
-    if tuple(found) != shape:
+    count, *stored_shape = [int.from_bytes(head[i : i + 4], "big") for i in range(4, len(head), 4)]
+    if tuple(stored_shape) != shape:
         raise FormatError(
-            f"Invalid file, elements have the shape {found}, {list(shape)} is needed", file=path
+            f"Invalid file, elements have the shape {stored_shape}, {list(shape)} is needed", file=path
         )
     if size != count * math.prod(shape):
         raise FormatError(

@@ -13,7 +13,7 @@ from typing import Any
 
 from millrace._src.core.errors import FormatError
 
-__all__ = ["json_lines", "json_value", "parse_json"]
+__all__ = ["decode_json_lines", "decode_json", "parse_json"]
 
 
 @functools.cache
@@ -24,10 +24,10 @@ def _decoder() -> tuple[Any, tuple[type[Exception], ...]]:
     return msgspec.json.Decoder(), (msgspec.MsgspecError, ValueError, RecursionError)
 
 
-def json_value(data: bytes | str) -> Any:
+def decode_json(data: bytes | str) -> Any:
     """A JSON value; text that is none raises what json.loads raises.
 
-    >>> json_value(b'{"a": [1, NaN]}')
+    >>> decode_json(b'{"a": [1, NaN]}')
     {'a': [1, nan]}
     """
     decoder, errors = _decoder()
@@ -37,18 +37,18 @@ def json_value(data: bytes | str) -> Any:
         return json.loads(data)
 
 
-def json_lines(lines: Sequence[bytes]) -> list[Any] | None:
+def decode_json_lines(lines: Sequence[bytes]) -> list[Any] | None:
     """The values of many lines at once; None where one of them wants a closer look.
 
-    >>> json_lines([b"1", b'{"a": 2}']), json_lines([b"NaN"])
+    >>> decode_json_lines([b"1", b'{"a": 2}']), decode_json_lines([b"NaN"])
     ([1, {'a': 2}], None)
     """
     decoder, errors = _decoder()
     try:
-        found: list[Any] = decoder.decode_lines(b"\n".join(lines))
+        values: list[Any] = decoder.decode_lines(b"\n".join(lines))
     except errors:
         return None
-    return found if len(found) == len(lines) else None
+    return values if len(values) == len(lines) else None
 
 
 def parse_json(data: bytes | str, path: str, line: int | None = None) -> Any:
@@ -58,7 +58,7 @@ def parse_json(data: bytes | str, path: str, line: int | None = None) -> Any:
     {'a': 1}
     """
     try:
-        return json_value(data)
+        return decode_json(data)
     except (ValueError, RecursionError) as error:
         where = path if line is None else f"{path} at line {line}"
         raise FormatError(f"Invalid json, failed to parse {where}, {error}", file=path) from None

@@ -15,11 +15,11 @@ from millrace._src.core.errors import FormatError
 
 from .files.decompression import zlib_decompress
 
-__all__ = ["MOST_BYTES", "read_mat", "write_mat"]
+__all__ = ["MAX_BYTES", "read_mat", "write_mat"]
 
-MOST_BYTES = 8 << 30
-_MOST_SPARSE = 1 << 27  # elements; what is real has the size of a picture
-_DEEPEST = 16
+MAX_BYTES = 8 << 30
+_MAX_SPARSE_ELEMENTS = 1 << 27  # elements; what is real has the size of a picture
+_MAX_DEPTH = 16
 
 _TYPES = {
     1: "i1",
@@ -55,8 +55,8 @@ def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> di
     """
     name = os.fspath(path)
     try:
-        if os.path.getsize(name) > MOST_BYTES:
-            raise FormatError(f"a .mat file of more than {MOST_BYTES} bytes cannot be read", file=name)
+        if os.path.getsize(name) > MAX_BYTES:
+            raise FormatError(f"a .mat file of more than {MAX_BYTES} bytes cannot be read", file=name)
         with open(name, "rb") as file:
             data = memoryview(file.read())
     except OSError as error:
@@ -65,7 +65,7 @@ def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> di
         raise FormatError("a MATLAB 7.3 file (HDF5) cannot be read: save it with -v7", file=name)
     if len(data) < 128 or bytes(data[126:128]) not in (b"IM", b"MI"):
         raise FormatError("Invalid file, this is not a MATLAB 5 file", file=name)
-    reader = _Reader(name, "<" if bytes(data[126:128]) == b"IM" else ">", names)
+    reader = _MatReader(name, "<" if bytes(data[126:128]) == b"IM" else ">", names)
     try:
         return reader.variables(data[128:])
     except (
@@ -80,99 +80,99 @@ def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> di
         raise FormatError(f"the .mat file is damaged: {error}", file=name) from error
 
 
-class _Reader:
+class _MatReader:
     def __init__(self, path: str, order: str, names: list[str] | None) -> None:
         self.path, self.order, self.names = path, order, names
 
-    def element(self, data: memoryview, at: int) -> tuple[int, memoryview, int]:
+    def element(self, data: memoryview, offset: int) -> tuple[int, memoryview, int]:
         """(type, payload, where the next begins) of the element at this place."""
-        kind, size = struct.unpack_from(self.order + "II", data, at)
-        if kind >> 16:  # a small one: length and payload inside the tag
-            return kind & 0xFFFF, data[at + 4 : at + 4 + min(kind >> 16, 4)], at + 8
-        payload = data[at + 8 : at + 8 + size]
+        type_code, size = struct.unpack_from(self.order + "II", data, offset)
+        if type_code >> 16:  # a small one: length and payload inside the tag
+            return type_code & 0xFFFF, data[offset + 4 : offset + 4 + min(type_code >> 16, 4)], offset + 8
+        payload = data[offset + 8 : offset + 8 + size]
         if len(payload) < size:
             raise ValueError(f"it ends inside an element of {size} bytes")
-        return kind, payload, at + 8 + (size if kind == _COMPRESSED else (size + 7) // 8 * 8)
+        return type_code, payload, offset + 8 + (size if type_code == _COMPRESSED else (size + 7) // 8 * 8)
 
     def variables(self, data: memoryview) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        at = 0
-        while at < len(data):
-            kind, payload, at = self.element(data, at)
-            if kind == _COMPRESSED:
-                kind, payload, _ = self.element(memoryview(zlib_decompress(payload, self.path)), 0)
-            if kind != _MATRIX:
+        values: dict[str, Any] = {}
+        offset = 0
+        while offset < len(data):
+            type_code, payload, offset = self.element(data, offset)
+            if type_code == _COMPRESSED:
+                type_code, payload, _ = self.element(memoryview(zlib_decompress(payload, self.path)), 0)
+            if type_code != _MATRIX:
                 continue
             name, value = self.matrix(payload, 0)
             if self.names is None or name in self.names:
-                found[name] = value
-        return found
+                values[name] = value
+        return values
 
-    def numbers(self, data: memoryview, at: int) -> tuple[npt.NDArray[Any], int]:
-        kind, payload, at = self.element(data, at)
-        return np.frombuffer(payload, self.order + _TYPES[kind]), at
+    def numbers(self, data: memoryview, offset: int) -> tuple[npt.NDArray[Any], int]:
+        type_code, payload, offset = self.element(data, offset)
+        return np.frombuffer(payload, self.order + _TYPES[type_code]), offset
 
     def matrix(self, data: memoryview, depth: int) -> tuple[str, Any]:
-        if depth > _DEEPEST:
-            raise ValueError(f"cells and structs are nested more than {_DEEPEST} deep")
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"cells and structs are nested more than {_MAX_DEPTH} deep")
         if not len(data):
             return "", np.zeros((0, 0))
-        flags, at = self.numbers(data, 0)
-        sizes, at = self.numbers(data, at)
+        flags, offset = self.numbers(data, 0)
+        sizes, offset = self.numbers(data, offset)
         shape = tuple(int(n) for n in sizes)
         if any(n < 0 for n in shape) or not 1 <= len(shape) <= 32:
             raise ValueError(f"the shape {shape} is impossible")
-        _, raw, at = self.element(data, at)
+        _, raw, offset = self.element(data, offset)
         name, code, count = bytes(raw).decode("latin-1"), int(flags[0]) & 0xFF, math.prod(shape)
         if code in (_CELL, _STRUCT, _OBJECT) and count > len(data):
             raise ValueError("it claims more cells than it has bytes")
         if depth == 0 and self.names is not None and name not in self.names:
             return name, None
         if code == _CELL:
-            return name, self.several(data, at, count, depth)[0]
+            return name, self.read_cells(data, offset, count, depth)[0]
         if code == _STRUCT:
-            return name, self.struct(data, at, count, depth)
+            return name, self.struct(data, offset, count, depth)
         if code == _SPARSE:
-            return name, self.sparse(data, at, shape)
+            return name, self.read_sparse(data, offset, shape)
         if code == _CHAR:
-            kind, raw, at = self.element(data, at)
-            codec = {17: "utf-16", 18: "utf-32"}.get(kind, "utf-8" if kind == 16 else "latin-1")
+            type_code, raw, offset = self.element(data, offset)
+            codec = {17: "utf-16", 18: "utf-32"}.get(type_code, "utf-8" if type_code == 16 else "latin-1")
             if codec.startswith("utf-") and codec != "utf-8":
                 codec += "-le" if self.order == "<" else "-be"
             return name, bytes(raw).decode(codec)
         if code not in _CLASSES:
             raise ValueError(f"a variable of class {code} (a function or object) cannot be read")
-        values, at = self.numbers(data, at)
+        values, offset = self.numbers(data, offset)
         if values.size != count:
             raise ValueError(f"{values.size} numbers for the shape {shape}")
         return name, values.astype(_CLASSES[code]).reshape(shape, order="F")
 
-    def several(self, data: memoryview, at: int, count: int, depth: int) -> tuple[list[Any], int]:
-        made = []
+    def read_cells(self, data: memoryview, offset: int, count: int, depth: int) -> tuple[list[Any], int]:
+        cells = []
         for _ in range(count):
-            _, payload, at = self.element(data, at)
-            made.append(self.matrix(payload, depth + 1)[1])
-        return made, at
+            _, payload, offset = self.element(data, offset)
+            cells.append(self.matrix(payload, depth + 1)[1])
+        return cells, offset
 
-    def struct(self, data: memoryview, at: int, count: int, depth: int) -> Any:
-        width, at = self.numbers(data, at)
-        _, raw, at = self.element(data, at)
+    def struct(self, data: memoryview, offset: int, count: int, depth: int) -> Any:
+        width, offset = self.numbers(data, offset)
+        _, raw, offset = self.element(data, offset)
         step = int(width[0])
         if step <= 0:
             raise ValueError("field names of no length")
         texts = [bytes(raw[i : i + step]) for i in range(0, len(raw), step)]
         fields = [text.split(b"\0")[0].decode("latin-1") for text in texts]
-        made = []
+        structs = []
         for _ in range(count):
-            values, at = self.several(data, at, len(fields), depth)
-            made.append(dict(zip(fields, values)))
-        return made[0] if count == 1 else made
+            values, offset = self.read_cells(data, offset, len(fields), depth)
+            structs.append(dict(zip(fields, values)))
+        return structs[0] if count == 1 else structs
 
-    def sparse(self, data: memoryview, at: int, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
-        rows, at = self.numbers(data, at)
-        ends, at = self.numbers(data, at)
-        values, at = self.numbers(data, at)
-        if len(shape) != 2 or len(ends) != shape[1] + 1 or math.prod(shape) > _MOST_SPARSE:
+    def read_sparse(self, data: memoryview, offset: int, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+        rows, offset = self.numbers(data, offset)
+        ends, offset = self.numbers(data, offset)
+        values, offset = self.numbers(data, offset)
+        if len(shape) != 2 or len(ends) != shape[1] + 1 or math.prod(shape) > _MAX_SPARSE_ELEMENTS:
             raise ValueError(f"a sparse matrix of the shape {shape} cannot be read")
         used = int(ends[-1])
         columns = np.repeat(np.arange(shape[1]), np.diff(ends))
@@ -192,24 +192,29 @@ def write_mat(path: str | os.PathLike[str], variables: dict[str, Any]) -> None:
     """
     head = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<HH", 0x0100, 0x4D49)
     with open(path, "wb") as file:
-        file.write(head + b"".join(_matrix(name, value) for name, value in variables.items()))
+        file.write(head + b"".join(_pack_matrix(name, value) for name, value in variables.items()))
 
 
-def _element(kind: int, data: bytes) -> bytes:
-    return struct.pack("<II", kind, len(data)) + data.ljust((len(data) + 7) // 8 * 8, b"\0")
+def _pack_element(type_code: int, data: bytes) -> bytes:
+    return struct.pack("<II", type_code, len(data)) + data.ljust((len(data) + 7) // 8 * 8, b"\0")
 
 
-def _matrix(name: str, value: Any) -> bytes:
+def _pack_matrix(name: str, value: Any) -> bytes:
     if isinstance(value, dict):
         code, shape = _STRUCT, (1, 1)
         names = b"".join(key.encode("latin-1").ljust(32, b"\0") for key in value)
-        body = _element(5, struct.pack("<i", 32)) + _element(1, names)
-        body += b"".join(_matrix("", inner) for inner in value.values())
+        body = _pack_element(5, struct.pack("<i", 32)) + _pack_element(1, names)
+        body += b"".join(_pack_matrix("", inner) for inner in value.values())
     else:
         array = np.atleast_2d(np.asarray(value))
-        code = next(c for c, kind in _CLASSES.items() if kind == array.dtype.str[1:])
-        kind = next(k for k, name_ in _TYPES.items() if name_ == array.dtype.str[1:])
-        body, shape = _element(kind, array.astype(f"<{array.dtype.str[1:]}").tobytes(order="F")), array.shape
-    described = _element(6, struct.pack("<II", code, 0)) + _element(5, np.array(shape, "<i4").tobytes())
-    whole = described + _element(1, name.encode("latin-1")) + body
+        code = next(c for c, dtype in _CLASSES.items() if dtype == array.dtype.str[1:])
+        type_code = next(c for c, dtype in _TYPES.items() if dtype == array.dtype.str[1:])
+        body, shape = (
+            _pack_element(type_code, array.astype(f"<{array.dtype.str[1:]}").tobytes(order="F")),
+            array.shape,
+        )
+    described = _pack_element(6, struct.pack("<II", code, 0)) + _pack_element(
+        5, np.array(shape, "<i4").tobytes()
+    )
+    whole = described + _pack_element(1, name.encode("latin-1")) + body
     return struct.pack("<II", _MATRIX, len(whole)) + whole

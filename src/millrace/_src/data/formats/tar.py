@@ -8,35 +8,35 @@ from typing import BinaryIO
 
 from millrace._src.core.errors import FormatError
 
-__all__ = ["members"]
+__all__ = ["iter_members"]
 
 _BLOCK = 512
-_LONGEST_NAME = 1 << 16
+_MAX_NAME_BYTES = 1 << 16
 
 
-def members(path: str | os.PathLike[str]) -> Iterator[tuple[str, int, int]]:
+def iter_members(path: str | os.PathLike[str]) -> Iterator[tuple[str, int, int]]:
     """(name, offset, size) of each plain file in an uncompressed tar archive.
 
     >>> import io, tarfile
     >>> with tarfile.open("a.tar", "w") as archive:
     ...     archive.addfile(tarfile.TarInfo("x.txt"), io.BytesIO())
-    >>> list(members("a.tar"))
+    >>> list(iter_members("a.tar"))
     [('x.txt', 512, 0)]
     """
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
             end = os.fstat(file.fileno()).st_size
-            yield from _walk(file, end, name)
+            yield from _iter_headers(file, end, name)
     except OSError as error:
         raise FormatError(f"Invalid file, failed to open: {name} ({error.strerror})", file=name) from error
 
 
-def _walk(file: BinaryIO, end: int, path: str) -> Iterator[tuple[str, int, int]]:
-    at = 0
+def _iter_headers(file: BinaryIO, end: int, path: str) -> Iterator[tuple[str, int, int]]:
+    offset = 0
     long_name, pax = "", {}
-    while at + _BLOCK <= end:
-        file.seek(at)
+    while offset + _BLOCK <= end:
+        file.seek(offset)
         head = file.read(_BLOCK)
         if not head.strip(b"\0"):
             return
@@ -44,35 +44,35 @@ def _walk(file: BinaryIO, end: int, path: str) -> Iterator[tuple[str, int, int]]
             raise FormatError(
                 "a compressed archive has no offsets to read by: decompress it first", file=path
             )
-        size = _check(head, path)
-        kind, data = head[156:157], at + _BLOCK
-        at = data + (size + _BLOCK - 1) // _BLOCK * _BLOCK
+        size = _parse_size(head, path)
+        type_flag, data = head[156:157], offset + _BLOCK
+        offset = data + (size + _BLOCK - 1) // _BLOCK * _BLOCK
         if data + size > end:
             raise FormatError(f"the archive is cut short: {_text(head[:100])} ends after it", file=path)
-        if kind in b"Lxg" and kind:
-            if size > _LONGEST_NAME:
+        if type_flag in b"Lxg" and type_flag:
+            if size > _MAX_NAME_BYTES:
                 raise FormatError(f"the archive has a name of {size} bytes", file=path)
             file.seek(data)
             extra = file.read(size)
-            if kind == b"L":
+            if type_flag == b"L":
                 long_name = _text(extra)
-            elif kind == b"x":
-                pax = _pax(extra, path)
+            elif type_flag == b"x":
+                pax = _parse_pax(extra, path)
             continue
         name = long_name or pax.get("path") or _name(head)
         if "size" in pax:
             if not pax["size"].isdecimal() or data + int(pax["size"]) > end:
                 raise FormatError(f"the archive is damaged: {name} has the size {pax['size']}", file=path)
             size = int(pax["size"])
-            at = data + (size + _BLOCK - 1) // _BLOCK * _BLOCK
+            offset = data + (size + _BLOCK - 1) // _BLOCK * _BLOCK
         long_name, pax = "", {}
-        if kind in (b"0", b"\0", b"7"):
+        if type_flag in (b"0", b"\0", b"7"):
             yield name, data, size
-    if at != end:
+    if offset != end:
         raise FormatError(f"the archive is cut short: it ends at byte {end}, inside a block", file=path)
 
 
-def _check(head: bytes, path: str) -> int:
+def _parse_size(head: bytes, path: str) -> int:
     """The size in a header whose checksum is right."""
     try:
         wanted = int(head[148:156].strip(b" \0") or b"0", 8)
@@ -94,16 +94,16 @@ def _name(head: bytes) -> str:
     return f"{prefix}/{_text(head[:100])}" if prefix else _text(head[:100])
 
 
-def _pax(data: bytes, path: str) -> dict[str, str]:
-    found = {}
+def _parse_pax(data: bytes, path: str) -> dict[str, str]:
+    records = {}
     try:
         while data:
             length = int(data.split(b" ", 1)[0])
             if not 0 < length <= len(data):
                 raise ValueError("a record is cut short")
             key, _, value = data[:length].split(b" ", 1)[1].rstrip(b"\n").partition(b"=")
-            found[key.decode()] = os.fsdecode(value)
+            records[key.decode()] = os.fsdecode(value)
             data = data[length:]
     except (ValueError, IndexError) as error:
         raise FormatError(f"the archive's extended header is damaged: {error}", file=path) from error
-    return found
+    return records

@@ -8,7 +8,7 @@ from millrace._src.core.args import check_type
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.core.values.schema import ColumnType
-from millrace._src.data.formats.csv.records import CsvFormat, header_of
+from millrace._src.data.formats.csv.records import CsvFormat, read_header
 from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
 
 from .base.file_checks import IsFiles
@@ -17,7 +17,7 @@ from .base.table_dataset import INT32, TEXT, column_type
 
 __all__ = ["CSVDataset"]
 
-KINDS: dict[type, ColumnType] = {int: INT32, float: column_type("float32"), str: TEXT}
+COLUMN_TYPES: dict[type, ColumnType] = {int: INT32, float: column_type("float32"), str: TEXT}
 
 
 class CSVDataset(IndexedFilesDataset):
@@ -48,14 +48,14 @@ class CSVDataset(IndexedFilesDataset):
             raise ArgumentValueError("field_delim is invalid.")
         types = _types(column_defaults)
         dataset_files = sorted(find_files(dataset_files))
-        names = _names(column_names) or header_of(dataset_files[0], field_delim)
+        names = _names(column_names) or read_header(dataset_files[0], field_delim)
         if len(types) > len(names):
             raise PlanError(
                 f"CSVDataset: column_defaults has {len(types)} values, but there are {len(names)} columns: {names}"
             )
         types += [str] * (len(names) - len(types))
         form = CsvFormat(names, types, field_delim, skip=0 if column_names else 1)
-        columns = {name: KINDS[type_] for name, type_ in zip(names, types)}
+        columns = {name: COLUMN_TYPES[type_] for name, type_ in zip(names, types)}
         if len(columns) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise PlanError(

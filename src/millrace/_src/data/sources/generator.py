@@ -93,13 +93,13 @@ class GeneratorDataset(SourceDataset):
             random_access, sampler, batch_sampler, collate_fn, num_samples, shuffle, num_shards, shard_id
         )
         workers = num_parallel_workers or 1
-        kinds: dict[str, ColumnType] = {name: ColumnType() for name in columns}
+        schema_types: dict[str, ColumnType] = {name: ColumnType() for name in columns}
         if types is not None:
-            kinds = {name: ColumnType(np.dtype(t)) for name, t in zip(columns, types, strict=False)}
-        described = PythonSource(
+            schema_types = {name: ColumnType(np.dtype(t)) for name, t in zip(columns, types, strict=False)}
+        plan_source = PythonSource(
             self._name,
             source,
-            Schema(kinds),
+            Schema(schema_types),
             types,
             processes=python_multiprocessing and workers > 1,
             readers=workers,
@@ -109,15 +109,15 @@ class GeneratorDataset(SourceDataset):
         if batch_sampler is not None:
             collate = None if collate_fn is None else CollateFunction(collate_fn, columns)
             self._start_batches(
-                described, BatchSamplerAdapter(batch_sampler, described.size), collate, explicit
+                plan_source, BatchSamplerAdapter(batch_sampler, plan_source.size), collate, explicit
             )
         elif random_access:
             chosen = resolve_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
-            self._init_source(described, chosen, explicit)
+            self._init_source(plan_source, chosen, explicit)
         else:
             if can_be_read_once(source) and not inspect.isclass(source):
                 warn_once("iterator-kept", ITERATOR_KEPT, stacklevel=4)
-            self._init_source(described, None, explicit)
+            self._init_source(plan_source, None, explicit)
             if num_shards is not None and shard_id is not None:
                 self._shard(num_shards, shard_id)
             if shuffle:
@@ -177,7 +177,7 @@ def _columns_and_types(
         if not isinstance(schema, PublicSchema):
             raise ArgumentValueError("schema should be a path to schema file or a schema object.")
         described = [(column["name"], column["type"]) for column in schema.columns]
-        return [name for name, _ in described], known_types([kind for _, kind in described])
+        return [name for name, _ in described], known_types([type_ for _, type_ in described])
     assert names is not None
     return names, None if column_types is None else known_types(column_types)
 
@@ -192,12 +192,12 @@ def _check_sampling(
     num_shards: int | None,
     shard_id: int | None,
 ) -> None:
-    others = (num_samples, shuffle, num_shards, shard_id, sampler)
+    arguments = (num_samples, shuffle, num_shards, shard_id, sampler)
     ways = ("__iter__", "__getitem__", "add_child")
     if sampler is not None and not any(hasattr(sampler, name) for name in ways):
         raise ArgumentTypeError("sampler should be either iterable or from mindspore.dataset.samplers.")
     if batch_sampler is not None:
-        if any(value is not None for value in others):
+        if any(value is not None for value in arguments):
             raise ArgumentValueError(
                 "batch_sampler is mutually exclusive with num_samples, shuffle, num_shards, shard_id and "
                 "sampler."

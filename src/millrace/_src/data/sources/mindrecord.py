@@ -68,14 +68,14 @@ class MindRecordSource(SourceTraits):
             self.row_bytes = reader.row_bytes
             self.fields = reader.schema
             self.index_fields = reader.index_fields
-        self.columns = self._chosen(columns)
+        self.columns = self._choose_columns(columns)
         self.padding = padded_values(self.fields, self.columns, padded_sample) if num_padded else {}
         self._labels: dict[str, npt.NDArray[Any]] = {}
 
     def _first_file(self) -> str:
         return str(self.files if isinstance(self.files, str) else self.files[0])
 
-    def _chosen(self, columns: list[str] | None) -> list[str]:
+    def _choose_columns(self, columns: list[str] | None) -> list[str]:
         if not columns:
             return self.fields.names
         for name in columns:
@@ -93,9 +93,9 @@ class MindRecordSource(SourceTraits):
         return list(columns)
 
     def schema(self) -> Schema:
-        return Schema({name: self._kind(name) for name in self.columns})
+        return Schema({name: self._column_type(name) for name in self.columns})
 
-    def _kind(self, name: str) -> ColumnType:
+    def _column_type(self, name: str) -> ColumnType:
         field = self.fields[name]
         if field.type == "bytes":
             return ColumnType(None, (1,))
@@ -122,11 +122,11 @@ class MindRecordSource(SourceTraits):
             )
         if column not in self._labels:
             with self._reader() as reader:
-                found = np.asarray(reader.column(column))
+                labels = np.asarray(reader.column(column))
             if self.num_padded:
-                last = self.padding[column] if column in self.padding else found[-1:]
-                found = np.concatenate([found, np.full(self.num_padded, last)])
-            self._labels = {column: found}  # asked for again in every epoch
+                last = self.padding[column] if column in self.padding else labels[-1:]
+                labels = np.concatenate([labels, np.full(self.num_padded, last)])
+            self._labels = {column: labels}  # asked for again in every epoch
         return self._labels[column]
 
     def row_location(self, index: int) -> str | None:
@@ -137,9 +137,9 @@ class MindRecordSource(SourceTraits):
 
     def arguments(self) -> dict[str, Any]:
         files = self.files if isinstance(self.files, str) else list(map(str, self.files))
-        made: dict[str, Any] = {"dataset_files": files, "columns_list": self.columns}
-        made["keeps_sampler"] = True
-        return made | ({"num_padded": self.num_padded} if self.num_padded else {})
+        arguments: dict[str, Any] = {"dataset_files": files, "columns_list": self.columns}
+        arguments["keeps_sampler"] = True
+        return arguments | ({"num_padded": self.num_padded} if self.num_padded else {})
 
     def contents(self) -> dict[str, Any]:
         """The sample that fills up the rows; it is in no file."""
@@ -188,7 +188,7 @@ class MindDataset(SourceDataset):
         num_samples: Annotated[int | None, NumSamples] = None,
         cache: Annotated[Any, CacheArgument()] = None,
     ) -> None:
-        files = _files(dataset_files)
+        files = _check_files(dataset_files)
         _check_sampling(sampler, shuffle, num_shards, shard_id, num_samples)
         _check_padding(padded_sample, num_padded, columns_list)
         mode = shuffle_mode(shuffle)
@@ -216,7 +216,7 @@ class MindDataset(SourceDataset):
                 _by_block(),
             )
         else:
-            chosen = _of_files(sampler, source)
+            chosen = _with_file_order(sampler, source)
         self._init_source(source, chosen, num_parallel_workers, cache)
 
     def __getitem__(self, index: int) -> list[Any]:
@@ -237,24 +237,26 @@ class MindDataset(SourceDataset):
         return [column[0, ...] if isinstance(column, np.ndarray) else column[0] for column in row.values()]
 
 
-def _files(given: Any) -> str | list[str]:
+def _check_files(files: Any) -> str | list[str]:
     """What the user named, checked: one name, or a list of them."""
-    if isinstance(given, os.PathLike):
-        given = os.fspath(given)
-    if isinstance(given, str) and any(mark in os.path.basename(given) for mark in "*?["):
-        found = remote_glob(given) if is_remote(given) else sorted(glob.glob(given))
-        found = [name for name in found if not name.endswith((".db", ".crc")) and not name.startswith(".")]
-        if not found:
-            raise ArgumentValueError(f"The file {given} does not exist or permission denied!")
-        return found
-    if isinstance(given, list):
-        if not given:
+    if isinstance(files, os.PathLike):
+        files = os.fspath(files)
+    if isinstance(files, str) and any(mark in os.path.basename(files) for mark in "*?["):
+        matches = remote_glob(files) if is_remote(files) else sorted(glob.glob(files))
+        matches = [
+            name for name in matches if not name.endswith((".db", ".crc")) and not name.startswith(".")
+        ]
+        if not matches:
+            raise ArgumentValueError(f"The file {files} does not exist or permission denied!")
+        return matches
+    if isinstance(files, list):
+        if not files:
             raise PlanError("MindDataset: dataset files list is empty, check input dataset_files.")
-        return [_one(os.fspath(name) if isinstance(name, os.PathLike) else name) for name in given]
-    return _one(given)
+        return [_check_file(os.fspath(name) if isinstance(name, os.PathLike) else name) for name in files]
+    return _check_file(files)
 
 
-def _one(name: Any) -> str:
+def _check_file(name: Any) -> str:
     if not isinstance(name, str):
         raise ArgumentTypeError(f"path: {name} is not string")
     if is_remote(name):
@@ -312,7 +314,7 @@ def _check_padding(
         raise ArgumentValueError("padded_sample cannot match columns_list.")
 
 
-def _of_files(sampler: BuiltinSampler, source: MindRecordSource) -> BuiltinSampler:
+def _with_file_order(sampler: BuiltinSampler, source: MindRecordSource) -> BuiltinSampler:
     """The sampler itself, or one that knows the files where the mode needs them."""
     if isinstance(sampler, SequentialSampler) and sampler.get_child() is None:
         return sampler.allow_empty()
@@ -330,17 +332,17 @@ def _of_files(sampler: BuiltinSampler, source: MindRecordSource) -> BuiltinSampl
         if isinstance(sampler, DistributedSampler) and sampler.offset >= 0 and alone:
             return sampler.as_contiguous()  # with an offset MindSpore gives each shard neighbours
         return sampler
-    made = RecordSampler(mode, source.sizes, source.row_bytes, sampler.num_samples)
+    file_sampler = RecordSampler(mode, source.sizes, source.row_bytes, sampler.num_samples)
     if isinstance(sampler, DistributedSampler):
         plain = DistributedSampler(
             sampler.num_shards, sampler.shard_id, False, sampler.num_samples, sampler.offset
         )
-        made.num_samples = None
-        plain.add_child(made)
+        file_sampler.num_samples = None
+        plain.add_child(file_sampler)
         return plain
     if getattr(sampler, "replacement", False):
         raise ArgumentValueError(f"replacement=True draws from all rows: it cannot be combined with {mode}")
-    return made
+    return file_sampler
 
 
 def _by_block() -> bool:

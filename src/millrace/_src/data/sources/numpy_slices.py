@@ -17,7 +17,7 @@ from millrace._src.data.pipeline.argument_types import NumSamples, NumWorkers
 from millrace._src.data.pipeline.source_dataset import SourceDataset
 from millrace._src.data.sources.source_traits import SourceTraits
 
-from .base.sampler_arguments import EMPTY, check_shards, resolve_sampler
+from .base.sampler_arguments import NO_ROWS, check_shards, resolve_sampler
 
 __all__ = ["ArraySource", "NumpySlicesDataset"]
 
@@ -35,14 +35,14 @@ class ArraySource(SourceTraits):
         self.name, self.arrays = name, arrays
 
     def schema(self) -> Schema:
-        kinds = {name: ColumnType() for name in self.arrays}
+        types = {name: ColumnType() for name in self.arrays}
         known = {n: a for n, a in self.arrays.items() if isinstance(a, np.ndarray)}
-        return Schema(kinds | {n: ColumnType(a.dtype, a.shape[1:]) for n, a in known.items()})
+        return Schema(types | {n: ColumnType(a.dtype, a.shape[1:]) for n, a in known.items()})
 
     def size(self) -> int:
         size = len(next(iter(self.arrays.values())))
         if size == 0:
-            raise PlanError(EMPTY)
+            raise PlanError(NO_ROWS)
         return size
 
     def open(self) -> ArraySource:
@@ -50,19 +50,21 @@ class ArraySource(SourceTraits):
 
     def read(self, indices: Indices) -> dict[str, Column]:
         start, n = int(indices[0]), len(indices)
-        in_a_row = int(indices[-1]) - start == n - 1 and (n < 3 or bool((np.diff(indices) == 1).all()))
-        made: dict[str, Column] = {}
+        contiguous = int(indices[-1]) - start == n - 1 and (n < 3 or bool((np.diff(indices) == 1).all()))
+        columns: dict[str, Column] = {}
         for name, array in self.arrays.items():
             if not isinstance(array, np.ndarray):
-                made[name] = [normalize_value(array[i]) for i in indices.tolist()]
+                columns[name] = [normalize_value(array[i]) for i in indices.tolist()]
             elif array.dtype.kind == "U" and array.ndim == 1:
-                made[name] = StringColumn.of(array[indices].tolist())
+                columns[name] = StringColumn.of(array[indices].tolist())
             elif array.dtype.kind in "US":  # each row as wide as its own text, not as the longest of all
-                kind = array.dtype.char  # a row without any text has no width of its own
-                made[name] = [np.array(text, kind) for text in array[indices].tolist()]
+                type_char = array.dtype.char  # a row without any text has no width of its own
+                columns[name] = [np.array(text, type_char) for text in array[indices].tolist()]
             else:
-                made[name] = array[start : start + n].copy() if in_a_row else np.take(array, indices, axis=0)
-        return made
+                columns[name] = (
+                    array[start : start + n].copy() if contiguous else np.take(array, indices, axis=0)
+                )
+        return columns
 
     def close(self) -> None: ...
 
@@ -81,7 +83,11 @@ class ArraySource(SourceTraits):
         return {}
 
     def _identity(self) -> dict[str, Any]:
-        return {"columns": {name: [kind.dtype, kind.shape] for name, kind in self.schema().items()}}
+        return {
+            "columns": {
+                name: [column_type.dtype, column_type.shape] for name, column_type in self.schema().items()
+            }
+        }
 
     def contents(self) -> dict[str, Column]:
         return self.arrays
@@ -160,12 +166,12 @@ def _arrays(data: Any, names: list[str] | None) -> dict[str, Column]:
                 f"Num of input column names is {len(names)}, but required is 1 as data is list."
             )
         names = names or ["column_0"]
-    return {name: _column(column) for name, column in zip(names, columns, strict=True)}
+    return {name: _as_column(column) for name, column in zip(names, columns, strict=True)}
 
 
-def _column(given: Any) -> Column:
+def _as_column(data: Any) -> Column:
     try:
-        array = np.asarray(given)
+        array = np.asarray(data)
     except ValueError:  # rows of different shapes
-        return list(given)
-    return list(given) if array.dtype.kind == "O" else array
+        return list(data)
+    return list(data) if array.dtype.kind == "O" else array

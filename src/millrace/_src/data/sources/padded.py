@@ -17,7 +17,7 @@ __all__ = ["PaddedDataset"]
 
 
 @stable_id("source.PaddedRows")
-class _Rows:
+class _PaddedRows:
     """The samples as tuples in the order of the first one's keys."""
 
     def __init__(self, samples: list[dict[str, Any]]) -> None:
@@ -45,7 +45,7 @@ class PaddedDataset(SourceDataset):
         check_type(padded_samples, (list,), "padded_samples")
         for element in padded_samples:
             check_type(element, (dict,), "padded_element")
-        rows = _Rows(padded_samples)
+        rows = _PaddedRows(padded_samples)
         source = PythonSource(
             "GeneratorDataset", rows, Schema(rows.names), None, processes=False, readers=1, limit=None
         )

@@ -46,23 +46,25 @@ class RandomSource(SourceTraits):
         return self
 
     def read(self, indices: Indices) -> dict[str, Column]:
-        made: dict[str, Column] = {}
-        for number, (name, (kind, shape)) in enumerate(self.columns.items()):
-            dtype = np.dtype(kind)
-            draws = RandomStream.for_rows(indices.astype(np.uint64), seed=0, epoch=0, op=number)
+        columns: dict[str, Column] = {}
+        for number, (name, (type_, shape)) in enumerate(self.columns.items()):
+            dtype = np.dtype(type_)
+            random_stream = RandomStream.for_rows(indices.astype(np.uint64), seed=0, epoch=0, op=number)
             count = int(np.prod(shape, dtype=np.int64))
             # one value per row, then a running pattern along the row: cheap, and different everywhere
-            bits = draws.bits(0)[:, None] + np.arange(count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+            bits = random_stream.bits(0)[:, None] + np.arange(count, dtype=np.uint64) * np.uint64(
+                0x9E3779B97F4A7C15
+            )
             bits ^= bits >> np.uint64(29)
             if dtype.kind == "U":
-                made[name] = np.char.mod("%d", bits % np.uint64(1000)).reshape(len(indices), *shape)
+                columns[name] = np.char.mod("%d", bits % np.uint64(1000)).reshape(len(indices), *shape)
             elif dtype.kind == "f":
-                made[name] = ((bits >> np.uint64(11)) / float(1 << 53)).astype(dtype).reshape(-1, *shape)
+                columns[name] = ((bits >> np.uint64(11)) / float(1 << 53)).astype(dtype).reshape(-1, *shape)
             elif dtype.kind == "b":
-                made[name] = (bits & np.uint64(1)).astype(bool).reshape(-1, *shape)
+                columns[name] = (bits & np.uint64(1)).astype(bool).reshape(-1, *shape)
             else:
-                made[name] = (bits & np.uint64(0x7F)).astype(dtype).reshape(-1, *shape)
-        return made
+                columns[name] = (bits & np.uint64(0x7F)).astype(dtype).reshape(-1, *shape)
+        return columns
 
     def close(self) -> None: ...
 
@@ -121,8 +123,8 @@ def _columns(schema: Schema | None, wanted: list[str] | None) -> dict[str, tuple
     described = [
         (c["name"], column_types([c["type"]])[0], tuple(c.get("shape") or ())) for c in schema.columns
     ]
-    made = {name: (kind, tuple(max(1, n) for n in shape)) for name, kind, shape in described}
-    return {name: made[name] for name in wanted} if wanted else made
+    columns = {name: (type_, tuple(max(1, n) for n in shape)) for name, type_, shape in described}
+    return {name: columns[name] for name in wanted} if wanted else columns
 
 
 def _rebuild(saved: dict[str, Any]) -> RandomDataset:

@@ -53,46 +53,46 @@ def save_mindrecord(dataset: Dataset, file_name: str, num_files: int, checksums:
     if current().key is not None and num_files > 1:
         raise PlanError("When encode mode is enabled, the automatic sharding function is unavailable.")
     unindexed: set[str] = set()
-    while (again := _write(dataset, file_name, num_files, unindexed, checksums)) is not None:
+    while (unindexable := _write(dataset, file_name, num_files, unindexed, checksums)) is not None:
         warn_once(
-            f"save {file_name} {again}",
-            f"column '{again}' holds a number that is not finite, and is kept without an index: MindSpore cannot "
+            f"save {file_name} {unindexable}",
+            f"column '{unindexable}' holds a number that is not finite, and is kept without an index: MindSpore cannot "
             "open an index with one",
         )
-        unindexed.add(again)
+        unindexed.add(unindexable)
 
 
 def _write(
     dataset: Dataset, file_name: str, num_files: int, unindexed: set[str], checksums: bool
 ) -> str | None:
     """Write all rows; or, when a column turns out not to fit the index, write nothing and return its name."""
-    with contextlib.closing(_rows(dataset)) as rows:
+    with contextlib.closing(_iterate_rows(dataset)) as rows:
         first = next(rows, None)
         if first is None:
             raise PlanError("there is no row to save, so the types of the columns are not known")
-        columns = _renamed({name: _Column(name, value) for name, value in first.items()})
+        columns = _rename_fields({name: _ColumnEncoder(name, value) for name, value in first.items()})
         writer = FileWriter(file_name, num_files, checksums=checksums)
         try:
-            indexed = _begin(writer, columns, unindexed)
-            return _fill(writer, columns, itertools.chain([first], rows), indexed, _size(dataset))
+            indexed = _declare_fields(writer, columns, unindexed)
+            return _write_rows(writer, columns, itertools.chain([first], rows), indexed, _num_rows(dataset))
         finally:
             writer.discard()
 
 
-def _renamed(columns: dict[str, _Column]) -> dict[str, _Column]:
+def _rename_fields(columns: dict[str, _ColumnEncoder]) -> dict[str, _ColumnEncoder]:
     """Columns by the names their fields get: a field's name has no punctuation, it becomes ``_`` as in MindSpore."""
-    found: dict[str, _Column] = {}
+    fields: dict[str, _ColumnEncoder] = {}
     for name, column in columns.items():
         field = name.translate(_PUNCTUATION)
-        if field in found:
+        if field in fields:
             raise ArgumentValueError(
-                f"columns '{found[field].name}' and '{name}' would both be kept as '{field}': rename one of them"
+                f"columns '{fields[field].name}' and '{name}' would both be kept as '{field}': rename one of them"
             )
-        found[field] = column
-    return found
+        fields[field] = column
+    return fields
 
 
-def _begin(writer: FileWriter, columns: dict[str, _Column], unindexed: set[str]) -> list[str]:
+def _declare_fields(writer: FileWriter, columns: dict[str, _ColumnEncoder], unindexed: set[str]) -> list[str]:
     writer.add_schema({name: column.entry() for name, column in columns.items()}, "mindrecord")
     indexed = [name for name, column in columns.items() if column.is_scalar and name not in unindexed]
     if indexed:
@@ -113,42 +113,42 @@ def _begin(writer: FileWriter, columns: dict[str, _Column], unindexed: set[str])
     return indexed
 
 
-def _fill(
+def _write_rows(
     writer: FileWriter,
-    columns: dict[str, _Column],
+    columns: dict[str, _ColumnEncoder],
     rows: Iterator[dict[str, Any]],
     indexed: list[str],
     total: int | None,
 ) -> str | None:
-    watched = [name for name in indexed if columns[name].kind == "f"]
+    float_fields = [name for name in indexed if columns[name].type_char == "f"]
     number = 0
     with progress("saving", total) as count:
         while batch := list(itertools.islice(rows, _BATCH)):
-            made = []
+            records = []
             for row in batch:
-                made.append(
+                records.append(
                     {field: column.value(row[column.name], number) for field, column in columns.items()}
                 )
                 number += 1
-            for name in watched:
-                if not all(math.isfinite(row[name]) for row in made):
+            for name in float_fields:
+                if not all(math.isfinite(row[name]) for row in records):
                     return name
-            writer.write_raw_data(made)
-            count(len(made))
+            writer.write_raw_data(records)
+            count(len(records))
     writer.commit()
     return None
 
 
-def _rows(dataset: Dataset) -> Generator[dict[str, Any], None, None]:
+def _iterate_rows(dataset: Dataset) -> Generator[dict[str, Any], None, None]:
     with dataset.create_dict_iterator(num_epochs=1, output_numpy=True) as iterator:
         yield from iterator
 
 
-def _size(dataset: Dataset) -> int | None:
+def _num_rows(dataset: Dataset) -> int | None:
     return dataset._known_size()
 
 
-class _Column:
+class _ColumnEncoder:
     """How the values of a column are kept, judged by the first."""
 
     def __init__(self, name: str, first: Any) -> None:
@@ -157,39 +157,39 @@ class _Column:
             raise ArgumentValueError(
                 f"column '{name}' holds a {type(first).__name__}, which no type of field can hold"
             )
-        self.kind, self.dtype, self.inner = first.dtype.kind, first.dtype, first.shape[1:]
+        self.type_char, self.dtype, self.inner = first.dtype.kind, first.dtype, first.shape[1:]
         self.rank = first.ndim
-        if self.kind == "U" and first.ndim:
+        if self.type_char == "U" and first.ndim:
             raise PlanError(
                 f"column '{name}': Invalid data, mindrecord can not support multi-dimensional string tensor."
             )
-        if self.kind == "S" and first.size != 1:
+        if self.type_char == "S" and first.size != 1:
             raise PlanError(
                 f"column '{name}': Invalid data, mindrecord can not support multi-dimensional bytes tensor."
             )
-        if self.kind not in "USbiuf" or (self.kind not in "US" and first.dtype.name not in _TYPES):
+        if self.type_char not in "USbiuf" or (self.type_char not in "US" and first.dtype.name not in _TYPES):
             raise ArgumentValueError(f"column '{name}' holds {first.dtype}, which no type of field can hold")
 
     @property
     def is_scalar(self) -> bool:
-        return self.kind == "U" or (self.rank == 0 and self.kind != "S")
+        return self.type_char == "U" or (self.rank == 0 and self.type_char != "S")
 
     def entry(self) -> dict[str, Any]:
         """The field of the schema."""
-        if self.kind in "US":
-            return {"type": "string" if self.kind == "U" else "bytes"}
-        kind = _TYPES[self.dtype.name]
-        return {"type": kind, "shape": [-1, *self.inner]} if self.rank else {"type": kind}
+        if self.type_char in "US":
+            return {"type": "string" if self.type_char == "U" else "bytes"}
+        field_type = _TYPES[self.dtype.name]
+        return {"type": field_type, "shape": [-1, *self.inner]} if self.rank else {"type": field_type}
 
     def value(self, value: Any, row: int) -> Any:
         """A row's value as the writer takes it."""
-        same = isinstance(value, np.ndarray) and value.dtype.kind == self.kind
-        if not same or (self.kind not in "US" and value.dtype != self.dtype):
-            found = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
-            raise DataError(f"row {row} has {found}, the first row {self.dtype}", column=self.name, row=row)
-        if self.kind == "U" and value.ndim == 0:
+        same = isinstance(value, np.ndarray) and value.dtype.kind == self.type_char
+        if not same or (self.type_char not in "US" and value.dtype != self.dtype):
+            actual = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
+            raise DataError(f"row {row} has {actual}, the first row {self.dtype}", column=self.name, row=row)
+        if self.type_char == "U" and value.ndim == 0:
             return str(value)
-        if self.kind == "S" and value.size == 1:
+        if self.type_char == "S" and value.size == 1:
             return value.tobytes()
         if value.ndim != self.rank or value.shape[1:] != self.inner:
             raise DataError(
@@ -200,8 +200,8 @@ class _Column:
                 row=row,
             )
         if self.rank == 0:
-            return int(value) if self.kind == "b" else value.item()
-        return value.astype(np.int32) if self.kind == "b" else value
+            return int(value) if self.type_char == "b" else value.item()
+        return value.astype(np.int32) if self.type_char == "b" else value
 
 
 def save_tfrecord(dataset: Dataset, file_name: str, num_files: int) -> None:
@@ -236,13 +236,13 @@ def save_tfrecord(dataset: Dataset, file_name: str, num_files: int) -> None:
             draft.unlink(missing_ok=True)
 
 
-def _write_examples(dataset: Dataset, drafts: list[Path], name: str) -> dict[str, _Column]:
-    columns: dict[str, _Column] = {}
+def _write_examples(dataset: Dataset, drafts: list[Path], name: str) -> dict[str, _ColumnEncoder]:
+    columns: dict[str, _ColumnEncoder] = {}
     files = [draft.open("xb") for draft in drafts]
     try:
-        with progress(f"saving {name}", _size(dataset)) as count:
-            for number, row in enumerate(_rows(dataset)):
-                columns = columns or {key: _Column(key, value) for key, value in row.items()}
+        with progress(f"saving {name}", _num_rows(dataset)) as count:
+            for number, row in enumerate(_iterate_rows(dataset)):
+                columns = columns or {key: _ColumnEncoder(key, value) for key, value in row.items()}
                 values = {key: column.value(row[key], number) for key, column in columns.items()}
                 write_record(files[number % len(files)], encode_example(values))
                 count(1)
@@ -257,10 +257,12 @@ def _write_examples(dataset: Dataset, drafts: list[Path], name: str) -> dict[str
     return columns
 
 
-def _tf_schema(columns: dict[str, _Column]) -> dict[str, Any]:
+def _tf_schema(columns: dict[str, _ColumnEncoder]) -> dict[str, Any]:
     entries = {}
     for name, column in columns.items():
-        kind = "string" if column.kind in "US" else "float32" if column.kind == "f" else "int64"
-        shape = [-1, *column.inner] if column.rank and column.kind not in "US" else []
-        entries[name] = {"type": kind, "rank": len(shape), "shape": shape}
+        feature_type = (
+            "string" if column.type_char in "US" else "float32" if column.type_char == "f" else "int64"
+        )
+        shape = [-1, *column.inner] if column.rank and column.type_char not in "US" else []
+        entries[name] = {"type": feature_type, "rank": len(shape), "shape": shape}
     return {"datasetType": "TF", "columns": entries}

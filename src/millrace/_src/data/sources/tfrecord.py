@@ -38,7 +38,7 @@ class ExampleSource(IndexedFilesSource):
         if self._known is None:
             form = self.parts[0][0][1]
             assert isinstance(form, ExampleFormat)
-            columns = self.described or self._first(form)
+            columns = self.described or self._first_record_columns(form)
             for name in self.wanted or ():
                 if name not in columns:
                     raise PlanError(
@@ -50,13 +50,13 @@ class ExampleSource(IndexedFilesSource):
             self._known = PlanSchema({name: _type(wanted) for name, wanted in form.columns.items()})
         return self._known
 
-    def _first(self, form: ExampleFormat) -> dict[str, FeatureSpec]:
+    def _first_record_columns(self, form: ExampleFormat) -> dict[str, FeatureSpec]:
         for part, (spans,) in zip(self.parts, self.spans()):
             if len(spans):
                 path, handles = part[0][0], FileHandles(self.copies.path)
                 try:
-                    place = int(spans.starts[0]), int(spans.stops[0]) - TAIL
-                    return first_example(handles.read(path, *place, form.opener), path)
+                    span = int(spans.starts[0]), int(spans.stops[0]) - TAIL
+                    return first_example(handles.read(path, *span, form.opener), path)
                 finally:
                     handles.close()
         raise PlanError(
@@ -116,20 +116,20 @@ class TFRecordDataset(IndexedFilesDataset):
                 f"'{compression_type}'."
             )
         dataset_files = sorted(find_files(dataset_files))
-        described = _described(schema, columns_list)
+        described = _schema_columns(schema, columns_list)
         if schema is not None and not num_samples:
             num_samples = _num_rows(schema) or None
         check_shard_options(num_shards, shard_id)
         if not shard_equal_rows:
             _check_shards(len(dataset_files), num_shards or 1, compression_type and num_samples)
         form = ExampleFormat({}, compression_type or "")
-        given = locals() | {"schema": schema if isinstance(schema, str) else None}
+        arguments = locals() | {"schema": schema if isinstance(schema, str) else None}
         parts = [[(path, form)] for path in dataset_files]
-        self._open_files(parts, {}, given, given, by_files=not shard_equal_rows)
+        self._open_files(parts, {}, arguments, arguments, by_files=not shard_equal_rows)
         source = self._source
         source.described, source.wanted = described, list(columns_list) if columns_list else None  # type: ignore[attr-defined]
 
-    _kind = ExampleSource
+    _source_class = ExampleSource
 
 
 def _check_shards(files: int, shards: int, compressed: Any) -> None:
@@ -145,12 +145,12 @@ def _check_shards(files: int, shards: int, compressed: Any) -> None:
         )
 
 
-def _described(schema: Any, picked: list[Any] | None) -> dict[str, FeatureSpec] | None:
+def _schema_columns(schema: Any, picked: list[Any] | None) -> dict[str, FeatureSpec] | None:
     """The columns of a schema; those of a file (the picked ones) in the order of their names, as in MindSpore."""
     if schema is None:
         return None
     if isinstance(schema, Schema):
-        return {column["name"]: _wanted(column, column.get("shape")) for column in schema.columns}
+        return {column["name"]: _feature_spec(column, column.get("shape")) for column in schema.columns}
     if not (isinstance(schema, str) and os.path.isfile(schema)):
         raise ArgumentValueError(
             f"schema should be a Schema or the path of its JSON file, but got {schema!r}"
@@ -160,10 +160,10 @@ def _described(schema: Any, picked: list[Any] | None) -> dict[str, FeatureSpec] 
     if isinstance(columns, list):
         columns = {column["name"]: column for column in columns}
     chosen = [name for name in sorted(columns) if not picked or name in picked]
-    return {name: _from_file(name, columns[name], schema) for name in chosen}
+    return {name: _feature_spec_from_file(name, columns[name], schema) for name in chosen}
 
 
-def _wanted(column: Mapping[str, Any], shape: Any, scalar: bool = False) -> FeatureSpec:
+def _feature_spec(column: Mapping[str, Any], shape: Any, scalar: bool = False) -> FeatureSpec:
     dtype = np.dtype(column_types([column["type"]])[0])
     return FeatureSpec(dtype, None if shape is None else tuple(shape), scalar)
 
@@ -172,7 +172,7 @@ def _wanted(column: Mapping[str, Any], shape: Any, scalar: bool = False) -> Feat
 _ATTRIBUTES = ("name", "type", "rank", "t_impl", "shape")
 
 
-def _from_file(name: str, column: Mapping[str, Any], path: str) -> FeatureSpec:
+def _feature_spec_from_file(name: str, column: Mapping[str, Any], path: str) -> FeatureSpec:
     """In a file, unlike in a Schema, a shape is told from its absence: then a column is flat, of any length."""
     for key in column:
         if key not in _ATTRIBUTES:
@@ -181,14 +181,14 @@ def _from_file(name: str, column: Mapping[str, Any], path: str) -> FeatureSpec:
                 f"rank, t_impl or shape, in {path}"
             )
     if "shape" in column:
-        return _wanted(column, column["shape"])
+        return _feature_spec(column, column["shape"])
     rank = column.get("rank", -1)
     if not isinstance(rank, (int, float)) or rank < 0:
         raise PlanError(
             f'Invalid data, "rank" field of column {name} must have value >= 0 in JSON schema file, but {path} says '
             f'{column}; add "rank": 1 for values of any number, or "shape"'
         )
-    return _wanted(column, None, scalar=rank == 0)
+    return _feature_spec(column, None, scalar=rank == 0)
 
 
 def _num_rows(schema: Any) -> int:

@@ -55,32 +55,32 @@ def test_lines_of_a_block(handles: FileHandles, tmp_path: Path, order: str) -> N
 def test_an_empty_run_at_the_start_of_the_file(handles: FileHandles, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * 10)
     zeros = np.zeros(9, np.int64)
-    assert b"".join(handles.cut(str(tmp_path / "a"), zeros, zeros)) == b""
+    assert b"".join(handles.read_many(str(tmp_path / "a"), zeros, zeros)) == b""
 
 
 def test_a_file_cut_while_in_use(handles: FileHandles, tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(DATA)
     starts = np.arange(0, len(DATA) - 10, 300)[::-1].copy()
-    assert len(b"".join(handles.cut(str(path), starts, starts + 10))) == 10 * len(starts)
+    assert len(b"".join(handles.read_many(str(path), starts, starts + 10))) == 10 * len(starts)
     os.truncate(path, 1000)
     with pytest.raises(FormatError, match="ends at byte 1000: it was cut short while in use"):
-        handles.cut(str(path), starts, starts + 10)
+        handles.read_many(str(path), starts, starts + 10)
 
 
 def test_a_file_that_grew_while_in_use(handles: FileHandles, tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(DATA)
     starts = np.arange(0, 20_000, 1000)
-    handles.cut(str(path), starts, starts + 1)
+    handles.read_many(str(path), starts, starts + 1)
     path.write_bytes(DATA * 2)
     starts += len(DATA)
     wanted = bytes(DATA[at - len(DATA)] for at in starts.tolist())
-    assert b"".join(handles.cut(str(path), starts, starts + 1)) == wanted
+    assert b"".join(handles.read_many(str(path), starts, starts + 1)) == wanted
 
 
 def test_more_files_than_are_kept_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spans, "MOST_OPEN", 2)
+    monkeypatch.setattr(spans, "MAX_OPEN", 2)
     for n in range(5):
         (tmp_path / f"{n}.txt").write_text("".join(f"file {n} line {k}\n" for k in range(40)))
     data = ds.TextFileDataset(str(tmp_path / "*.txt"), shuffle=True)
@@ -110,7 +110,7 @@ def test_text_cut_from_bytes_is_the_text_split(rows: list[tuple[str, str, str]])
 def test_one_long_field_does_not_widen_the_others(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n" + "x,y\n" * 2000 + "z" * 100_000 + ",y\n")
     table = CsvFormat(["a", "b"], [str, str], skip=1)
-    assert table._ascii(b"\n".join([b"x,y"] * 2000 + [b"z" * 100_000 + b",y"]), 2001) is None
+    assert table._split_ascii(b"\n".join([b"x,y"] * 2000 + [b"z" * 100_000 + b",y"]), 2001) is None
     rows = list(
         ds.CSVDataset(str(tmp_path / "a.csv"), shuffle=False).create_tuple_iterator(
             num_epochs=1, output_numpy=True

@@ -91,14 +91,14 @@ def test_only_what_is_needed_is_fetched(bucket, monkeypatch):
     writer.write_raw_data([{"n": k, "b": bytes([k]) * 100_000} for k in range(100)])
     writer.commit()
     fetched = []
-    real = remote.RemoteFile._bring
+    real = remote.RemoteFile._download_blocks
     monkeypatch.setattr(remote, "BLOCK", 1 << 16)
 
     def bring(self, first, last):
         fetched.append((last - first) * self.block)
         real(self, first, last)
 
-    monkeypatch.setattr(remote.RemoteFile, "_bring", bring)
+    monkeypatch.setattr(remote.RemoteFile, "_download_blocks", bring)
     with MindRecordReader("memory://bucket/x") as reader:
         size = reader.shards[0].size
         assert sum(fetched) < 5 << 20
@@ -117,10 +117,10 @@ def test_the_cache_gives_back_what_was_used_longest_ago(bucket):
     bucket.pipe("/bucket/raw", data)
     file = remote.RemoteFile("memory://bucket/raw", block=4096, most=16 * 4096)
     for start in range(0, len(data), 4096):
-        with file.holding([(start, start + 4096)]):
+        with file.hold_ranges([(start, start + 4096)]):
             assert file.map[start : start + 4096] == data[start : start + 4096]
         assert int((file._state == 2).sum()) <= 17
-    with file.holding([(0, len(data))]):  # more than the cache holds, while it is needed
+    with file.hold_ranges([(0, len(data))]):  # more than the cache holds, while it is needed
         assert file.map[:] == data
     assert int((file._state == 2).sum()) <= 17
 
@@ -135,7 +135,7 @@ def test_threads_share_the_cache(bucket):
         draw = np.random.default_rng(seed)
         for _ in range(150):
             start = int(draw.integers(0, len(data) - 20_000))
-            with file.holding([(start, start + 20_000)]):
+            with file.hold_ranges([(start, start + 20_000)]):
                 if file.map[start : start + 20_000] != data[start : start + 20_000]:
                     wrong.append(start)
 

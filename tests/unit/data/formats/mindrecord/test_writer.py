@@ -199,7 +199,7 @@ def test_a_full_disk_while_appending_gives_up_the_rows_before_it_too(
     path = write(tmp_path / "x", SCHEMA, [rows(0, 3)])
     writer = FileWriter.open_for_append(path)
     writer.write_raw_data(rows(3, 6), parallel)
-    writer._wait()
+    writer._await_writes()
     with monkeypatch.context() as patch:
         patch.setattr("os.pwrite", full)
         with pytest.raises(DataError, match="No space left"):  # noqa: PT012

@@ -14,7 +14,7 @@ from millrace._src.core.errors import FormatError
 from millrace._src.data.formats.annotations import read_json, read_xml
 from millrace._src.data.formats.column_readers import map_gray_bmp
 from millrace._src.data.formats.mat import read_mat
-from millrace._src.data.formats.tar import members
+from millrace._src.data.formats.tar import iter_members
 from tests.parity.data.small_sources.tiny import Sparse, bmp, grey_bmp, mat, pixels
 
 
@@ -84,7 +84,7 @@ def test_json_too_deep_is_refused(tmp_path):
         read_json(tmp_path / "a.json")
     (tmp_path / "a.json").write_text("{}")
     with pytest.raises(FormatError, match="more than 1 bytes"):
-        read_json(tmp_path / "a.json", most=1)
+        read_json(tmp_path / "a.json", max_bytes=1)
 
 
 def archive(path, names, form=tarfile.GNU_FORMAT):
@@ -103,7 +103,7 @@ def test_tar_finds_what_tarfile_finds(tmp_path, form):
         names += ["long" * 60 + ".txt", "ümlaut.txt"]
     path = archive(tmp_path / "a.tar", names, form)
     data = path.read_bytes()
-    found = list(members(path))
+    found = list(iter_members(path))
     assert [name for name, _, _ in found] == names
     assert all(data[at : at + size].decode() == name for name, at, size in found)
 
@@ -115,7 +115,7 @@ def test_damaged_tar_is_refused_or_read(tmp_path, place, byte, cut):
     data = bytearray(path.read_bytes())
     data[place] = byte
     path.write_bytes(bytes(data[:place] if cut else data))
-    refuses_by_name(path, lambda found: [offset + size for _, offset, size in members(found)])
+    refuses_by_name(path, lambda found: [offset + size for _, offset, size in iter_members(found)])
 
 
 def test_grey_bmp(tmp_path):

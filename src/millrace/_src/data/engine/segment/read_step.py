@@ -57,7 +57,7 @@ class ReadStep:
 
     def _rows(self, reader: Any, chunk: Chunk) -> Mapping[str, Column]:
         found: Mapping[str, Column]
-        if getattr(reader, "asks", False):  # a user's __getitem__ with a parameter rng
+        if getattr(reader, "wants_rng", False):  # a user's __getitem__ with a parameter rng
             draws = RandomStream.for_rows(
                 chunk.ids, seed=self.seed, epoch=chunk.epoch, op=hash_integers(self.op.op_id, 0)
             )

@@ -18,14 +18,14 @@ from millrace._src.core.optional import require
 from millrace._src.core.values.chunk import Column
 from millrace._src.data.formats.text.lines import text_column
 
-__all__ = ["columns_by_arrow"]
+__all__ = ["parse_with_arrow"]
 
 QUOTE, NEWLINE = 34, 10
-MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @functools.cache
-def _arrow() -> tuple[Any, Any] | None:
+def _import_arrow() -> tuple[Any, Any] | None:
     try:
         purpose = "reading typed CSV faster"
         return require("pyarrow", "parquet", purpose), require("pyarrow.csv", "parquet", purpose)
@@ -33,24 +33,28 @@ def _arrow() -> tuple[Any, Any] | None:
         return None
 
 
-def columns_by_arrow(
+def parse_with_arrow(
     joined: bytes, rows: int, names: Sequence[str | None], types: Sequence[type], delimiter: str
 ) -> dict[str, Column] | None:
     """The columns of records that are joined by newlines; None where our own reader has to look at them.
 
     >>> import pytest
     >>> _ = pytest.importorskip("pyarrow")
-    >>> columns_by_arrow(b'1,2.5,"a, b"', 1, ["n", "x", "s"], [int, float, str], ",")
-    {'n': array([1], dtype=int32), 'x': array([2.5], dtype=float32), 's': Texts('a, b')}
-    >>> columns_by_arrow(b"0x1f", 1, ["n"], [int], ",")
+    >>> parse_with_arrow(b'1,2.5,"a, b"', 1, ["n", "x", "s"], [int, float, str], ",")
+    {'n': array([1], dtype=int32), 'x': array([2.5], dtype=float32), 's': StringColumn('a, b')}
+    >>> parse_with_arrow(b"0x1f", 1, ["n"], [int], ",")
     """
-    found = _arrow() if _is_plain(joined, rows, delimiter) else None
-    if found is None:
+    modules = _import_arrow() if _grammars_agree(joined, rows, delimiter) else None
+    if modules is None:
         return None
-    arrow, csv = found
+    arrow, csv = modules
     # numbers are rounded to float64 first, as ours are
-    kinds = {int: arrow.int32(), float: arrow.float64(), str: arrow.string()}
-    wanted = {f"{n}": kinds[kind] for n, (name, kind) in enumerate(zip(names, types)) if name is not None}
+    arrow_types = {int: arrow.int32(), float: arrow.float64(), str: arrow.string()}
+    wanted = {
+        f"{n}": arrow_types[column_type]
+        for n, (name, column_type) in enumerate(zip(names, types))
+        if name is not None
+    }
     try:
         table = csv.read_csv(
             arrow.BufferReader(joined),
@@ -67,25 +71,30 @@ def columns_by_arrow(
     if table.num_rows != rows:
         return None
     return {
-        name: _column(table.column(f"{n}"), kind)
-        for n, (name, kind) in enumerate(zip(names, types))
+        name: _to_column(table.column(f"{n}"), column_type)
+        for n, (name, column_type) in enumerate(zip(names, types))
         if name is not None
     }
 
 
-def _column(column: Any, kind: type) -> Column:
-    if kind is str:
+def _to_column(column: Any, column_type: type) -> Column:
+    if column_type is str:
         return text_column(column.to_pylist())
     numbers: npt.NDArray[Any] = column.to_numpy()
-    if kind is int:
+    if column_type is int:
         return numbers.copy()  # pyarrow's memory cannot be written to
     with np.errstate(over="ignore"):
         return numbers.astype(np.float32)
 
 
-def _is_plain(joined: bytes, rows: int, delimiter: str) -> bool:
+def _grammars_agree(joined: bytes, rows: int, delimiter: str) -> bool:
     """Whether the two grammars agree on these records."""
-    if len(delimiter) != 1 or not delimiter.isascii() or b"\r" in joined or joined.startswith(MARK):
+    if (
+        len(delimiter) != 1
+        or not delimiter.isascii()
+        or b"\r" in joined
+        or joined.startswith(BYTE_ORDER_MARK)
+    ):
         return False
     if b"0x" in joined or b"0X" in joined:
         return False
@@ -95,6 +104,6 @@ def _is_plain(joined: bytes, rows: int, delimiter: str) -> bool:
         return False
     # every other quote opens a field, at its beginning; the ones between close it, at its end
     raw = np.frombuffer(b"\n" + joined + b"\n", np.uint8)
-    places = np.flatnonzero(raw == QUOTE)
+    quotes = np.flatnonzero(raw == QUOTE)
     border = (raw == ord(delimiter)) | (raw == NEWLINE)
-    return len(places) % 2 == 0 and bool(border[places[::2] - 1].all() and border[places[1::2] + 1].all())
+    return len(quotes) % 2 == 0 and bool(border[quotes[::2] - 1].all() and border[quotes[1::2] + 1].all())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["plain_floats", "plain_ints"]
+__all__ = ["parse_plain_floats", "parse_plain_ints"]
 
 COMMA, MINUS, DOT = 44, 45, 46
 # Digits that an int64 surely holds, and that a double holds exactly.
-MOST_INT, MOST_FLOAT = 18, 15
+MAX_INT_DIGITS, MAX_FLOAT_DIGITS = 18, 15
 
 _INT = np.zeros(256, bool)
 _INT[[*range(48, 58), COMMA, MINUS]] = True
@@ -17,7 +17,7 @@ _FLOAT = _INT.copy()
 _FLOAT[DOT] = True
 
 
-def _digits(
+def _count_digits(
     raw: npt.NDArray[np.uint8], dots: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | int] | None:
     """How many digits each number has, and how many of them behind its dot; None when one is no plain number."""
@@ -35,42 +35,50 @@ def _digits(
     points = np.flatnonzero(raw == DOT) if dots else ends[:0]
     if not len(points):
         return counts, 0
-    owner = np.arange(len(ends)) if len(points) == len(ends) else np.searchsorted(ends, points)
-    behind = np.zeros(len(ends), np.int64)
-    behind[owner] = ends[owner] - points - 1
+    number_index = np.arange(len(ends)) if len(points) == len(ends) else np.searchsorted(ends, points)
+    decimals = np.zeros(len(ends), np.int64)
+    decimals[number_index] = ends[number_index] - points - 1
     # one dot in each of these numbers, and inside of it
-    if not bool(((behind[owner] >= 0) & (points >= starts[owner])).all()):
+    if not bool(((decimals[number_index] >= 0) & (points >= starts[number_index])).all()):
         return None
-    if len(points) != len(ends) and bool((owner[1:] == owner[:-1]).any()):
+    if len(points) != len(ends) and bool((number_index[1:] == number_index[:-1]).any()):
         return None
-    counts[owner] -= 1
-    return counts, behind
+    counts[number_index] -= 1
+    return counts, decimals
 
 
-def plain_ints(texts: list[str]) -> npt.NDArray[np.int64] | None:
+def parse_plain_ints(texts: list[str]) -> npt.NDArray[np.int64] | None:
     """Whole numbers; None unless all are digits with at most a minus before them.
 
-    >>> plain_ints(["12", "-3"]).tolist(), plain_ints(["1", " 2"])
+    >>> parse_plain_ints(["12", "-3"]).tolist(), parse_plain_ints(["1", " 2"])
     ([12, -3], None)
     """
     joined = ",".join(texts)
-    found = _digits(np.frombuffer(joined.encode(), np.uint8), dots=False)
-    if found is None or len(found[0]) != len(texts) or not 0 < found[0].min() <= found[0].max() <= MOST_INT:
+    counts = _count_digits(np.frombuffer(joined.encode(), np.uint8), dots=False)
+    if (
+        counts is None
+        or len(counts[0]) != len(texts)
+        or not 0 < counts[0].min() <= counts[0].max() <= MAX_INT_DIGITS
+    ):
         return None
     return np.fromstring(joined, np.int64, sep=",")
 
 
-def plain_floats(texts: list[str]) -> npt.NDArray[np.float64] | None:
+def parse_plain_floats(texts: list[str]) -> npt.NDArray[np.float64] | None:
     """Numbers with a dot or without: an exact integer over an exact power of ten, so rounded as float() does.
 
-    >>> plain_floats(["1.5", "-.25", "3"]).tolist(), plain_floats(["1e3"])
+    >>> parse_plain_floats(["1.5", "-.25", "3"]).tolist(), parse_plain_floats(["1e3"])
     ([1.5, -0.25, 3.0], None)
     """
     joined = ",".join(texts)
-    found = _digits(np.frombuffer(joined.encode(), np.uint8), dots=True)
-    if found is None or len(found[0]) != len(texts) or not 0 < found[0].min() <= found[0].max() <= MOST_FLOAT:
+    counts = _count_digits(np.frombuffer(joined.encode(), np.uint8), dots=True)
+    if (
+        counts is None
+        or len(counts[0]) != len(texts)
+        or not 0 < counts[0].min() <= counts[0].max() <= MAX_FLOAT_DIGITS
+    ):
         return None
-    whole = np.fromstring(joined.replace(".", ""), np.int64, sep=",")
-    if "-" in joined and not bool(whole.all()):
+    integers = np.fromstring(joined.replace(".", ""), np.int64, sep=",")
+    if "-" in joined and not bool(integers.all()):
         return None  # a zero may be a negative one
-    return whole / np.power(10.0, found[1])
+    return integers / np.power(10.0, counts[1])

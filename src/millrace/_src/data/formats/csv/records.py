@@ -18,12 +18,12 @@ from millrace._src.core.errors import FormatError
 from millrace._src.core.io.remote import first_bytes, is_remote
 from millrace._src.core.values.chunk import Column
 from millrace._src.data.formats.files.byte_ranges import ByteRanges, RowBlock, slice_fixed_width
-from millrace._src.data.formats.text.lines import SPARE, SPREAD, blocks_of, text_column
+from millrace._src.data.formats.text.lines import SPARE, SPREAD, iter_blocks, text_column
 
-from .arrow_parser import columns_by_arrow
-from .number_parser import plain_floats, plain_ints
+from .arrow_parser import parse_with_arrow
+from .number_parser import parse_plain_floats, parse_plain_ints
 
-__all__ = ["CsvFormat", "header_of"]
+__all__ = ["CsvFormat", "read_header"]
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
 INT32 = 2**31
@@ -31,12 +31,12 @@ INT32 = 2**31
 ARROW_FROM = 4096
 
 
-def header_of(path: str, delimiter: str = ",") -> list[str]:
+def read_header(path: str, delimiter: str = ",") -> list[str]:
     """The fields of the first line as they stand there; quotes are not taken off, as in MindSpore.
 
     >>> with open("t.csv", "w") as file:
     ...     _ = file.write("a,b\\n1,2\\n")
-    >>> header_of("t.csv")
+    >>> read_header("t.csv")
     ['a', 'b']
     """
     if is_remote(path):
@@ -68,24 +68,26 @@ class CsvFormat:
         skip: int = 0,
     ) -> None:
         self.columns, self.types, self.delimiter, self.skip = list(columns), list(types), delimiter, skip
-        self.typed = any(kind is not str for name, kind in zip(self.columns, self.types) if name is not None)
-        self.kind = f"csv, {skip} skipped"
+        self.typed = any(
+            column_type is not str for name, column_type in zip(self.columns, self.types) if name is not None
+        )
+        self.scan_id = f"csv, {skip} skipped"
         self._seen = 0
 
     # --- where the records lie --------------------------------------------------------------------------
 
     def scan(self, path: str) -> ByteRanges:
         ends, quotes, size, last = [np.empty(0, np.int64)], 0, 0, 0
-        for at, data in blocks_of(path):
+        for offset, data in iter_blocks(path):
             marks = np.flatnonzero((data == NEWLINE) | (data == RETURN))
-            inside = np.flatnonzero(data == QUOTE)
-            if len(inside) or quotes % 2:
-                before = np.searchsorted(inside, marks) + quotes
+            quote_positions = np.flatnonzero(data == QUOTE)
+            if len(quote_positions) or quotes % 2:
+                before = np.searchsorted(quote_positions, marks) + quotes
                 marks = marks[before % 2 == 0]
-                quotes += len(inside)
-                last = int(inside[-1]) + at if len(inside) else last
-            ends.append(marks + at)
-            size = at + len(data)
+                quotes += len(quote_positions)
+                last = int(quote_positions[-1]) + offset if len(quote_positions) else last
+            ends.append(marks + offset)
+            size = offset + len(data)
         if quotes % 2:
             with open(path, "rb") as file:
                 line = file.read(last).count(b"\n") + 1
@@ -106,30 +108,37 @@ class CsvFormat:
         joined = block.joined()
         quoted = b'"' in joined
         if not quoted and not self.typed and joined.isascii():
-            texts = self._ascii(joined, len(block))
+            texts = self._split_ascii(joined, len(block))
             if texts is not None:
                 return texts
         if self.typed:
             self._seen += len(block)
             if self._seen > ARROW_FROM:
-                found = columns_by_arrow(joined, len(block), self.columns, self.types, self.delimiter)
-                if found is not None:
-                    return found
+                arrow_columns = parse_with_arrow(joined, len(block), self.columns, self.types, self.delimiter)
+                if arrow_columns is not None:
+                    return arrow_columns
         try:
-            fields = self._quoted(block) if quoted else self._plain(joined, len(block))
+            fields = self._split_quoted(block) if quoted else self._split_plain(joined, len(block))
         except UnicodeDecodeError:
             fields = None
         if fields is None:
-            raise self._complaint(block, block.pieces())
-        made: dict[str, Column] = {}
-        numbers: dict[type, Any] = {kind: self._numbers(fields, kind, len(block)) for kind in (int, float)}
-        for number, (name, kind) in enumerate(zip(self.columns, self.types)):
+            raise self._describe_error(block, block.pieces())
+        columns: dict[str, Column] = {}
+        numbers: dict[type, Any] = {
+            column_type: self._parse_plain_columns(fields, column_type, len(block))
+            for column_type in (int, float)
+        }
+        for number, (name, column_type) in enumerate(zip(self.columns, self.types)):
             if name is not None:
-                fast = numbers[kind].get(number) if kind is not str else None
-                made[name] = self._typed(block, fields[number::width], kind) if fast is None else fast
-        return made
+                converted = numbers[column_type].get(number) if column_type is not str else None
+                columns[name] = (
+                    self._convert(block, fields[number::width], column_type)
+                    if converted is None
+                    else converted
+                )
+        return columns
 
-    def _ascii(self, joined: bytes, rows: int) -> dict[str, Column] | None:
+    def _split_ascii(self, joined: bytes, rows: int) -> dict[str, Column] | None:
         """Columns of plain text, cut out of the bytes all at once; None where they cannot be."""
         width, delimiter = len(self.columns), self.delimiter.encode()
         if len(delimiter) > 1 or not rows:
@@ -154,19 +163,23 @@ class CsvFormat:
             if name is not None
         }
 
-    def _numbers(self, fields: list[str], kind: type, rows: int) -> dict[int, npt.NDArray[Any]]:
+    def _parse_plain_columns(
+        self, fields: list[str], column_type: type, rows: int
+    ) -> dict[int, npt.NDArray[Any]]:
         """The columns of one type at once, where all their fields are plain numbers; else nothing."""
-        places = [n for n, own in enumerate(self.types) if own is kind and self.columns[n] is not None]
-        texts = [text for n in places for text in fields[n :: len(self.columns)]]
+        indices = [
+            n for n, type_ in enumerate(self.types) if type_ is column_type and self.columns[n] is not None
+        ]
+        texts = [text for n in indices for text in fields[n :: len(self.columns)]]
         if not texts:
             return {}
-        found = plain_ints(texts) if kind is int else plain_floats(texts)
-        if found is None or (kind is int and not -INT32 <= found.min() <= found.max() < INT32):
+        values = parse_plain_ints(texts) if column_type is int else parse_plain_floats(texts)
+        if values is None or (column_type is int and not -INT32 <= values.min() <= values.max() < INT32):
             return {}
-        table = found.astype(_KINDS[kind]).reshape(len(places), rows)
-        return {n: table[i].copy() for i, n in enumerate(places)}
+        table = values.astype(_NUMPY_TYPES[column_type]).reshape(len(indices), rows)
+        return {n: table[i].copy() for i, n in enumerate(indices)}
 
-    def _plain(self, joined: bytes, rows: int) -> list[str] | None:
+    def _split_plain(self, joined: bytes, rows: int) -> list[str] | None:
         """All fields in one list, where nothing is quoted; None when some row has another number of them."""
         delimiter, width = self.delimiter.encode(), len(self.columns)
         if len(delimiter) > 1:
@@ -184,89 +197,91 @@ class CsvFormat:
             return None
         return joined.replace(b"\n", delimiter).decode().split(self.delimiter)
 
-    def _quoted(self, block: RowBlock) -> list[str] | None:
+    def _split_quoted(self, block: RowBlock) -> list[str] | None:
         """The same where some fields are quoted: fields end at delimiters and record ends outside quotes."""
         pieces, delimiter, width = block.pieces(), self.delimiter.encode(), len(self.columns)
         fields: list[str] = []
-        for piece, row in zip(pieces, _by_reader(pieces, self.delimiter)):
-            found = row
+        for piece, row in zip(pieces, _split_with_csv_module(pieces, self.delimiter)):
+            record = row
             # a quote that is left was doubled, or stood where none may: ours knows which
-            if found is None or '"' in "".join(found):
-                found = split_record(piece, delimiter)
-            if found is None or len(found) != width:
+            if record is None or '"' in "".join(record):
+                record = split_record(piece, delimiter)
+            if record is None or len(record) != width:
                 return None
-            fields += found
+            fields += record
         return fields
 
-    def _typed(self, block: RowBlock, texts: list[str], kind: type) -> Column:
-        if kind is str:
+    def _convert(self, block: RowBlock, texts: list[str], column_type: type) -> Column:
+        if column_type is str:
             return text_column(texts)
         try:
-            if kind is int:
-                whole = np.fromiter(map(int, texts), np.int64, len(texts))
-                if len(whole) and (int(whole.min()) < -INT32 or int(whole.max()) >= INT32):
+            if column_type is int:
+                integers = np.fromiter(map(int, texts), np.int64, len(texts))
+                if len(integers) and (int(integers.min()) < -INT32 or int(integers.max()) >= INT32):
                     raise OverflowError
-                return whole.astype(np.int32)
+                return integers.astype(np.int32)
             with np.errstate(over="ignore"):
                 return np.fromiter(map(float, texts), np.float32, len(texts))
         except (ValueError, OverflowError):
-            numbers = [_number(block, row, text, kind) for row, text in enumerate(texts)]
+            numbers = [_parse_number_prefix(block, row, text, column_type) for row, text in enumerate(texts)]
             with np.errstate(over="ignore"):
-                return np.array(numbers, _KINDS[kind])
+                return np.array(numbers, _NUMPY_TYPES[column_type])
 
-    def _complaint(self, block: RowBlock, pieces: list[bytes]) -> FormatError:
+    def _describe_error(self, block: RowBlock, pieces: list[bytes]) -> FormatError:
         """Which row is bad, and how."""
         for row, piece in enumerate(pieces):
             try:
-                found = split_record(piece, self.delimiter.encode())
+                fields = split_record(piece, self.delimiter.encode())
             except UnicodeDecodeError as error:
-                return _at(block, row, f"this is not text in UTF-8: {error}")
-            if found is None:
-                return _at(block, row, "unexpected quote in unquote field, or text after a closing quote")
-            if len(found) != len(self.columns):
-                return _at(
+                return _row_error(block, row, f"this is not text in UTF-8: {error}")
+            if fields is None:
+                return _row_error(
+                    block, row, "unexpected quote in unquote field, or text after a closing quote"
+                )
+            if len(fields) != len(self.columns):
+                return _row_error(
                     block,
                     row,
-                    f"the record has {len(found)} fields, but there are {len(self.columns)} columns",
+                    f"the record has {len(fields)} fields, but there are {len(self.columns)} columns",
                 )
-        return _at(block, 0, "the record cannot be split")
+        return _row_error(block, 0, "the record cannot be split")
 
 
-_KINDS = {int: np.int32, float: np.float32}
+_NUMPY_TYPES = {int: np.int32, float: np.float32}
 
 
-def _by_reader(pieces: list[bytes], delimiter: str) -> Sequence[list[str] | None]:
+def _split_with_csv_module(pieces: list[bytes], delimiter: str) -> Sequence[list[str] | None]:
     """The fields of each record as Python's csv reads them; it allows a little more than our grammar."""
     if len(delimiter) == 1 and delimiter not in '" ':
         try:
-            found = list(csv.reader([piece.decode() for piece in pieces], delimiter=delimiter, strict=True))
-            if len(found) == len(pieces):
-                return found
+            records = list(csv.reader([piece.decode() for piece in pieces], delimiter=delimiter, strict=True))
+            if len(records) == len(pieces):
+                return records
         except (csv.Error, TypeError):
             pass
     return [None] * len(pieces)
 
 
-def _at(block: RowBlock, row: int, text: str) -> FormatError:
+def _row_error(block: RowBlock, row: int, text: str) -> FormatError:
     where = f"failed to parse csv file: {block.path} at line {int(block.rows[row]) + 1}"
-    found = FormatError(f"Invalid file, {where}. Error message: {text}.", file=block.path)
-    found.row_index = int(block.rows[row])  # type: ignore[attr-defined]
-    return found
+    error = FormatError(f"Invalid file, {where}. Error message: {text}.", file=block.path)
+    error.row_index = int(block.rows[row])  # type: ignore[attr-defined]
+    return error
 
 
-def _number(block: RowBlock, row: int, text: str, kind: type) -> int | float:
+def _parse_number_prefix(block: RowBlock, row: int, text: str, column_type: type) -> int | float:
     """A field as C reads numbers: what stands behind the number is not looked at."""
     end = len(text)
     while end:
         try:
-            value = int(text[:end]) if kind is int else float(text[:end])
+            value = int(text[:end]) if column_type is int else float(text[:end])
         except ValueError:
             end -= 1
             continue
-        if kind is int and not -INT32 <= value < INT32:
-            raise _at(block, row, f"{text!r} is out of the range of int32: value out of range")
+        if column_type is int and not -INT32 <= value < INT32:
+            raise _row_error(block, row, f"{text!r} is out of the range of int32: value out of range")
         return value
-    raise _at(block, row, f"{text!r} is not a number: type does not match")
+    raise _row_error(block, row, f"{text!r} is not a number: type does not match")
 
 
 def split_record(record: bytes, delimiter: bytes) -> list[str] | None:
@@ -279,26 +294,26 @@ def split_record(record: bytes, delimiter: bytes) -> list[str] | None:
     """
     if b'"' not in record:
         return record.decode().split(delimiter.decode())
-    fields, at, size, step = [], 0, len(record), len(delimiter)
+    fields, start, size, delimiter_size = [], 0, len(record), len(delimiter)
     while True:
-        if record[at : at + 1] == b'"':
-            end = record.find(b'"', at + 1)
+        if record[start : start + 1] == b'"':
+            end = record.find(b'"', start + 1)
             while end >= 0 and record[end + 1 : end + 2] == b'"':
                 end = record.find(b'"', end + 2)
             after = end + 1
-            if end < 0 or (after < size and record[after : after + step] != delimiter):
+            if end < 0 or (after < size and record[after : after + delimiter_size] != delimiter):
                 return None
-            fields.append(record[at + 1 : end].replace(b'""', b'"').decode())
+            fields.append(record[start + 1 : end].replace(b'""', b'"').decode())
         else:
-            after = record.find(delimiter, at)
+            after = record.find(delimiter, start)
             after = size if after < 0 else after
-            field = record[at:after]
+            field = record[start:after]
             if b'"' in field:
                 return None
             fields.append(field.decode())
         if after >= size:
             return fields
-        at = after + step
-        if at == size:
+        start = after + delimiter_size
+        if start == size:
             fields.append("")
             return fields

@@ -14,12 +14,12 @@ from typing import Any
 
 from millrace._src.core.errors import FormatError
 
-__all__ = ["read_table", "typed"]
+__all__ = ["read_table", "infer_column_type"]
 
 _TRUE = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 # what pandas reads as a missing number
 _MISSING = {"", "NaN", "nan", "NA", "N/A", "n/a", "NULL", "null", "None", "#N/A", "-nan", "-NaN", "<NA>"}
-_MOST_FIELD = 1 << 27
+_MAX_FIELD_BYTES = 1 << 27
 
 
 def read_table(path: str | os.PathLike[str]) -> dict[str, list[str]]:
@@ -31,7 +31,7 @@ def read_table(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     {'a': ['1', '2'], 'b': ['x', '']}
     """
     name = str(path)
-    csv.field_size_limit(_MOST_FIELD)
+    csv.field_size_limit(_MAX_FIELD_BYTES)
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             rows = csv.reader(file, strict=True)
@@ -54,11 +54,13 @@ def read_table(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     return dict(zip(header, columns))
 
 
-def typed(column: Sequence[str]) -> tuple[str, list[Any]]:
+def infer_column_type(column: Sequence[str]) -> tuple[str, list[Any]]:
     """The narrowest of int64, float64, bool and string that holds a column, and its values.
 
-    >>> typed(["1", "-2"]), typed(["1", ""])[0], typed(["True", "False"]), typed(["1", "x"])
-    (('int64', [1, -2]), 'float64', ('bool', [True, False]), ('string', ['1', 'x']))
+    >>> infer_column_type(["1", "-2"]), infer_column_type(["1", ""])[0]
+    (('int64', [1, -2]), 'float64')
+    >>> infer_column_type(["True", "False"]), infer_column_type(["1", "x"])
+    (('bool', [True, False]), ('string', ['1', 'x']))
     """
     if column and all(text in _TRUE for text in column):
         return "bool", [_TRUE[text] for text in column]
@@ -72,13 +74,13 @@ def typed(column: Sequence[str]) -> tuple[str, list[Any]]:
                 return "int64", ints
             return "string", list(column)
         try:
-            return "float64", [_float(text) for text in column]
+            return "float64", [_parse_float(text) for text in column]
         except ValueError:
             pass
     return "string", list(column)
 
 
-def _float(text: str) -> float:
+def _parse_float(text: str) -> float:
     if text.strip() in _MISSING:
         return float("nan")
     if "_" in text:

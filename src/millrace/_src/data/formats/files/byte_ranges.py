@@ -23,10 +23,10 @@ Ints = npt.NDArray[np.int64]
 Opener = Callable[[str], int]
 
 # Neighbours no further apart than this are read together with what lies between them.
-GAP = 4096
+MAX_GAP = 4096
 # Many small runs are cut out of a map of the file: a read for each would cost more than the bytes.
 SMALL_RUN, MANY_RUNS = 16 << 10, 8
-MOST_OPEN = 128
+MAX_OPEN = 128
 NEWLINE = 10
 
 
@@ -105,97 +105,97 @@ class FileHandles:
 
     def __init__(self, where: Callable[[str], str] = str) -> None:
         # a file behind an address lies elsewhere: errors name the address
-        self._where = where
+        self._local_path_of = where
         self._open: dict[str, int] = {}
         self._maps: dict[str, mmap.mmap] = {}
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def read(self, path: str, start: int, stop: int, opener: Opener | None = None) -> bytes:
         """These bytes; a file that has become shorter is an error. ``opener`` opens what is not read as it is."""
-        number = self._number(path, opener)
-        if number is not None:
-            return _read(number, path, start, stop)
-        number = _open(self._where(path), path)  # many files: this one is opened for this read only
+        fd = self._descriptor(path, opener)
+        if fd is not None:
+            return _read(fd, path, start, stop)
+        fd = _open(self._local_path_of(path), path)  # many files: this one is opened for this read only
         try:
-            return _read(number, path, start, stop)
+            return _read(fd, path, start, stop)
         finally:
-            os.close(number)
+            os.close(fd)
 
-    def _number(self, path: str, opener: Opener | None) -> int | None:
+    def _descriptor(self, path: str, opener: Opener | None) -> int | None:
         """The descriptor that is kept for a path; None when there are too many already."""
-        number = self._open.get(path)
-        if number is not None:
-            return number
-        with self._turn:
-            if path not in self._open and (opener is not None or len(self._open) < MOST_OPEN):
-                place = self._where(path)
-                self._open[path] = _open(place, path) if opener is None else opener(place)
+        fd = self._open.get(path)
+        if fd is not None:
+            return fd
+        with self._lock:
+            if path not in self._open and (opener is not None or len(self._open) < MAX_OPEN):
+                local_path = self._local_path_of(path)
+                self._open[path] = _open(local_path, path) if opener is None else opener(local_path)
             return self._open.get(path)
 
-    def cut(self, path: str, low: Ints, high: Ints, opener: Opener | None = None) -> list[bytes]:
+    def read_many(self, path: str, low: Ints, high: Ints, opener: Opener | None = None) -> list[bytes]:
         """The bytes of each of many small runs.
 
         >>> with open("t.txt", "w") as file:
         ...     _ = file.write("hello")
         >>> handles = FileHandles()
-        >>> handles.cut("t.txt", np.array([3, 0]), np.array([5, 1]))
+        >>> handles.read_many("t.txt", np.array([3, 0]), np.array([5, 1]))
         [b'lo', b'h']
         >>> handles.close()
         """
-        number = self._number(path, opener)
-        if number is None or len(low) < MANY_RUNS or int((high - low).max()) > SMALL_RUN:
+        fd = self._descriptor(path, opener)
+        if fd is None or len(low) < MANY_RUNS or int((high - low).max()) > SMALL_RUN:
             return [self.read(path, a, b, opener) for a, b in zip(low.tolist(), high.tolist())]
-        size, most = os.fstat(number).st_size, int(high.max())
+        size, most = os.fstat(fd).st_size, int(high.max())
         if most > size:
             raise FormatError(f"{path} ends at byte {size}: it was cut short while in use", file=path)
-        found = self._maps.get(path)
-        if found is None or len(found) < most:
-            found = self._maps[path] = mmap.mmap(number, size, prot=mmap.PROT_READ)
+        mapping = self._maps.get(path)
+        if mapping is None or len(mapping) < most:
+            mapping = self._maps[path] = mmap.mmap(fd, size, prot=mmap.PROT_READ)
         # The first and the last byte of each, in the order of the file and without the GIL: others work while a disk is
         # slow. A run is so small that these two touch all its pages but a few.
-        raw = np.frombuffer(found, np.uint8)
+        raw = np.frombuffer(mapping, np.uint8)
         raw.take(np.sort(low[low < size]))
         raw.take(np.maximum(high - 1, 0))
-        return [found[a:b] for a, b in zip(low.tolist(), high.tolist())]
+        return [mapping[a:b] for a, b in zip(low.tolist(), high.tolist())]
 
     def close(self) -> None:
-        with self._turn:
+        with self._lock:
             self._maps.clear()
-            for number in self._open.values():
-                os.close(number)
+            for fd in self._open.values():
+                os.close(fd)
             self._open.clear()
 
 
-def _open(place: str, path: str) -> int:
+def _open(local_path: str, path: str) -> int:
     try:
-        return os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(local_path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise FormatError(f"{path} cannot be opened: {error.strerror}", file=path) from error
 
 
-def _read(number: int, path: str, start: int, stop: int) -> bytes:
-    data = os.pread(number, stop - start, start)
+def _read(fd: int, path: str, start: int, stop: int) -> bytes:
+    data = os.pread(fd, stop - start, start)
     while len(data) < stop - start:  # large reads may come in parts
-        more = os.pread(number, stop - start - len(data), start + len(data))
-        if not more:
+        chunk = os.pread(fd, stop - start - len(data), start + len(data))
+        if not chunk:
             raise FormatError(
                 f"{path} ends at byte {start + len(data)}: it was cut short while in use", file=path
             )
-        data += more
+        data += chunk
     return data
 
 
-def slice_fixed_width(raw: npt.NDArray[np.uint8], at: Ints, width: int) -> npt.NDArray[np.uint8]:
+def slice_fixed_width(raw: npt.NDArray[np.uint8], offsets: Ints, width: int) -> npt.NDArray[np.uint8]:
     """The ``width`` bytes at each of these places, one row for each; all must lie inside.
 
     >>> slice_fixed_width(np.arange(9, dtype=np.uint8), np.array([5, 0]), 3).tolist()
     [[5, 6, 7], [0, 1, 2]]
     """
-    if not width or not len(at):
-        return np.empty((len(at), width), np.uint8)
+    if not width or not len(offsets):
+        return np.empty((len(offsets), width), np.uint8)
     # as items of so many bytes, each beginning one byte after the other, they are copied whole
     items: npt.NDArray[Any] = np.ndarray((len(raw) - width + 1,), f"V{width}", raw, 0, (1,))
-    return items[at].view(np.uint8).reshape(len(at), width)
+    return items[offsets].view(np.uint8).reshape(len(offsets), width)
 
 
 def read_ranges(
@@ -204,8 +204,8 @@ def read_ranges(
     """The rows with these numbers, which lie at these spans of a file, read in runs of neighbours."""
     if not len(starts):
         return RowBlock(b"", starts, stops, path, rows)
-    apart = starts[1:] - stops[:-1]
-    ends = np.flatnonzero((apart < 0) | (apart > GAP))
+    gaps = starts[1:] - stops[:-1]
+    ends = np.flatnonzero((gaps < 0) | (gaps > MAX_GAP))
     if not len(ends):
         first = int(starts[0])
         data = handles.read(path, first, int(stops[-1]), opener)
@@ -214,9 +214,9 @@ def read_ranges(
     lasts = np.append(ends, len(starts) - 1)
     low, high = starts[firsts], stops[lasts]
     sizes = high - low
-    moved = np.cumsum(sizes) - sizes - low
-    places = starts + np.repeat(moved, lasts - firsts + 1)
-    runs = handles.cut(path, low, high, opener)
+    shifts = np.cumsum(sizes) - sizes - low
+    offsets = starts + np.repeat(shifts, lasts - firsts + 1)
+    runs = handles.read_many(path, low, high, opener)
     alone = len(runs) == len(starts)
     whole, parts = (None, runs) if alone else (b"".join(runs), None)
-    return RowBlock(whole, places, places + (stops - starts), path, rows, parts)
+    return RowBlock(whole, offsets, offsets + (stops - starts), path, rows, parts)

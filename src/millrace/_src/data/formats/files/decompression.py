@@ -31,7 +31,7 @@ def max_decompressed_size(size: int) -> int:
     return max(ALWAYS, RATIO * size)
 
 
-def too_large(path: str, size: int) -> FormatError:
+def too_large_error(path: str, size: int) -> FormatError:
     """What to raise for a file that unpacks without end."""
     return FormatError(
         f"Invalid file. {path} has {size} bytes and would unpack to more than "
@@ -47,14 +47,14 @@ def zlib_decompress(data: bytes | memoryview, path: str) -> bytes:
     >>> zlib_decompress(zlib.compress(b"hello"), "x")
     b'hello'
     """
-    most = max_decompressed_size(len(data))
+    max_size = max_decompressed_size(len(data))
     stream = zlib.decompressobj()
-    found = stream.decompress(data, most + 1)
-    if len(found) > most:
-        raise too_large(path, len(data))
+    decompressed = stream.decompress(data, max_size + 1)
+    if len(decompressed) > max_size:
+        raise too_large_error(path, len(data))
     if not stream.eof:
         raise ValueError("the compressed data ends too early")
-    return found
+    return decompressed
 
 
 class DecompressedFile:
@@ -64,22 +64,22 @@ class DecompressedFile:
         self.compression = compression
 
     def __call__(self, path: str) -> int:
-        with tempfile.TemporaryFile() as made:
+        with tempfile.TemporaryFile() as target:
             try:
                 with open(path, "rb") as file:
                     size = os.fstat(file.fileno()).st_size
-                    left = max_decompressed_size(size)
+                    bytes_left = max_decompressed_size(size)
                     for data in _gunzip(file) if self.compression == "GZIP" else _inflate(file):
-                        left -= len(data)
-                        if left < 0:
-                            raise too_large(path, size)
-                        made.write(data)
+                        bytes_left -= len(data)
+                        if bytes_left < 0:
+                            raise too_large_error(path, size)
+                        target.write(data)
             except (OSError, EOFError, zlib.error) as error:
                 raise FormatError(
                     f"Invalid file. {path} cannot be unpacked as {self.compression}: {error}", file=path
                 ) from error
-            made.flush()
-            return os.dup(made.fileno())
+            target.flush()
+            return os.dup(target.fileno())
 
 
 def _gunzip(file: BinaryIO) -> Iterator[bytes]:

@@ -13,10 +13,10 @@ from millrace._src.core.errors import FormatError
 from millrace._src.core.io.remote import is_remote, list_directory
 from millrace._src.core.progress_bar import progress
 
-__all__ = ["MOST_TEXT", "SHOW_AFTER", "FileList", "list_files", "list_directories", "read_lines"]
+__all__ = ["MAX_TEXT_BYTES", "SHOW_AFTER", "FileList", "list_files", "list_directories", "read_lines"]
 
 # Text that is read whole (lists, annotations) is refused beyond this: nothing real comes near.
-MOST_TEXT = 2 << 30
+MAX_TEXT_BYTES = 2 << 30
 
 _JOINED = 1 << 15
 _joining = threading.Lock()
@@ -41,7 +41,7 @@ class FileList(Sequence[str]):
         self._ends = np.zeros(1, np.int64)
         self._new: list[bytes] = []
         self._new_ends: list[Any] = []
-        self._at = 0
+        self._end = 0
 
     def extend(self, folder: str | bytes, names: Sequence[bytes]) -> int:
         """Add the files of one folder below the root; returns how many."""
@@ -50,11 +50,11 @@ class FileList(Sequence[str]):
         if len(names):
             ends += len(start)
             np.cumsum(ends, out=ends)
-            ends += self._at
-            self._at = int(ends[-1])
+            ends += self._end
+            self._end = int(ends[-1])
             # the folder goes before each name; join() takes 80 bytes a name while it works, hence in parts
-            for at in range(0, len(names), _JOINED):
-                self._new.append(start.join([b"", *names[at : at + _JOINED]]))
+            for first in range(0, len(names), _JOINED):
+                self._new.append(start.join([b"", *names[first : first + _JOINED]]))
             self._new_ends.append(ends)
         return len(names)
 
@@ -115,21 +115,21 @@ def list_files(
     wanted = tuple(os.fsencode(e) for e in extensions) if extensions else None
     if is_remote(folder):
         names = map(os.fsencode, list_directory(str(folder))[0])
-        found = sorted(name for name in names if wanted is None or name.endswith(wanted))
-        shown(len(found))
-        return found
-    found = []
-    told = 0
+        matches = sorted(name for name in names if wanted is None or name.endswith(wanted))
+        shown(len(matches))
+        return matches
+    matches = []
+    reported = 0
     for entry in _entries(folder):
         name = entry.name
         if (wanted is None or name.endswith(wanted)) and _is_file(entry):
-            found.append(name)
-            if len(found) - told >= 4096:
-                shown(len(found) - told)
-                told = len(found)
-    shown(len(found) - told)
-    found.sort()
-    return found
+            matches.append(name)
+            if len(matches) - reported >= 4096:
+                shown(len(matches) - reported)
+                reported = len(matches)
+    shown(len(matches) - reported)
+    matches.sort()
+    return matches
 
 
 def _is_file(entry: os.DirEntry[bytes]) -> bool:
@@ -165,9 +165,9 @@ def _entries(folder: str | bytes | os.PathLike[str]) -> Iterator[os.DirEntry[byt
 def read_lines(
     path: str | os.PathLike[str],
     *,
-    most: int = MOST_TEXT,
+    max_bytes: int = MAX_TEXT_BYTES,
     keep_empty: bool = False,
-    may_be_empty: bool = False,
+    allow_empty: bool = False,
 ) -> list[str]:
     """The lines of a text file in UTF-8, without their ends and without empty ones.
 
@@ -180,8 +180,8 @@ def read_lines(
     """
     name = os.fspath(path)
     try:
-        if os.path.getsize(name) > most:
-            raise FormatError(f"a list of more than {most} bytes cannot be read", file=name)
+        if os.path.getsize(name) > max_bytes:
+            raise FormatError(f"a list of more than {max_bytes} bytes cannot be read", file=name)
         with open(name, "rb") as file:
             text = file.read().decode("utf-8")
     except OSError as error:
@@ -196,6 +196,6 @@ def read_lines(
         lines = [line for line in lines if line.strip()]
     elif not lines[-1]:
         lines.pop()
-    if not lines and not may_be_empty:
+    if not lines and not allow_empty:
         raise FormatError("the file is empty", file=name)
     return lines

@@ -17,7 +17,7 @@ from millrace._src.core.io.temporary_directory import LockedTemporaryDirectory
 
 __all__ = ["LocalCopies"]
 
-AT_ONCE = 8
+MAX_DOWNLOADS = 8
 
 
 class LocalCopies:
@@ -34,20 +34,20 @@ class LocalCopies:
     def __init__(self) -> None:
         self._paths: dict[str, str] = {}
         self._scratch: LockedTemporaryDirectory | None = None
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def path(self, name: str) -> str:
         """A path to open: the name itself, or for an address that of its copy, made on the first call."""
         if not is_remote(name):
             return name
-        found = self._paths.get(name)
-        if found is None or not os.path.exists(found):
-            self.bring([name])
+        copy = self._paths.get(name)
+        if copy is None or not os.path.exists(copy):
+            self.fetch([name])
         return self._paths[name]
 
-    def bring(self, names: Iterable[str]) -> None:
+    def fetch(self, names: Iterable[str]) -> None:
         """Copy the addresses among these names that are not here yet, some at once."""
-        with self._turn:
+        with self._lock:
             missing = [
                 name for name in names if is_remote(name) and not os.path.exists(self._paths.get(name, ""))
             ]
@@ -56,18 +56,18 @@ class LocalCopies:
             if self._scratch is None:
                 self._scratch = LockedTemporaryDirectory("copy")
             folder = self._scratch.path
-            with ThreadPoolExecutor(min(AT_ONCE, len(missing)), "millrace-copy") as pool:
-                for name, path in zip(missing, pool.map(lambda name: _copied(name, folder), missing)):
+            with ThreadPoolExecutor(min(MAX_DOWNLOADS, len(missing)), "millrace-copy") as pool:
+                for name, path in zip(missing, pool.map(lambda name: _download_copy(name, folder), missing)):
                     self._paths[name] = path
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_paths": self._paths}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _scratch=None, _turn=threading.Lock())
+        vars(self).update(state, _scratch=None, _lock=threading.Lock())
 
 
-def _copied(name: str, folder: Any) -> str:
+def _download_copy(name: str, folder: Any) -> str:
     target = folder / hashlib.blake2b(name.encode(), digest_size=12).hexdigest()
     download(name, target)
     return str(target)

@@ -32,7 +32,7 @@ VERSION = 1
 HEAD = 4096
 
 
-def load_or_scan_offsets(path: str, kind: str, scan: Callable[[str], ByteRanges]) -> ByteRanges:
+def load_or_scan_offsets(path: str, scan_id: str, scan: Callable[[str], ByteRanges]) -> ByteRanges:
     """The rows of a file, from the kept index when it still fits, else from a scan.
 
     ``kind`` names the scan and whatever it depends on: another kind has another index.
@@ -43,22 +43,24 @@ def load_or_scan_offsets(path: str, kind: str, scan: Callable[[str], ByteRanges]
         raise FormatError(f"{path} cannot be opened: {error.strerror}", file=path) from error
     if state.st_size < KEEP_FROM:
         return scan(path)
-    belongs = {
+    identity = {
         "path": os.path.realpath(path),
         "size": state.st_size,
         "changed": state.st_mtime_ns,
-        "kind": kind,
+        "kind": scan_id,
         "version": VERSION,
     }
-    entry = _folder() / (hashlib.blake2b(f"{belongs['path']}\0{kind}".encode(), digest_size=16).hexdigest())
-    kept = _load(entry, belongs)
+    entry = _folder() / (
+        hashlib.blake2b(f"{identity['path']}\0{scan_id}".encode(), digest_size=16).hexdigest()
+    )
+    kept = _load(entry, identity)
     if kept is not None:
         return kept
-    found = scan(path)
-    again = os.stat(path)
-    if (again.st_size, again.st_mtime_ns) == (state.st_size, state.st_mtime_ns):
-        _save(entry, belongs, found)
-    return found
+    ranges = scan(path)
+    state_after = os.stat(path)
+    if (state_after.st_size, state_after.st_mtime_ns) == (state.st_size, state.st_mtime_ns):
+        _save(entry, identity, ranges)
+    return ranges
 
 
 def _folder() -> Path:
@@ -66,30 +68,30 @@ def _folder() -> Path:
     return Path(base) / "millrace" / "offsets"
 
 
-def _load(entry: Path, belongs: dict[str, object]) -> ByteRanges | None:
+def _load(entry: Path, identity: dict[str, object]) -> ByteRanges | None:
     try:
         raw = entry.read_bytes()
         head = json.loads(raw[:HEAD].rstrip(b"\0"))
     except (OSError, ValueError):
         return None
     rows, check = head.pop("rows", -1), head.pop("check", -1)
-    if head != belongs or not isinstance(rows, int) or len(raw) != HEAD + 16 * max(0, rows):
+    if head != identity or not isinstance(rows, int) or len(raw) != HEAD + 16 * max(0, rows):
         return None
     if zlib.crc32(memoryview(raw)[HEAD:]) != check:
-        log.warning("the index %s is damaged; %s is scanned again", entry, belongs["path"])
+        log.warning("the index %s is damaged; %s is scanned again", entry, identity["path"])
         return None
     both = np.frombuffer(raw, "<i8", 2 * rows, HEAD)
     starts, stops = both[:rows], both[rows:]
-    size = belongs["size"]
+    size = identity["size"]
     ordered = bool((starts[1:] >= stops[:-1]).all() and (stops >= starts).all())
     inside = not rows or (starts[0] >= 0 and stops[-1] <= size)
     return ByteRanges(starts, stops) if ordered and inside else None
 
 
-def _save(entry: Path, belongs: dict[str, object], found: ByteRanges) -> None:
+def _save(entry: Path, identity: dict[str, object], ranges: ByteRanges) -> None:
     """Whole or not at all: another process never sees half of it."""
-    body = found.starts.astype("<i8").tobytes() + found.stops.astype("<i8").tobytes()
-    head = json.dumps(belongs | {"rows": len(found), "check": zlib.crc32(body)}).encode()
+    body = ranges.starts.astype("<i8").tobytes() + ranges.stops.astype("<i8").tobytes()
+    head = json.dumps(identity | {"rows": len(ranges), "check": zlib.crc32(body)}).encode()
     if len(head) > HEAD:
         return  # a path of thousands of characters
     temporary = ""
@@ -101,6 +103,6 @@ def _save(entry: Path, belongs: dict[str, object], found: ByteRanges) -> None:
             file.write(body)
         os.replace(temporary, entry)
     except OSError as error:
-        log.info("the index of %s is not kept: %s", belongs["path"], error)
+        log.info("the index of %s is not kept: %s", identity["path"], error)
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)

@@ -27,7 +27,7 @@ from millrace._src.core.errors import FormatError
 
 from .atomic_commit import new_token, replace_file, sums_path, temporary
 from .header import MAX_HEADER, Header, parse_header_bytes
-from .shard import Shard
+from .shard import ShardReader
 
 __all__ = ["Checksums", "read_checksums", "write_checksums"]
 
@@ -55,24 +55,24 @@ class Checksums:
         """Whether the parts of a row are what they were."""
         entry = self.rows[row]
         return all(
-            _sum(data, int(entry[part]), int(entry[f"{part}_size"])) == int(entry[f"{part}_sum"])
+            _crc32(data, int(entry[part]), int(entry[f"{part}_size"])) == int(entry[f"{part}_sum"])
             for part in parts
         )
 
-    def stale(self, data: Any) -> bool:
+    def is_stale(self, data: Any) -> bool:
         """Whether they were taken of another state of the file: its header is sound and differs, or no row is known."""
-        found = bytes(data[: len(self.front)])
-        if found != self.front:
+        header_bytes = bytes(data[: len(self.front)])
+        if header_bytes != self.front:
             try:
                 length = int.from_bytes(data[:8], "little")
-                whole = bytes(data[: 8 + min(length, MAX_HEADER)])
-                parse_header_bytes(whole, len(data), "").groups(len(data), "")
+                header_with_length = bytes(data[: 8 + min(length, MAX_HEADER)])
+                parse_header_bytes(header_with_length, len(data), "").groups(len(data), "")
             except FormatError:
                 return False  # the header is damaged: this copy of it is needed
             return True
-        some = set(range(0, len(self.rows), max(1, len(self.rows) // _PROBES)))
+        probes = set(range(0, len(self.rows), max(1, len(self.rows) // _PROBES)))
         parts = self.parts("")
-        return bool(some) and not any(self.matches(data, row, [part]) for row in some for part in parts)
+        return bool(probes) and not any(self.matches(data, row, [part]) for row in probes for part in parts)
 
     def parts(self, file: str) -> list[str]:
         """The parts of a row that hold values; the other is a dummy."""
@@ -80,7 +80,7 @@ class Checksums:
         return [part for part, fields in (("raw", schema.raw), ("blob", schema.blob)) if fields]
 
 
-def _sum(data: Any, start: int, size: int) -> int:
+def _crc32(data: Any, start: int, size: int) -> int:
     part = data[start : start + size]
     return zlib.crc32(part) if len(part) == size else -1
 
@@ -107,7 +107,7 @@ def read_checksums(data: Path) -> Checksums | str:
     return Checksums(content[_FRONT.size : _FRONT.size + size], table)
 
 
-def write_checksums(shard: Shard, target: Path | None = None) -> Path:
+def write_checksums(shard: ShardReader, target: Path | None = None) -> Path:
     """Take the checksums of a data file that is whole; they are put in place in one step."""
     if target is not None:
         target.write_bytes(_content(shard))
@@ -122,14 +122,14 @@ def write_checksums(shard: Shard, target: Path | None = None) -> Path:
     return final
 
 
-def _content(shard: Shard) -> bytes:
+def _content(shard: ShardReader) -> bytes:
     rows = np.zeros(shard.rows, ROW)
     data: Any = shard.map() if shard.groups else b""
     for group in shard.groups:
         part = slice(group.start_row, group.start_row + group.rows)
         for name, (starts, ends) in (
-            ("raw", shard.raw_places(data, group)),
-            ("blob", shard.blob_places(data, group)),
+            ("raw", shard.raw_ranges(data, group)),
+            ("blob", shard.blob_ranges(data, group)),
         ):
             rows[name][part], rows[f"{name}_size"][part] = starts, ends - starts
             rows[f"{name}_sum"][part] = [

@@ -22,12 +22,12 @@ def _check_consumers(num_consumer: Any) -> None:
         raise ParamValueError(f"num_consumer must be an int above 0, got {num_consumer!r}")
 
 
-def _checked_files(given: Any) -> Any:
+def _check_files(files: Any) -> Any:
     """One path or a list of them; anything else is refused as MindSpore does it."""
-    for name in given if isinstance(given, (list, tuple)) else [given]:
+    for name in files if isinstance(files, (list, tuple)) else [files]:
         if not isinstance(name, (str, os.PathLike)) or not os.fspath(name):
             raise ParamValueError(f"file_name must be a path or a list of paths, got {name!r}")
-    return given
+    return files
 
 
 class FileReader:
@@ -60,7 +60,7 @@ class FileReader:
             raise ParamTypeError(f"columns must be a list of field names, got {columns!r}")
         if columns is not None and not all(isinstance(name, str) for name in columns):
             raise ParamTypeError(f"columns must be a list of field names, got {columns!r}")
-        self._reader = MindRecordReader(_checked_files(file_name))
+        self._reader = MindRecordReader(_check_files(file_name))
         unknown = [name for name in columns or [] if name not in self._reader.schema.names]
         if unknown:
             self._reader.close()
@@ -108,7 +108,7 @@ class MindPage:
 
     def __init__(self, file_name: str | list[str], num_consumer: int = 4) -> None:
         _check_consumers(num_consumer)
-        self._reader = MindRecordReader(_checked_files(file_name))
+        self._reader = MindRecordReader(_check_files(file_name))
         self._field: str | None = None
         self._categories: list[tuple[str, np.ndarray[Any, Any]]] | None = None
 
@@ -136,7 +136,7 @@ class MindPage:
         """The indexed fields."""
         return self.candidate_fields
 
-    def _known(self) -> list[tuple[str, np.ndarray[Any, Any]]]:
+    def _load_categories(self) -> list[tuple[str, np.ndarray[Any, Any]]]:
         """Names in the order of their text, each with the numbers of its rows."""
         if self._categories is None:
             if self._field is None:
@@ -152,16 +152,17 @@ class MindPage:
     def read_category_info(self) -> str:
         """Categories with their numbers and sizes, as JSON."""
         entries = [
-            {"count": len(rows), "id": n, "name": name} for n, (name, rows) in enumerate(self._known())
+            {"count": len(rows), "id": n, "name": name}
+            for n, (name, rows) in enumerate(self._load_categories())
         ]
-        answer = {"categories": entries, "key": f"{self._field}_0"}
-        return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+        document = {"categories": entries, "key": f"{self._field}_0"}
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
     def read_at_page_by_id(self, category_id: int, page: int, num_row: int) -> list[dict[str, Any]]:
         """Rows [page * num_row, (page + 1) * num_row) of the category with this number."""
         if type(category_id) is not int or category_id < 0:
             raise ParamValueError(f"category_id must be an int of at least 0, got {category_id!r}")
-        known = self._known()
+        known = self._load_categories()
         if category_id >= len(known):
             raise DataError(f"no category {category_id}; there are {len(known)}", file=self._reader.files[0])
         return self._page(known[category_id][1], page, num_row)
@@ -170,7 +171,7 @@ class MindPage:
         """Rows [page * num_row, (page + 1) * num_row) of the category with this name."""
         if not isinstance(category_name, str):
             raise ParamValueError(f"category_name must be a str, got {type(category_name).__name__}")
-        for name, rows in self._known():
+        for name, rows in self._load_categories():
             if name == category_name:
                 return self._page(rows, page, num_row)
         raise DataError(f"no category named {category_name!r}", file=self._reader.files[0])

@@ -109,34 +109,34 @@ class Header:
         """The row groups in row order, after checking that pages lie inside the file and fit together."""
         if not self.pages and file_size > self.header_size:
             raise FormatError("the header lists no pages, and there are bytes where pages lie", file=file)
-        raw_at = _raw_places(self, file_size, file)
-        found: list[RowGroup] = []
+        raw_ranges = _raw_ranges(self, file_size, file)
+        row_groups: list[RowGroup] = []
         row = 0
         for page in self.pages:
             if page.type != BLOB:
                 continue
             start, rows = self.page_start(page.id), page.end_row - page.start_row
-            _inside(self, page, file_size, file)
+            _check_page_bounds(self, page, file_size, file)
             if page.start_row != row or rows < 0 or rows * 8 > page.used or (page.used and not rows):
                 text = f"rows {page.start_row} to {page.end_row} do not follow row {row} or do not fit"
                 raise FormatError(text, file=file, page=page.id)
             row = page.end_row
             if rows:
-                if page.type_id not in raw_at:
+                if page.type_id not in raw_ranges:
                     text = f"row group {page.type_id} has no raw rows"
                     raise FormatError(text, file=file, page=page.id)
-                raw_page, raw, raw_end = raw_at.pop(page.type_id)
+                raw_page, raw, raw_end = raw_ranges.pop(page.type_id)
                 if rows * 8 > raw_end - raw:
                     text = f"{rows} rows cannot fit in {raw_end - raw} bytes"
                     raise FormatError(text, file=file, page=raw_page)
                 end = start + page.used
-                found.append(
+                row_groups.append(
                     RowGroup(page.start_row, rows, page.type_id, page.id, start, end, raw_page, raw, raw_end)
                 )
-        return found
+        return row_groups
 
 
-def _inside(header: Header, page: Page, file_size: int, file: str) -> None:
+def _check_page_bounds(header: Header, page: Page, file_size: int, file: str) -> None:
     if page.used > header.page_size:
         text = f"a page uses {page.used} bytes, but pages have {header.page_size}"
         raise FormatError(text, file=file, page=page.id)
@@ -146,26 +146,26 @@ def _inside(header: Header, page: Page, file_size: int, file: str) -> None:
         raise FormatError(text, file=file, page=page.id)
 
 
-def _raw_places(header: Header, file_size: int, file: str) -> dict[int, tuple[int, int, int]]:
+def _raw_ranges(header: Header, file_size: int, file: str) -> dict[int, tuple[int, int, int]]:
     """Row group -> (raw page, first byte, byte where the next group or the page's used part ends)."""
     ids = {page.id for page in header.pages}
     if len(ids) != len(header.pages):
         raise FormatError("two pages have the same number", file=file)
-    found: dict[int, tuple[int, int, int]] = {}
+    ranges: dict[int, tuple[int, int, int]] = {}
     for page in header.pages:
         if page.type != RAW:
             continue
-        _inside(header, page, file_size, file)
+        _check_page_bounds(header, page, file_size, file)
         start = header.page_start(page.id)
         ordered = sorted(page.groups, key=lambda group: group[1])
         limits = [offset for _, offset in ordered[1:]] + [page.used]
         for (group, offset), limit in zip(ordered, limits):
             if offset > limit:
                 raise FormatError(f"row group {group} lies outside its page", file=file, page=page.id)
-            if group in found:
+            if group in ranges:
                 raise FormatError(f"row group {group} has two places", file=file, page=page.id)
-            found[group] = (page.id, start + offset, start + limit)
-    return found
+            ranges[group] = (page.id, start + offset, start + limit)
+    return ranges
 
 
 def parse_header(fd: int, file: str, size: int | None = None) -> Header:
@@ -196,8 +196,8 @@ def parse_header_bytes(front: bytes, size: int, file: str) -> Header:
     if not isinstance(document, dict):
         raise FormatError("the header is not a JSON object", file=file)
     try:
-        header = _build(document)
-    except _Bad as error:
+        header = _parse_document(document)
+    except _InvalidHeader as error:
         raise FormatError(f"the header is damaged: {error}", file=file) from None
     except (ArgumentTypeError, ArgumentValueError) as error:
         raise FormatError(f"the header's schema is damaged: {error}", file=file) from None
@@ -206,74 +206,79 @@ def parse_header_bytes(front: bytes, size: int, file: str) -> Header:
     return header
 
 
-class _Bad(Exception):
+class _InvalidHeader(Exception):
     """A value of the header is not what it must be."""
 
 
-def _int(entry: Mapping[str, Any], key: str, low: int = 0, high: int = _MAX_INT) -> int:
+def _get_int(entry: Mapping[str, Any], key: str, low: int = 0, high: int = _MAX_INT) -> int:
     value = entry.get(key)
     if type(value) is not int or not low <= value <= high:
-        raise _Bad(f"'{key}' is {_shown(value)}, expected an int from {low} to {high}")
+        raise _InvalidHeader(f"'{key}' is {_short_repr(value)}, expected an int from {low} to {high}")
     return value
 
 
-def _list(entry: Mapping[str, Any], key: str, kind: type, null_ok: bool = False) -> list[Any]:
+def _get_list(entry: Mapping[str, Any], key: str, item_type: type, null_ok: bool = False) -> list[Any]:
     value = entry.get(key)
     if value is None and null_ok and key in entry:
         return []
-    if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
-        raise _Bad(f"'{key}' is {_shown(value)}, expected a list of {kind.__name__}")
+    if not isinstance(value, list) or not all(isinstance(item, item_type) for item in value):
+        raise _InvalidHeader(f"'{key}' is {_short_repr(value)}, expected a list of {item_type.__name__}")
     return value
 
 
-def _shown(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _build(document: dict[str, Any]) -> Header:
+def _parse_document(document: dict[str, Any]) -> Header:
     version = document.get("version")
     if version not in _VERSIONS:
-        raise _Bad(f"version {_shown(version)}; this reader knows {' and '.join(_VERSIONS)}")
-    schemas = _list(document, "schema", dict)
+        raise _InvalidHeader(f"version {_short_repr(version)}; this reader knows {' and '.join(_VERSIONS)}")
+    schemas = _get_list(document, "schema", dict)
     if len(schemas) != 1 or not isinstance(schemas[0].get("schema"), dict):
-        raise _Bad("'schema' must hold exactly one schema")
+        raise _InvalidHeader("'schema' must hold exactly one schema")
     desc = schemas[0].get("desc", "")
     schema = RecordSchema.parse(schemas[0]["schema"], desc if isinstance(desc, str) else "")
-    index = [entry.get("index_field") for entry in _list(document, "index_fields", dict, null_ok=True)]
+    index = [entry.get("index_field") for entry in _get_list(document, "index_fields", dict, null_ok=True)]
     scalars = {f.name for f in schema.raw}
     if any(not isinstance(name, str) or name not in scalars for name in index) or len(set(index)) != len(
         index
     ):
-        raise _Bad(f"'index_fields' {_shown(index)} are not different scalar fields of the schema")
-    addresses = _list(document, "shard_addresses", str)
+        raise _InvalidHeader(
+            f"'index_fields' {_short_repr(index)} are not different scalar fields of the schema"
+        )
+    addresses = _get_list(document, "shard_addresses", str)
     if not addresses or any(not name or os.path.basename(name) != name or "\0" in name for name in addresses):
-        raise _Bad("'shard_addresses' must be file names without folders")
-    pages = [_page(entry) for entry in _list(document, "page", dict, null_ok=True)]
+        raise _InvalidHeader("'shard_addresses' must be file names without folders")
+    pages = [_parse_page(entry) for entry in _get_list(document, "page", dict, null_ok=True)]
     compression = document.get("compression_size", 0)
     return Header(
         schema=schema,
-        header_size=_int(document, "header_size", 8, 1 << 31),
-        page_size=_int(document, "page_size", 1, _MAX_PAGE_SIZE),
+        header_size=_get_int(document, "header_size", 8, 1 << 31),
+        page_size=_get_int(document, "page_size", 1, _MAX_PAGE_SIZE),
         index_fields=[str(name) for name in index],
         addresses=addresses,
-        shard_id=_int(document, "shard_id") if "shard_id" in document else 0,
+        shard_id=_get_int(document, "shard_id") if "shard_id" in document else 0,
         pages=pages,
         compression_size=compression if type(compression) is int else 0,
         version=str(version),
     )
 
 
-def _page(entry: dict[str, Any]) -> Page:
-    kind = entry.get("page_type")
-    if kind not in (BLOB, RAW):
-        raise _Bad(f"'page_type' is {_shown(kind)}")
+def _parse_page(entry: dict[str, Any]) -> Page:
+    page_type = entry.get("page_type")
+    if page_type not in (BLOB, RAW):
+        raise _InvalidHeader(f"'page_type' is {_short_repr(page_type)}")
     page = Page(
-        _int(entry, "page_id", high=1 << 31), kind, _int(entry, "page_type_id"), _int(entry, "page_size")
+        _get_int(entry, "page_id", high=1 << 31),
+        page_type,
+        _get_int(entry, "page_type_id"),
+        _get_int(entry, "page_size"),
     )
-    if kind == BLOB:
-        page.start_row, page.end_row = _int(entry, "start_row_id"), _int(entry, "end_row_id")
+    if page_type == BLOB:
+        page.start_row, page.end_row = _get_int(entry, "start_row_id"), _get_int(entry, "end_row_id")
     else:
-        groups = _list(entry, "row_group_ids", dict)
-        page.groups = [(_int(group, "id"), _int(group, "offset")) for group in groups]
+        groups = _get_list(entry, "row_group_ids", dict)
+        page.groups = [(_get_int(group, "id"), _get_int(group, "offset")) for group in groups]
     return page

@@ -10,7 +10,7 @@ from pathlib import Path
 from millrace._src.core.errors import ArgumentValueError, FormatError
 
 from .header import BLOB, RAW, Header, Page
-from .shard import Shard
+from .shard import ShardReader
 
 __all__ = ["ShardWriter"]
 
@@ -32,8 +32,8 @@ class ShardWriter:
         if self.blob is not None and self.raw is not None:
             start = header.page_start(self.raw.id)
             group, offset = self.raw.groups[-1]
-            self.sums[BLOB, self.blob.type_id] = self._sum(header.page_start(self.blob.id), self.blob.used)
-            self.sums[RAW, group] = self._sum(start + offset, self.raw.used - offset)
+            self.sums[BLOB, self.blob.type_id] = self._crc32(header.page_start(self.blob.id), self.blob.used)
+            self.sums[RAW, group] = self._crc32(start + offset, self.raw.used - offset)
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -55,20 +55,22 @@ class ShardWriter:
         """Add rows; the last row group may move to a new raw page, all else stays where it is."""
         if not raw:
             return
-        cuts = self._cut(raw, blob)
+        cuts = self._find_group_starts(raw, blob)
         bounds = list(zip([0, *cuts], [*cuts, len(raw)]))
         new_pages = len(self.header.pages)
-        places = [self._place_blob(blob[a:b], first=not number) for number, (a, b) in enumerate(bounds)]
+        group_ids = [
+            self._append_blob_rows(blob[a:b], first=not number) for number, (a, b) in enumerate(bounds)
+        ]
         first, last = bounds[0]
         if last > first:
-            self._make_room(sum(map(len, raw[first:last])) + 8 * (last - first))
+            self._move_last_group(sum(map(len, raw[first:last])) + 8 * (last - first))
         for number, (a, b) in enumerate(bounds):
             if b > a:
-                self._place_raw(raw[a:b], None if number == 0 else places[number])
+                self._append_raw_rows(raw[a:b], None if number == 0 else group_ids[number])
         if len(self.header.pages) > new_pages:
             self._check_header()
 
-    def _cut(self, raw: Sequence[bytes], blob: Sequence[bytes]) -> list[int]:
+    def _find_group_starts(self, raw: Sequence[bytes], blob: Sequence[bytes]) -> list[int]:
         """Where new row groups begin; the rows before the first cut continue the last group."""
         limit = self.header.page_size
         used_blob = self.blob.used if self.blob else 0
@@ -83,12 +85,12 @@ class ShardWriter:
             used_raw += size_raw
         return cuts
 
-    def _new_page(self, kind: str, type_id: int) -> Page:
-        page = Page(len(self.header.pages), kind, type_id)
+    def _new_page(self, page_type: str, type_id: int) -> Page:
+        page = Page(len(self.header.pages), page_type, type_id)
         self.header.pages.append(page)
         return page
 
-    def _place_blob(self, rows: Sequence[bytes], first: bool) -> int:
+    def _append_blob_rows(self, rows: Sequence[bytes], first: bool) -> int:
         """Write the blob rows of one group; return the group's id."""
         if first:
             if not rows:
@@ -103,11 +105,11 @@ class ShardWriter:
         page.end_row += len(rows)
         return page.type_id
 
-    def _new_raw(self) -> Page:
+    def _new_raw_page(self) -> Page:
         self.raw = self._new_page(RAW, self.raw.id + 1 if self.raw else 0)
         return self.raw
 
-    def _make_room(self, size: int) -> None:
+    def _move_last_group(self, size: int) -> None:
         """Move the last row group to a page of its own where it would outgrow the one it is in."""
         old = self.raw
         assert old is not None
@@ -118,15 +120,15 @@ class ShardWriter:
         if len(data) != old.used - offset:
             raise FormatError("the file was cut short while it was written", file=str(self.path))
         old.used = offset
-        new = self._new_raw()
+        new = self._new_raw_page()
         self._pwrite(data, self.header.page_start(new.id))
         new.groups, new.used = [(group, 0)], len(data)
 
-    def _place_raw(self, rows: Sequence[bytes], group: int | None) -> None:
+    def _append_raw_rows(self, rows: Sequence[bytes], group: int | None) -> None:
         size = sum(map(len, rows)) + 8 * len(rows)
         page = self.raw
         if page is None or page.used + size > self.header.page_size:
-            page = self._new_raw()
+            page = self._new_raw_page()
         if group is not None:
             page.groups.append((group, page.used))
         page.used = self._append(page, rows, (RAW, page.groups[-1][0]))
@@ -135,7 +137,7 @@ class ShardWriter:
 
     def _append(self, page: Page, rows: Sequence[bytes], name: tuple[str, int]) -> int:
         """Write framed rows at the end of a page's used part; return its new end."""
-        at = page.used
+        offset = page.used
         start = self.header.page_start(page.id)
         pending: list[bytes] = []
         size = 0
@@ -143,23 +145,23 @@ class ShardWriter:
             pending += [len(row).to_bytes(8, "little"), row]
             size += 8 + len(row)
             if size >= _CHUNK:
-                at = self._flush(pending, start, at, name)
+                offset = self._flush(pending, start, offset, name)
                 pending, size = [], 0
-        return self._flush(pending, start, at, name)
+        return self._flush(pending, start, offset, name)
 
-    def _flush(self, parts: list[bytes], start: int, at: int, name: tuple[str, int]) -> int:
+    def _flush(self, parts: list[bytes], start: int, offset: int, name: tuple[str, int]) -> int:
         data = b"".join(parts)
-        self._pwrite(data, start + at)
+        self._pwrite(data, start + offset)
         self.sums[name] = zlib.crc32(data, self.sums.get(name, 0))
-        return at + len(data)
+        return offset + len(data)
 
-    def _pwrite(self, data: bytes, at: int) -> None:
+    def _pwrite(self, data: bytes, offset: int) -> None:
         view = memoryview(data)
         while view:
-            done = os.pwrite(self.fd, view, at)
-            view, at = view[done:], at + done
+            written = os.pwrite(self.fd, view, offset)
+            view, offset = view[written:], offset + written
 
-    def _sum(self, start: int, size: int) -> int:
+    def _crc32(self, start: int, size: int) -> int:
         total = 0
         while size > 0:
             data = os.pread(self.fd, min(size, _CHUNK), start)
@@ -192,16 +194,16 @@ class ShardWriter:
         length = int.from_bytes(front, "little") if len(front) == 8 else 0
         return min(8 + length, self.header.header_size) if length else 0
 
-    def verify(self, shard: Shard) -> None:
+    def verify(self, shard: ShardReader) -> None:
         """Compare what is in the file with the checksums taken while writing."""
         if shard.rows != self.header.rows:
             raise FormatError(f"{shard.rows} rows read back, {self.header.rows} written", file=str(self.path))
         for group in shard.groups:
             spans = [(BLOB, group.blob, group.blob_end), (RAW, group.raw, group.raw_end)]
-            for kind, start, end in spans:
-                known = self.sums.get((kind, group.id))
-                if known is not None and self._sum(start, end - start) != known:
-                    page = group.blob_page if kind == BLOB else group.raw_page
+            for page_type, start, end in spans:
+                known = self.sums.get((page_type, group.id))
+                if known is not None and self._crc32(start, end - start) != known:
+                    page = group.blob_page if page_type == BLOB else group.raw_page
                     raise FormatError(
                         "what was read back is not what was written", file=str(self.path), page=page
                     )

@@ -23,7 +23,7 @@ from .encoding.blob_fields import ByteSlices, blob_columns, join
 from .encoding.msgpack import decode_columns
 from .row_offsets import RowOffsets
 from .schema import RecordSchema
-from .shard import Shard
+from .shard import ShardReader
 from .shard_discovery import open_shards
 
 __all__ = ["MindRecordReader"]
@@ -57,14 +57,14 @@ class MindRecordReader:
         check_index: bool = True,
         cipher: crypto.Cipher | None = None,
     ) -> None:
-        self._given = files if isinstance(files, (str, os.PathLike, RemotePath)) else list(files)
+        self._files_argument = files if isinstance(files, (str, os.PathLike, RemotePath)) else list(files)
         self._cipher = crypto.current().copy() if cipher is None else cipher
         self._lock = threading.RLock()
         self._maps: OrderedDict[int, mmap.mmap] = OrderedDict()
         self._closed = False
-        self._shards: list[Shard] = []
+        self._shards: list[ShardReader] = []
         try:
-            self._shards = open_shards(self._given, self._cipher)
+            self._shards = open_shards(self._files_argument, self._cipher)
             self._set_up()
             if check_index and self.is_local:
                 self._rebuild_indexes()
@@ -101,7 +101,7 @@ class MindRecordReader:
         return [str(shard.path) for shard in self._shards]
 
     @property
-    def shards(self) -> list[Shard]:
+    def shards(self) -> list[ShardReader]:
         return self._shards
 
     @property
@@ -122,7 +122,7 @@ class MindRecordReader:
         """Bytes of a row on average, at least 1."""
         return max(1, self.total_bytes // max(1, self._rows))
 
-    def place(self, row: int) -> dict[str, Any]:
+    def locate(self, row: int) -> dict[str, Any]:
         """File, number of the shard, page of the blob and row in the file, of a row of the set."""
         number = int(np.searchsorted(self._shard_ends, row, "right"))
         group = self._groups[int(np.searchsorted(self._group_starts, row, "right")) - 1][1]
@@ -131,8 +131,9 @@ class MindRecordReader:
 
     def where(self, row: int) -> str:
         """The same as a text."""
-        at = self.place(row)
-        return f"{at['file']} (shard {at['shard']}, page {at['page']}, row {at['row_in_file']} of the file)"
+        return "{file} (shard {shard}, page {page}, row {row_in_file} of the file)".format_map(
+            self.locate(row)
+        )
 
     def read(
         self,
@@ -152,25 +153,25 @@ class MindRecordReader:
         for name in wanted:
             if name not in self.schema.names:
                 raise ArgumentValueError(f"no column '{name}'; the file has {', '.join(self.schema.names)}")
-        rows = self._checked(indices)
+        rows = self._check_indices(indices)
         raw = [f.name for f in self.schema.raw if f.name in wanted]
         blob = [f.name for f in self.schema.blob if f.name in wanted]
-        found: dict[str, Any] = {}
+        decoded: dict[str, Any] = {}
         try:
             if raw:
-                with self._holding(rows, self._raw):
-                    found |= self._read_raw(rows, raw, stored)
+                with self._hold_rows(rows, self._raw):
+                    decoded |= self._read_raw(rows, raw, stored)
             if blob:
-                with self._holding(rows, self._blob):
-                    pieces = self._pieces(rows, self._blob)
+                with self._hold_rows(rows, self._blob):
+                    pieces = self._byte_slices(rows, self._blob)
                     packed, on_map = self.version >= "3.0", views and self.is_local
-                    found |= blob_columns(pieces, self.schema.blob, blob, packed, on_map)
+                    decoded |= blob_columns(pieces, self.schema.blob, blob, packed, on_map)
         except FormatError as error:
             number = error.context.pop("block_row", None)
             if number is not None:
-                error.context |= {"row": int(rows[number]), **self.place(int(rows[number]))}
+                error.context |= {"row": int(rows[number]), **self.locate(int(rows[number]))}
             raise
-        return {name: found[name] for name in wanted}
+        return {name: decoded[name] for name in wanted}
 
     def column(self, name: str) -> npt.NDArray[Any] | list[Any]:
         """One field of all rows, as it is stored: what sampling by class needs."""
@@ -195,8 +196,11 @@ class MindRecordReader:
         stop = self._rows if stop is None else stop
         while start < stop:
             block = np.arange(start, min(stop, start + self._block_rows(start, stop)))
-            found = self.read(block, names, stored=True)
-            plain = [column if isinstance(column, list) else _items(column) for column in found.values()]
+            decoded = self.read(block, names, stored=True)
+            plain = [
+                column if isinstance(column, list) else _to_python_values(column)
+                for column in decoded.values()
+            ]
             for values in zip(*plain):
                 yield dict(zip(names, values))
             start = int(block[-1]) + 1
@@ -206,12 +210,12 @@ class MindRecordReader:
         block = np.arange(start, min(stop, start + 1024))
         if not self.schema.blob:
             return len(block)
-        begins, ends = self._places(block, self._blob)
+        begins, ends = self._row_bounds(block, self._blob)
         return max(1, int(np.searchsorted(np.cumsum(ends - begins), 4 << 20)))
 
     # --- how ------------------------------------------------------------------------------------------------
 
-    def _checked(self, indices: Sequence[int] | Ints) -> Ints:
+    def _check_indices(self, indices: Sequence[int] | Ints) -> Ints:
         if self._closed:
             raise ArgumentValueError("the reader is closed")
         rows = np.asarray(indices)
@@ -225,49 +229,49 @@ class MindRecordReader:
         return rows
 
     def _read_raw(self, rows: Ints, names: list[str], stored: bool) -> dict[str, Any]:
-        parts = self._pieces(rows, self._raw).cut()
-        found = decode_columns(*join(parts), self.schema.raw, names)
+        parts = self._byte_slices(rows, self._raw).copies()
+        decoded = decode_columns(*join(parts), self.schema.raw, names)
         if stored:
-            return found
+            return decoded
         for field in self.schema.raw:
-            if field.name not in found or field.type == "string":
+            if field.name not in decoded or field.type == "string":
                 continue
-            values = found[field.name]
+            values = decoded[field.name]
             if field.type == "int32":
                 narrow = values.astype(np.int32)
                 if not bool((narrow == values).all()):
                     bad = int(np.flatnonzero(narrow != values)[0])
                     text = f"the value {int(values[bad])} is beyond int32"
                     raise FormatError(text, column=field.name, block_row=bad)
-                found[field.name] = narrow
+                decoded[field.name] = narrow
             elif field.type == "float32":
                 with np.errstate(over="ignore", invalid="ignore"):
-                    found[field.name] = values.astype(np.float32)
-        return found
+                    decoded[field.name] = values.astype(np.float32)
+        return decoded
 
     @contextlib.contextmanager
-    def _holding(self, rows: Ints, places: RowOffsets) -> Iterator[None]:
+    def _hold_rows(self, rows: Ints, offsets: RowOffsets) -> Iterator[None]:
         """While this is open, the bytes of these rows are in the maps (those of remote files are fetched)."""
         if self.is_local or not len(rows):
             yield
             return
-        starts, ends = self._places(rows, places)
+        starts, ends = self._row_bounds(rows, offsets)
         numbers = np.searchsorted(self._shard_ends, rows, "right")
         with contextlib.ExitStack() as stack:
             for number in np.unique(numbers).tolist():
                 mine = numbers == number
                 ranges = list(zip(starts[mine].tolist(), ends[mine].tolist()))
-                stack.enter_context(self._shards[number].holding(ranges))
+                stack.enter_context(self._shards[number].hold_ranges(ranges))
             yield
 
-    def _pieces(self, rows: Ints, places: RowOffsets) -> ByteSlices:
-        starts, ends = self._places(rows, places)
+    def _byte_slices(self, rows: Ints, offsets: RowOffsets) -> ByteSlices:
+        starts, ends = self._row_bounds(rows, offsets)
         groups = hinted = None
-        if places.any_hinted:
+        if offsets.any_hinted:
             groups = np.searchsorted(self._group_starts, rows, "right") - 1
-            hinted = places.hinted[groups]
+            hinted = offsets.hinted[groups]
             # read again after that: another thread may just have found out that a hint is wrong
-            starts, ends = places.starts[rows], places.ends[rows]
+            starts, ends = offsets.starts[rows], offsets.ends[rows]
         if len(self._shards) == 1:
             maps: Sequence[Any] = [self._map(0)] * len(rows) if len(rows) else []
         else:
@@ -276,32 +280,32 @@ class MindRecordReader:
             maps = [by_number[number] for number in numbers]
         begins, stops = starts.tolist(), ends.tolist()
         if groups is not None and hinted is not None:
-            wrong = places.wrong_hints(groups, hinted, maps, begins, stops)
+            wrong = offsets.wrong_hints(groups, hinted, maps, begins, stops)
             for number, row in wrong.items():
                 try:
-                    self._learn(number, places, by_index=False)
+                    self._load_offsets(number, offsets, by_index=False)
                 except FormatError:  # the index is right, and the data file is damaged
                     raise FormatError("the length of the row is damaged", block_row=row) from None
             if wrong:
-                return self._pieces(rows, places)
+                return self._byte_slices(rows, offsets)
         return ByteSlices(maps, begins, stops)
 
-    def _places(self, rows: Ints, places: RowOffsets) -> tuple[Ints, Ints]:
-        if not places.complete:
+    def _row_bounds(self, rows: Ints, offsets: RowOffsets) -> tuple[Ints, Ints]:
+        if not offsets.complete:
             groups = np.unique(np.searchsorted(self._group_starts, rows, "right") - 1)
-            for number in groups[~places.known[groups]].tolist():
-                self._learn(number, places)
-        return places.starts[rows], places.ends[rows]
+            for number in groups[~offsets.known[groups]].tolist():
+                self._load_offsets(number, offsets)
+        return offsets.starts[rows], offsets.ends[rows]
 
-    def _learn(self, number: int, places: RowOffsets, by_index: bool = True) -> None:
+    def _load_offsets(self, number: int, offsets: RowOffsets, by_index: bool = True) -> None:
         with self._lock:
-            if places.known[number] and by_index:
+            if offsets.known[number] and by_index:
                 return
             shard_number, group = self._groups[number]
             data, first = self._map(shard_number), int(self._group_starts[number])
             try:
                 shard = self._shards[shard_number]
-                places.learn(number, shard_number, shard, group, data, first, by_index)
+                offsets.load_group(number, shard_number, shard, group, data, first, by_index)
             except FormatError as error:
                 inside = error.context.get("row", 0)
                 error.context |= {"shard": shard_number, "row_in_file": group.start_row + inside}
@@ -314,7 +318,7 @@ class MindRecordReader:
             return
         number = int(np.searchsorted(self._shard_ends, start, "right"))
         stop = min(stop, int(self._shard_ends[number]))
-        begins, ends = self._places(np.array([start, stop - 1]), self._blob)
+        begins, ends = self._row_bounds(np.array([start, stop - 1]), self._blob)
         first = int(begins[0]) // mmap.PAGESIZE * mmap.PAGESIZE
         data = self._map(number)
         if ends[1] > first:
@@ -334,19 +338,19 @@ class MindRecordReader:
             return data
 
     def _rebuild_indexes(self) -> None:
-        mended, kept = [], []
+        rebuilt, kept = [], []
         for shard in self._shards:
             problem = shard.index_problem(self._cipher)
             if problem is None:
                 continue
             try:
                 shard.rebuild_index(self._cipher)
-                mended.append(f"{shard.path}.db ({problem})")
+                rebuilt.append(f"{shard.path}.db ({problem})")
             except OSError as error:
                 kept.append(f"{shard.path}.db ({problem}; {error.strerror})")
-        if mended:
-            text = "rebuilt from the data file: " + ", ".join(mended)
-            warn_once(f"mindrecord index {mended}", text, stacklevel=5)
+        if rebuilt:
+            text = "rebuilt from the data file: " + ", ".join(rebuilt)
+            warn_once(f"mindrecord index {rebuilt}", text, stacklevel=5)
         if kept:
             text = "cannot be rebuilt here, and is not needed by Millrace: " + ", ".join(kept)
             warn_once(f"mindrecord index {kept}", text, stacklevel=5)
@@ -358,24 +362,24 @@ class MindRecordReader:
         with self._lock:
             self._closed = True
             self._maps.clear()
-            for places in (self._raw, self._blob) if self._shards else ():
-                places.close()
+            for offsets in (self._raw, self._blob) if self._shards else ():
+                offsets.close()
 
     def __enter__(self) -> MindRecordReader:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_reopen, (self._given, self._cipher.state()))
+        return (_reopen, (self._files_argument, self._cipher.state()))
 
 
 def _reopen(files: Any, cipher: Any) -> MindRecordReader:
     return MindRecordReader(files, check_index=False, cipher=crypto.Cipher.from_state(cipher))
 
 
-def _items(column: npt.NDArray[Any]) -> list[Any]:
+def _to_python_values(column: npt.NDArray[Any]) -> list[Any]:
     return column.tolist() if column.ndim == 1 and column.dtype.itemsize == 8 else list(column)

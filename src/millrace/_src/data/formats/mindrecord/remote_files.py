@@ -49,7 +49,7 @@ class RemoteFile:
     >>> fs, _ = file_system("memory://doc/x")
     >>> fs.pipe("/doc/x", b"0123456789")
     >>> file = RemoteFile("memory://doc/x")
-    >>> with file.holding([(2, 5)]):
+    >>> with file.hold_ranges([(2, 5)]):
     ...     file.map[2:5]
     b'234'
     """
@@ -74,16 +74,16 @@ class RemoteFile:
         self.map = mmap.mmap(self._fd, self.size, prot=mmap.PROT_READ) if self.size else b""
         small = 0 < self._blocks <= min(self._limit, WHOLE // block)
         self._unchecked = small and is_checksum(self.tag)
-        self._turn = threading.Lock()
+        self._whole_file_lock = threading.Lock()
 
     @contextlib.contextmanager
-    def holding(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
+    def hold_ranges(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
         """While this is open, these byte ranges are in the map."""
-        wanted = self._numbers(ranges)
+        wanted = self._block_numbers(ranges)
         if self._unchecked:
-            with self._turn:
+            with self._whole_file_lock:
                 if self._unchecked:
-                    self._bring_all()
+                    self._download_all()
         with self._lock:
             self._tick += 1
             tick = self._tick
@@ -97,7 +97,7 @@ class RemoteFile:
                 self._active.remove(tick)
                 self._evict()
 
-    def _numbers(self, ranges: list[tuple[int, int]]) -> np.ndarray[Any, Any]:
+    def _block_numbers(self, ranges: list[tuple[int, int]]) -> np.ndarray[Any, Any]:
         marks = {
             number
             for start, end in ranges
@@ -120,7 +120,7 @@ class RemoteFile:
             done = 0
             try:
                 for first, last in _runs(mine, MAX_BYTES_PER_REQUEST // self.block):
-                    self._bring(first, last)
+                    self._download_blocks(first, last)
                     done += last - first
             finally:
                 with self._lock:
@@ -128,12 +128,12 @@ class RemoteFile:
                     self._state[mine[done:]] = 0
                     self._lock.notify_all()
 
-    def _bring_all(self) -> None:
+    def _download_all(self) -> None:
         checked = ChecksumValidator(self.fs, self.path)
 
         def whole() -> None:
             for first, last in _runs(np.arange(self._blocks), MAX_BYTES_PER_REQUEST // self.block):
-                self._bring(first, last)
+                self._download_blocks(first, last)
             checked(self.tag, self.map)
 
         RETRIES("reading", self.address, whole)
@@ -141,7 +141,7 @@ class RemoteFile:
             self._state[:] = 2
         self._unchecked = False
 
-    def _bring(self, first: int, last: int) -> None:
+    def _download_blocks(self, first: int, last: int) -> None:
         start, end = first * self.block, min(last * self.block, self.size)
         view = memoryview(read_range(self.fs, self.path, self.address, start, end, self.tag))
         while view:
@@ -160,7 +160,7 @@ class RemoteFile:
         oldest = here[np.argsort(self._used[here], kind="stable")[:over]]
         oldest = oldest[self._used[oldest] < min(self._active, default=self._tick + 1)]
         for number in oldest.tolist():
-            if _punch(self._fd, number * self.block, self.block):
+            if _punch_hole(self._fd, number * self.block, self.block):
                 self._state[number] = 0
 
 
@@ -179,7 +179,7 @@ def _runs(numbers: np.ndarray[Any, Any], most: int) -> Iterator[tuple[int, int]]
     yield first, last
 
 
-def _punch(fd: int, start: int, size: int) -> bool:
+def _punch_hole(fd: int, start: int, size: int) -> bool:
     """Give a part of a file back to the disk; False where the system cannot."""
     try:
         call = ctypes.CDLL(None, use_errno=True).fallocate
@@ -218,10 +218,10 @@ class RemoteSet:
         for name in names:
             download(self.address(name), self.folder / name)
 
-    def fetched(self, name: str) -> Path:
+    def fetch(self, name: str) -> Path:
         """A local copy of a data file, with its index and its checksums if it has them."""
-        beside = [f"{name}.db", f"{name}.crc"]
-        self.get([name, *(file for file in beside if remote_exists(self.address(file)))])
+        companions = [f"{name}.db", f"{name}.crc"]
+        self.get([name, *(file for file in companions if remote_exists(self.address(file)))])
         return self.folder / name
 
     def put(self, names: list[str]) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .header import RowGroup
-from .shard import Shard
-from .sqlite_index import PlaceHints
+from .shard import ShardReader
+from .sqlite_index import RowOffsetHints
 
 __all__ = ["RowOffsets"]
 
@@ -34,41 +34,41 @@ class RowOffsets:
         self.hinted = np.zeros(groups, bool)
         self.complete = not groups
         self.any_hinted = False
-        self._hints: dict[int, PlaceHints | None] = {}
+        self._hints: dict[int, RowOffsetHints | None] = {}
 
-    def learn(
+    def load_group(
         self,
         number: int,
         shard_number: int,
-        shard: Shard,
+        shard: ShardReader,
         group: RowGroup,
         data: Any,
         first: int,
         by_index: bool = True,
     ) -> None:
         """Find the rows of one group, whose first row is this one."""
-        found = self._from_index(shard_number, shard, group) if by_index else None
-        hinted = found is not None
-        if found is None:
-            found = (shard.blob_places if self.blob else shard.raw_places)(data, group)
-        self.starts[first : first + group.rows], self.ends[first : first + group.rows] = found
+        bounds = self._from_index(shard_number, shard, group) if by_index else None
+        hinted = bounds is not None
+        if bounds is None:
+            bounds = (shard.blob_ranges if self.blob else shard.raw_ranges)(data, group)
+        self.starts[first : first + group.rows], self.ends[first : first + group.rows] = bounds
         # in this order: whoever sees that there is no hint must see the places found without one
         self.hinted[number] = hinted
         self.any_hinted = self.any_hinted or hinted
         self.known[number] = True
         self.complete = bool(self.known.all())
 
-    def _from_index(self, number: int, shard: Shard, group: RowGroup) -> tuple[Ints, Ints] | None:
+    def _from_index(self, number: int, shard: ShardReader, group: RowGroup) -> tuple[Ints, Ints] | None:
         large = self.blob and group.blob_end - group.blob > _LARGE_ROW * group.rows
         if not large or shard.encrypted or not shard.is_local:
             return None
         if number not in self._hints:
-            self._hints[number] = PlaceHints.of(shard.path, shard.header)
+            self._hints[number] = RowOffsetHints.of(shard.path, shard.header)
         hints = self._hints[number]
-        found = None if hints is None else hints.blob_rows(group)
-        if found is None:
+        offsets = None if hints is None else hints.blob_rows(group)
+        if offsets is None:
             return None
-        starts, ends = found[:, 0] + group.blob + 8, found[:, 1] + group.blob
+        starts, ends = offsets[:, 0] + group.blob + 8, offsets[:, 1] + group.blob
         good = starts[0] == group.blob + 8 and ends[-1] == group.blob_end
         good = good and bool((starts[1:] - 8 == ends[:-1]).all()) and bool((starts <= ends).all())
         return (starts, ends) if good else None

@@ -21,7 +21,7 @@ def scan_rows(
     start: int,
     limit: int,
     rows: int,
-    sign: bytes = b"",
+    prefix: bytes = b"",
     file: str = "",
     page: int = 0,
 ) -> tuple[Ints, Ints]:
@@ -33,13 +33,13 @@ def scan_rows(
     >>> one[0].tolist(), one[1].tolist()
     ([8, 18], [10, 19])
     """
-    found = _equal_rows(data, start, limit, rows)
-    if found is None and sign and rows > 64:
-        found = _by_sign(data, start, limit, rows, sign)
-    return found if found is not None else _step_by_step(data, start, limit, rows, file, page)
+    bounds = _find_equal_rows(data, start, limit, rows)
+    if bounds is None and prefix and rows > 64:
+        bounds = _find_by_prefix(data, start, limit, rows, prefix)
+    return bounds if bounds is not None else _follow_lengths(data, start, limit, rows, file, page)
 
 
-def _equal_rows(data: mmap.mmap | bytes, start: int, limit: int, rows: int) -> tuple[Ints, Ints] | None:
+def _find_equal_rows(data: mmap.mmap | bytes, start: int, limit: int, rows: int) -> tuple[Ints, Ints] | None:
     """All rows of one size (fixed-size blobs, dummies): one strided look at the lengths."""
     stride = (limit - start) // rows
     if stride < 8 or stride * rows != limit - start:
@@ -51,23 +51,23 @@ def _equal_rows(data: mmap.mmap | bytes, start: int, limit: int, rows: int) -> t
     return begins, begins + (stride - 8)
 
 
-def _by_sign(
-    data: mmap.mmap | bytes, start: int, limit: int, rows: int, sign: bytes
+def _find_by_prefix(
+    data: mmap.mmap | bytes, start: int, limit: int, rows: int, prefix: bytes
 ) -> tuple[Ints, Ints] | None:
     """Find every place that looks like the front of a row, then check that each leads to the next.
 
     Five zero bytes (the top of a length below 2**24) and three of the payload make one 64-bit word.
     """
-    word = int.from_bytes(b"\0" * 5 + sign[:3], "little")
-    if len(sign) < 3 or limit - start < 16:
+    pattern = int.from_bytes(b"\0" * 5 + prefix[:3], "little")
+    if len(prefix) < 3 or limit - start < 16:
         return None
-    places = []
+    candidates = []
     for shift in range(8):
         count = (limit - start - 3 - shift) // 8
         if count > 0:
-            words = np.ndarray((count,), "<u8", data, start + 3 + shift)
-            places.append(np.flatnonzero(words == word) * 8 + (start + 8 + shift))
-    begins = np.sort(np.concatenate(places)).astype(np.int64)
+            windows = np.ndarray((count,), "<u8", data, start + 3 + shift)
+            candidates.append(np.flatnonzero(windows == pattern) * 8 + (start + 8 + shift))
+    begins = np.sort(np.concatenate(candidates)).astype(np.int64)
     if len(begins) < rows or begins[0] != start + 8:
         return None
     lengths = np.ndarray((limit - 7,), "<u8", data, 0, (1,))[begins - 8].astype(np.int64)
@@ -79,22 +79,20 @@ def _by_sign(
     return begins, ends
 
 
-def _step_by_step(
+def _follow_lengths(
     data: mmap.mmap | bytes, start: int, limit: int, rows: int, file: str, page: int
 ) -> tuple[Ints, Ints]:
     begins = np.empty(rows, np.int64)
     ends = np.empty(rows, np.int64)
     read = _LENGTH.unpack_from
-    at = start
+    offset = start
     for row in range(rows):
-        if at + 8 > limit:
+        if offset + 8 > limit:
             raise FormatError(f"the page ends after {row} of {rows} rows", file=file, page=page, row=row)
-        begins[row] = at + 8
-        at += 8 + read(data, at)[0]
-        if at > limit:
-            text = (
-                f"a row claims {at - int(begins[row])} bytes, {limit - int(begins[row])} are left in its page"
-            )
+        begins[row] = offset + 8
+        offset += 8 + read(data, offset)[0]
+        if offset > limit:
+            text = f"a row claims {offset - int(begins[row])} bytes, {limit - int(begins[row])} are left in its page"
             raise FormatError(text, file=file, page=page, row=row)
-        ends[row] = at
+        ends[row] = offset
     return begins, ends

@@ -101,9 +101,9 @@ class RecordSchema:
         return [f.name for f in self.fields]
 
     def __getitem__(self, name: str) -> Field:
-        for found in self.fields:
-            if found.name == name:
-                return found
+        for field in self.fields:
+            if field.name == name:
+                return field
         raise KeyError(name)
 
     def as_json(self) -> dict[str, Any]:
@@ -124,11 +124,11 @@ class RecordSchema:
             raise MRMInvalidSchemaError(f"a schema is a dict of fields, not {type(content).__name__}")
         if not content:
             raise MRMInvalidSchemaError("the schema has no field")
-        fields = [_field(name, entry) for name, entry in content.items()]
+        fields = [_parse_field(name, entry) for name, entry in content.items()]
         return cls(tuple(sorted(fields, key=lambda f: f.name.encode())), desc)
 
 
-def _field(name: Any, entry: Any) -> Field:
+def _parse_field(name: Any, entry: Any) -> Field:
     if not isinstance(name, str) or not _NAME.match(name):
         raise MRMInvalidSchemaError(f"field name {name!r} must consist of letters, digits and '_'")
     if not isinstance(entry, Mapping):
@@ -140,16 +140,16 @@ def _field(name: Any, entry: Any) -> Field:
         raise MRMInvalidSchemaError(
             f"field '{name}': takes 'type' and 'shape', got {sorted(map(str, entry))}"
         )
-    kind = entry["type"]
-    if kind not in TYPES:
-        raise MRMInvalidSchemaError(f"field '{name}': type {kind!r} is not one of {', '.join(TYPES)}")
+    type_name = entry["type"]
+    if type_name not in TYPES:
+        raise MRMInvalidSchemaError(f"field '{name}': type {type_name!r} is not one of {', '.join(TYPES)}")
     if "shape" not in entry:
-        return Field(name, kind)
+        return Field(name, type_name)
     shape = entry["shape"]
-    if kind in ("string", "bytes"):
-        raise MRMInvalidSchemaError(f"field '{name}': a {kind} field has no shape")
+    if type_name in ("string", "bytes"):
+        raise MRMInvalidSchemaError(f"field '{name}': a {type_name} field has no shape")
     if not isinstance(shape, list) or any(type(size) is not int for size in shape):
         raise MRMInvalidSchemaError(f"field '{name}': shape must be a list of ints, got {shape!r}")
     if shape.count(-1) > 1 or any(size == 0 or size < -1 or size > _MAX_DIMENSION for size in shape):
         raise MRMBuildSchemaError(f"field '{name}': dimensions are > 0, at most one is -1, got {shape}")
-    return Field(name, kind, tuple(shape))
+    return Field(name, type_name, tuple(shape))

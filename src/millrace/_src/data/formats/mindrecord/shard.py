@@ -19,13 +19,13 @@ from millrace._src.core.io.remote import RemotePath
 
 from . import encryption as crypto
 from .atomic_commit import index_path, new_token, replace_file, temporary
-from .encoding.msgpack import decode_columns, row_sign
+from .encoding.msgpack import decode_columns, row_prefix
 from .header import MAX_HEADER, Header, RowGroup, parse_header, parse_header_bytes
 from .remote_files import RemoteFile
 from .row_scan import scan_rows
 from .sqlite_index import check_index, index_rows, write_index
 
-__all__ = ["Shard", "open_shard"]
+__all__ = ["ShardReader", "open_shard"]
 
 Ints = npt.NDArray[np.int64]
 _BLOCK_ROWS = 16384
@@ -33,7 +33,7 @@ _COPY = 8 << 20
 SPARE = bytes(8)
 
 
-class Shard:
+class ShardReader:
     """A data file. The map is made on first use and may be dropped at any time."""
 
     is_local = True
@@ -46,7 +46,7 @@ class Shard:
         self._plain = plain  # the decrypted file, where the shard is encrypted
         self.groups: list[RowGroup] = header.groups(size, str(path))
         self.rows = sum(group.rows for group in self.groups)
-        self._sign = row_sign(header.schema.raw)
+        self._sign = row_prefix(header.schema.raw)
 
     @property
     def encrypted(self) -> bool:
@@ -62,21 +62,21 @@ class Shard:
             text = f"the file cannot be opened again: {error.strerror}"
             raise FormatError(text, file=str(self.path)) from error
         try:
-            if _stamp(os.fstat(fd)) != self.stamp:
+            if _file_stamp(os.fstat(fd)) != self.stamp:
                 raise FormatError("the file was changed or replaced since it was opened", file=str(self.path))
             return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
         finally:
             os.close(fd)
 
     @contextlib.contextmanager
-    def holding(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
+    def hold_ranges(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
         """While this is open, these parts of the file are in the map: always, for a local file."""
         yield
 
-    def blob_places(self, data: mmap.mmap, group: RowGroup) -> tuple[Ints, Ints]:
+    def blob_ranges(self, data: mmap.mmap, group: RowGroup) -> tuple[Ints, Ints]:
         """Payloads of the blob rows of a group; together they must fill its page."""
         file = str(self.path)
-        with self.holding([(group.blob, group.blob_end)]):
+        with self.hold_ranges([(group.blob, group.blob_end)]):
             begins, ends = scan_rows(data, group.blob, group.blob_end, group.rows, b"", file, group.blob_page)
         if int(ends[-1]) != group.blob_end:
             text = (
@@ -85,10 +85,10 @@ class Shard:
             raise FormatError(text, file=file, page=group.blob_page)
         return begins, ends
 
-    def raw_places(self, data: mmap.mmap, group: RowGroup) -> tuple[Ints, Ints]:
+    def raw_ranges(self, data: mmap.mmap, group: RowGroup) -> tuple[Ints, Ints]:
         """Payloads of the raw rows of a group."""
         file = str(self.path)
-        with self.holding([(group.raw, group.raw_end)]):
+        with self.hold_ranges([(group.raw, group.raw_end)]):
             return scan_rows(data, group.raw, group.raw_end, group.rows, self._sign, file, group.raw_page)
 
     # --- the index beside the file --------------------------------------------------------------------------
@@ -142,8 +142,8 @@ class Shard:
         data = self.map() if self.groups else None
         for group in self.groups:
             assert data is not None
-            raw, raw_end = self.raw_places(data, group)
-            blob, blob_end = self.blob_places(data, group)
+            raw, raw_end = self.raw_ranges(data, group)
+            blob, blob_end = self.blob_ranges(data, group)
             raw_page, blob_page = (
                 self.header.page_start(group.raw_page),
                 self.header.page_start(group.blob_page),
@@ -152,7 +152,7 @@ class Shard:
                 part = slice(begin, begin + _BLOCK_ROWS)
                 count = len(raw[part])
                 first, last = int(raw[part][0]), int(raw_end[part][-1])
-                places = {
+                offsets = {
                     "PAGE_ID_RAW": [group.raw_page] * count,
                     "PAGE_OFFSET_RAW": (raw[part] - 8 - raw_page).tolist(),
                     "PAGE_OFFSET_RAW_END": (raw_end[part] - raw_page).tolist(),
@@ -163,7 +163,7 @@ class Shard:
                 }
                 values: dict[str, Any] = {}
                 if fields:
-                    with self.holding([(first, last)]):
+                    with self.hold_ranges([(first, last)]):
                         piece = data[first:last] + SPARE
                     try:
                         values = decode_columns(
@@ -173,10 +173,10 @@ class Shard:
                         row = group.start_row + begin + error.context.pop("block_row", 0)
                         error.context |= {"file": str(self.path), "page": group.raw_page, "row": row}
                         raise
-                yield group.start_row + begin, places, values
+                yield group.start_row + begin, offsets, values
 
 
-class RemoteShard(Shard):
+class RemoteShard(ShardReader):
     """A data file behind an fsspec address; parts of it are fetched when they are needed."""
 
     is_local = False
@@ -184,17 +184,17 @@ class RemoteShard(Shard):
     def __init__(self, path: RemotePath, file: RemoteFile, cipher: crypto.Cipher) -> None:
         name, size = str(path), file.size
         plain: mmap.mmap | None = None
-        with file.holding([(max(0, size - 32), size), (0, min(size, 8))]):
+        with file.hold_ranges([(max(0, size - 32), size), (0, min(size, 8))]):
             data = file.map
             sealed = crypto.sealed_mode(bytes(data[max(0, size - 32) :]), size)
             length = min(size, 8 + int.from_bytes(data[:8], "little"), 8 + MAX_HEADER)
         if sealed is not None or cipher.key is not None:
             if cipher.key is None:
                 raise FormatError("the file is encrypted: give its key to set_enc_key()", file=name)
-            plain = _decrypted(file, cipher, name)
+            plain = _decrypt_remote(file, cipher, name)
             header, size = parse_header_bytes(plain[:], len(plain), name), len(plain)
         else:
-            with file.holding([(0, length)]):
+            with file.hold_ranges([(0, length)]):
                 header = parse_header_bytes(bytes(data[:length]), size, name)
         self.file = file
         super().__init__(path, header, size, plain, ())  # type: ignore[arg-type]
@@ -203,33 +203,33 @@ class RemoteShard(Shard):
         return self._plain if self._plain is not None else self.file.map  # type: ignore[return-value]
 
     @contextlib.contextmanager
-    def holding(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
+    def hold_ranges(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
         if self._plain is not None:
             yield
             return
-        with self.file.holding(ranges):
+        with self.file.hold_ranges(ranges):
             yield
 
     def index_problem(self, cipher: crypto.Cipher) -> str | None:
         return None  # not needed for reading, and not looked at
 
 
-def _decrypted(file: RemoteFile, cipher: crypto.Cipher, name: str) -> mmap.mmap:
+def _decrypt_remote(file: RemoteFile, cipher: crypto.Cipher, name: str) -> mmap.mmap:
     with tempfile.TemporaryFile() as sealed, tempfile.TemporaryFile() as plain:
         for start in range(0, file.size, _COPY):
             stop = min(file.size, start + _COPY)
-            with file.holding([(start, stop)]):
+            with file.hold_ranges([(start, stop)]):
                 sealed.write(file.map[start:stop])
         sealed.seek(0)
         crypto.decrypt(cast(BinaryIO, sealed), cast(BinaryIO, plain), cipher, name)
         return mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def _stamp(status: os.stat_result) -> tuple[int, ...]:
+def _file_stamp(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def open_shard(path: Path | RemotePath, cipher: crypto.Cipher) -> Shard:
+def open_shard(path: Path | RemotePath, cipher: crypto.Cipher) -> ShardReader:
     """Read and check the header of a data file; an encrypted one is decrypted into a nameless file."""
     if isinstance(path, RemotePath):
         return RemoteShard(path, RemoteFile(path), cipher)
@@ -247,11 +247,13 @@ def open_shard(path: Path | RemotePath, cipher: crypto.Cipher) -> Shard:
             raise FormatError("this is not a regular file", file=str(path))
         mode = crypto.is_encrypted(source.fileno())
         if mode is None and cipher.key is None:
-            return Shard(path, parse_header(source.fileno(), str(path)), status.st_size, None, _stamp(status))
+            return ShardReader(
+                path, parse_header(source.fileno(), str(path)), status.st_size, None, _file_stamp(status)
+            )
         if cipher.key is None:
             raise FormatError("the file is encrypted: give its key to set_enc_key()", file=str(path))
         with tempfile.TemporaryFile() as plain:
             crypto.decrypt(source, cast(BinaryIO, plain), cipher, str(path))
             header = parse_header(plain.fileno(), str(path))
             data = mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ)
-            return Shard(path, header, len(data), data, _stamp(status))
+            return ShardReader(path, header, len(data), data, _file_stamp(status))

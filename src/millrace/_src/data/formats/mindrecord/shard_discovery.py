@@ -11,29 +11,29 @@ from millrace._src.core.io.remote import RemotePath, is_remote
 
 from . import encryption as crypto
 from .atomic_commit import finish_commit
-from .shard import Shard, open_shard
+from .shard import ShardReader, open_shard
 
 __all__ = ["open_shards"]
 
 
-def _path(name: Any) -> Any:
+def _as_path(name: Any) -> Any:
     if isinstance(name, RemotePath):
         return name
     return RemotePath(str(name)) if is_remote(name) else Path(name)
 
 
-def _finish(path: Any) -> bool:
+def _finish_commit(path: Any) -> bool:
     return isinstance(path, Path) and finish_commit(path)
 
 
-def open_shards(given: Any, cipher: crypto.Cipher) -> list[Shard]:
+def open_shards(files: Any, cipher: crypto.Cipher) -> list[ShardReader]:
     """The shards, in order, of what a reader was given; they must belong together."""
-    if isinstance(given, (str, os.PathLike, RemotePath)):
-        shards = _open_set(_path(given), cipher)
+    if isinstance(files, (str, os.PathLike, RemotePath)):
+        shards = _open_set(_as_path(files), cipher)
     else:
-        if not given:
+        if not files:
             raise ArgumentValueError("the list of files is empty")
-        shards = _open_list([_path(path) for path in given], cipher)
+        shards = _open_list([_as_path(path) for path in files], cipher)
     first = shards[0]
     for shard in shards[1:]:
         if shard.header.identity() != first.header.identity():
@@ -42,23 +42,23 @@ def open_shards(given: Any, cipher: crypto.Cipher) -> list[Shard]:
     return shards
 
 
-def _open_list(paths: list[Any], cipher: crypto.Cipher) -> list[Shard]:
+def _open_list(paths: list[Any], cipher: crypto.Cipher) -> list[ShardReader]:
     for path in paths:
-        _finish(path)
+        _finish_commit(path)
     shards = [open_shard(path, cipher) for path in paths]
     firsts = {shard.path.parent / shard.header.addresses[0] for shard in shards}
-    finished = [_finish(first) for first in firsts]
+    finished = [_finish_commit(first) for first in firsts]
     if any(finished):
         shards = [open_shard(path, cipher) for path in paths]
     return shards
 
 
-def _open_set(path: Any, cipher: crypto.Cipher) -> list[Shard]:
-    _finish(path)
+def _open_set(path: Any, cipher: crypto.Cipher) -> list[ShardReader]:
+    _finish_commit(path)
     shard = open_shard(path, cipher)
     names = shard.header.addresses
     first = path.parent / names[0]
-    if first != path and _finish(first):
+    if first != path and _finish_commit(first):
         shard = open_shard(path, cipher)
         names = shard.header.addresses
     if path.name not in names:
@@ -68,8 +68,8 @@ def _open_set(path: Any, cipher: crypto.Cipher) -> list[Shard]:
         raise FormatError(text, file=str(path))
     shards = []
     for name in names:
-        other = shard if name == path.name else open_shard(path.parent / name, cipher)
-        if other.header.addresses != names:
-            raise FormatError(f"the file belongs to another set than {path.name}", file=str(other.path))
-        shards.append(other)
+        member = shard if name == path.name else open_shard(path.parent / name, cipher)
+        if member.header.addresses != names:
+            raise FormatError(f"the file belongs to another set than {path.name}", file=str(member.path))
+        shards.append(member)
     return shards

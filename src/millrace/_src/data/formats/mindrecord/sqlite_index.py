@@ -20,7 +20,7 @@ from .header import BLOB, Header, RowGroup
 __all__ = [
     "MAX_STEPS",
     "NO_INDEX",
-    "PlaceHints",
+    "RowOffsetHints",
     "bad_index_fields",
     "check_index",
     "compare_rows",
@@ -73,7 +73,7 @@ def write_index(database: str, name: str, header: Header, rows: Iterable[tuple[A
     """Write the index of one shard to a new file, or return its bytes where database is ``:memory:``."""
     columns = _columns(header)
     keys = ["ROW_ID", *(f"INC_{number}" for number in range(len(header.index_fields)))]
-    declared = ", ".join(f"{column} {kind}" for column, kind in columns)
+    declared = ", ".join(f"{column} {sql_type}" for column, sql_type in columns)
     connection = sqlite3.connect(database, isolation_level=None)
     try:
         for pragma in ("page_size=4096", "journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
@@ -94,10 +94,10 @@ def index_rows(
     header: Header, blocks: Iterable[tuple[int, dict[str, Any], dict[str, Any]]]
 ) -> Iterator[tuple[Any, ...]]:
     """Rows of INDEXES from blocks of (first row, places by column name, values of the indexed fields)."""
-    for first, places, values in blocks:
-        count = len(places["ROW_GROUP_ID"])
+    for first, offsets, values in blocks:
+        count = len(offsets["ROW_GROUP_ID"])
         parts: list[Iterable[Any]] = [range(first, first + count)]
-        parts += [places[name] for name in _FIXED[1:]]
+        parts += [offsets[name] for name in _FIXED[1:]]
         for name in header.index_fields:
             column = values[name]
             if header.schema[name].type == "string":
@@ -120,7 +120,7 @@ def check_index(source: Path | bytes, name: str, header: Header) -> str | None:
             connection.deserialize(source)
         else:
             connection = open_index(source)
-        return _compare(connection, name, header)
+        return _find_mismatch(connection, name, header)
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
         return f"it is damaged ({error})"
     finally:
@@ -137,20 +137,20 @@ def open_index(path: Path) -> sqlite3.Connection:
 def guard(connection: sqlite3.Connection, steps: int) -> None:
     """Whatever a file holds, asking it can neither run long nor take much memory."""
     connection.text_factory = bytes
-    connection.set_progress_handler(_budget(steps), 10_000)
+    connection.set_progress_handler(_step_limit(steps), 10_000)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 20)
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA cell_size_check=ON")
 
 
-class PlaceHints:
+class RowOffsetHints:
     """Where an index says that blob rows lie; the caller checks it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
 
     @classmethod
-    def of(cls, data: Path, header: Header) -> PlaceHints | None:
+    def of(cls, data: Path, header: Header) -> RowOffsetHints | None:
         """The hints of a data file, or None where its index is of no use."""
         path = data.with_name(data.name + ".db")
         if check_index(path, data.name, header) is not None:
@@ -171,13 +171,13 @@ class PlaceHints:
         )
         span = (group.start_row, group.start_row + group.rows, group.rows + 1)
         try:
-            found = np.array(self.connection.execute(query, span).fetchall())
+            offsets = np.array(self.connection.execute(query, span).fetchall())
         except (sqlite3.Error, ValueError, OverflowError):
             return None
-        if found.shape != (group.rows, 2) or found.dtype != np.int64:
+        if offsets.shape != (group.rows, 2) or offsets.dtype != np.int64:
             return None
-        inside = (found >= 0) & (found <= group.blob_end - group.blob)
-        return found if bool(inside.all()) else None
+        inside = (offsets >= 0) & (offsets <= group.blob_end - group.blob)
+        return offsets if bool(inside.all()) else None
 
     def close(self) -> None:
         self.connection.close()
@@ -190,10 +190,10 @@ def compare_rows(data: Path, header: Header, rows: Iterable[tuple[Any, ...]]) ->
         connection = open_index(path)
         try:
             guard(connection, 1000 * MAX_STEPS)
-            found = connection.execute("SELECT * FROM INDEXES ORDER BY ROW_ID")
+            stored_rows = connection.execute("SELECT * FROM INDEXES ORDER BY ROW_ID")
             number = -1
-            for number, (mine, theirs) in enumerate(zip(rows, found)):
-                if not _equal(mine, theirs, header):
+            for number, (mine, theirs) in enumerate(zip(rows, stored_rows)):
+                if not _rows_equal(mine, theirs, header):
                     return f"its row {number} is not what the data file has"
             return None if number + 1 == header.rows else f"it has {number + 1} rows, not {header.rows}"
         finally:
@@ -202,7 +202,7 @@ def compare_rows(data: Path, header: Header, rows: Iterable[tuple[Any, ...]]) ->
         return f"it is damaged ({error})"
 
 
-def _equal(mine: tuple[Any, ...], theirs: tuple[Any, ...], header: Header) -> bool:
+def _rows_equal(mine: tuple[Any, ...], theirs: tuple[Any, ...], header: Header) -> bool:
     return len(mine) == len(theirs) and all(same_value(a, b, header.version) for a, b in zip(mine, theirs))
 
 
@@ -219,26 +219,28 @@ def same_value(mine: Any, theirs: Any, version: str) -> bool:
     return bool(mine == theirs)
 
 
-def _compare(connection: sqlite3.Connection, name: str, header: Header) -> str | None:
+def _find_mismatch(connection: sqlite3.Connection, name: str, header: Header) -> str | None:
     guard(connection, MAX_STEPS)
-    ask = connection.execute
-    kinds = dict(
-        ask("SELECT name, type FROM sqlite_master WHERE name IN ('INDEXES', 'SHARD_NAME')").fetchall()
+    execute = connection.execute
+    tables = dict(
+        execute("SELECT name, type FROM sqlite_master WHERE name IN ('INDEXES', 'SHARD_NAME')").fetchall()
     )
-    if kinds != {b"INDEXES": b"table", b"SHARD_NAME": b"table"}:
+    if tables != {b"INDEXES": b"table", b"SHARD_NAME": b"table"}:
         return "it is not the index of a MindRecord file"
-    found = ask("SELECT NAME FROM SHARD_NAME LIMIT 2").fetchall()
-    if found != [(name.encode(),)]:
-        return f"it was made for a file named {_shown(found[0][0])}" if found else "it names no data file"
-    columns = [row[1].decode("utf-8", "replace") for row in ask("PRAGMA table_info(INDEXES)").fetchmany(2000)]
+    names = execute("SELECT NAME FROM SHARD_NAME LIMIT 2").fetchall()
+    if names != [(name.encode(),)]:
+        return f"it was made for a file named {_shown(names[0][0])}" if names else "it names no data file"
+    columns = [
+        row[1].decode("utf-8", "replace") for row in execute("PRAGMA table_info(INDEXES)").fetchmany(2000)
+    ]
     if columns != [column for column, _ in _columns(header)]:
         return "its columns are not the index fields of the data file"
     rows = header.rows
-    count = ask("SELECT max(rowid) FROM INDEXES").fetchone()[0] or 0
+    count = execute("SELECT max(rowid) FROM INDEXES").fetchone()[0] or 0
     if count != rows:
         return f"it has {count} rows, the data file has {rows}"
-    if rows and ask("PRAGMA index_list(INDEXES)").fetchall():
-        return _probe(connection, header)
+    if rows and execute("PRAGMA index_list(INDEXES)").fetchall():
+        return _probe_pages(connection, header)
     return None
 
 
@@ -246,19 +248,19 @@ def _shown(name: Any) -> str:
     return repr(name.decode("utf-8", "replace") if isinstance(name, bytes) else name)
 
 
-def _probe(connection: sqlite3.Connection, header: Header) -> str | None:
+def _probe_pages(connection: sqlite3.Connection, header: Header) -> str | None:
     """Compare the last row of some pages: its end is the used size of the page."""
     pages = [page for page in header.pages if page.type == BLOB and page.end_row > page.start_row]
     step = max(1, len(pages) // _PROBES)
     query = "SELECT ROW_GROUP_ID, PAGE_ID_BLOB, PAGE_OFFSET_BLOB_END FROM INDEXES WHERE ROW_ID = ?"
     for page in {id(page): page for page in [*pages[::step], pages[-1]]}.values():
-        found = connection.execute(query, (page.end_row - 1,)).fetchall()
-        if found != [(page.type_id, page.id, page.used)]:
+        stored = connection.execute(query, (page.end_row - 1,)).fetchall()
+        if stored != [(page.type_id, page.id, page.used)]:
             return f"its row {page.end_row - 1} is not where the data file has it"
     return None
 
 
-def _budget(most: int) -> Callable[[], int]:
+def _step_limit(most: int) -> Callable[[], int]:
     steps = 0
 
     def over() -> int:

@@ -27,7 +27,7 @@ from .checksums import write_checksums
 from .header import Header
 from .page_writer import ShardWriter
 from .reader import MindRecordReader
-from .shard import Shard, open_shard
+from .shard import ShardReader, open_shard
 
 __all__ = ["StagedSet"]
 
@@ -113,8 +113,12 @@ def _remove(finals: list[Path], token: str, shards: list[ShardWriter], owner: in
         return  # a forked child: the files are its parent's
     for final in finals:
         data = temporary(final, token)
-        beside = (*companions(final), journal_path(final))
-        for path in (data, _sealed(data), *(temporary(companion, token) for companion in beside)):
+        companion_files = (*companions(final), journal_path(final))
+        for path in (
+            data,
+            _sealed_path(data),
+            *(temporary(companion, token) for companion in companion_files),
+        ):
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
 
@@ -132,10 +136,10 @@ def _remove_orphans(final: Path) -> None:
                 fd = os.open(path, os.O_RDONLY)
                 try:
                     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    beside = [
+                    companion_files = [
                         temporary(companion, token) for companion in (*companions(final), journal_path(final))
                     ]
-                    for part in (path, _sealed(path), *beside):
+                    for part in (path, _sealed_path(path), *companion_files):
                         part.unlink(missing_ok=True)
                 finally:
                     os.close(fd)
@@ -153,7 +157,7 @@ def _remove_companions(final: Path) -> None:
                     (final.parent / name).unlink(missing_ok=True)
 
 
-def _copy(shard: Shard, target: Path) -> None:
+def _copy(shard: ShardReader, target: Path) -> None:
     """Copy a data file, holes as holes, decrypted if need be; its header must still be what was read."""
     data = shard.map()
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -171,13 +175,13 @@ def _copy(shard: Shard, target: Path) -> None:
         os.close(fd)
 
 
-def _sealed(path: Path) -> Path:
+def _sealed_path(path: Path) -> Path:
     return path.with_name(path.name + ".sealed")
 
 
 def _seal(path: Path, cipher: crypto.Cipher) -> None:
     """Replace a plain temporary file by its encrypted form."""
-    sealed = _sealed(path)
+    sealed = _sealed_path(path)
     try:
         with open(path, "rb") as source, open(sealed, "wb") as target:
             os.fchmod(target.fileno(), 0o600)

@@ -39,7 +39,7 @@ from .staging import StagedSet
 __all__ = ["FAILED", "FileWriter", "MSRStatus", "SUCCESS"]
 
 _KIB, _MIB = 1 << 10, 1 << 20
-_MOST_SHARDS = 1000
+_MAX_SHARDS = 1000
 _QUEUE = 4  # calls in flight per worker thread
 
 
@@ -80,8 +80,8 @@ class FileWriter:
         checksums: bool = False,
     ) -> None:
         path = checked_name(file_name)
-        if type(shard_num) is not int or not 1 <= shard_num <= _MOST_SHARDS:
-            raise ParamValueError(f"shard_num must be an int from 1 to {_MOST_SHARDS}, got {shard_num!r}")
+        if type(shard_num) is not int or not 1 <= shard_num <= _MAX_SHARDS:
+            raise ParamValueError(f"shard_num must be an int from 1 to {_MAX_SHARDS}, got {shard_num!r}")
         for name, flag in (("overwrite", overwrite), ("checksums", checksums)):
             if not isinstance(flag, bool):
                 raise ParamValueError(f"{name} must be a bool, got {flag!r}")
@@ -159,10 +159,10 @@ class FileWriter:
 
     def open_and_set_header(self) -> MSRStatus:
         """Make the (temporary) files now; the first write does it otherwise."""
-        self._begun()
+        self._ensure_draft()
         return SUCCESS
 
-    def _begun(self) -> StagedSet:
+    def _ensure_draft(self) -> StagedSet:
         if self._failed:
             raise DataError("an earlier call failed and the set was given up", file=str(self._files[0]))
         if self._committed and not self._appends:
@@ -170,10 +170,10 @@ class FileWriter:
         if self._draft is None:
             if self._schema is None:
                 raise DataError("the set has no schema: call add_schema() first", file=str(self._files[0]))
-            self._draft = self._continued() if self._appends else self._fresh(self._schema)
+            self._draft = self._draft_for_append() if self._appends else self._new_draft(self._schema)
         return self._draft
 
-    def _fresh(self, schema: RecordSchema) -> StagedSet:
+    def _new_draft(self, schema: RecordSchema) -> StagedSet:
         self._refuse_existing()
         if self._index is None:
             self._index = [f.name for f in schema.raw]
@@ -197,9 +197,9 @@ class FileWriter:
         if self._overwrite:
             return
         if self._remote is not None:
-            found = self._remote.existing([name for p in self._files for name in (p.name, f"{p.name}.db")])
-            if found is not None:
-                raise FileExists("the file exists: remove it or pass overwrite=True", file=found)
+            existing = self._remote.existing([name for p in self._files for name in (p.name, f"{p.name}.db")])
+            if existing is not None:
+                raise FileExists("the file exists: remove it or pass overwrite=True", file=existing)
         refuse_existing(self._files)
 
     # --- rows -----------------------------------------------------------------------------------------------
@@ -216,22 +216,22 @@ class FileWriter:
             raise ArgumentTypeError(f"parallel_writer must be a bool, got {type(parallel_writer).__name__}")
         if not raw_data:
             raise MRMValidateDataError("raw_data is empty")
-        draft = self._begun()
-        raw, blob, saved = self._encoded(draft, raw_data)
+        draft = self._ensure_draft()
+        raw, blob, saved = self._encode(draft, raw_data)
         draft.saved += saved
         if parallel_writer:
             self._write_later(draft, raw, blob)
             return SUCCESS
-        self._wait()
+        self._await_writes()
         start = 0
-        with self._or_give_up():
-            for number, count in self._shares(len(raw)):
+        with self._discard_on_error():
+            for number, count in self._split_over_shards(len(raw)):
                 draft.shards[number].write(raw[start : start + count], blob[start : start + count])
                 start += count
         return SUCCESS
 
     @contextlib.contextmanager
-    def _or_give_up(self) -> Iterator[None]:
+    def _discard_on_error(self) -> Iterator[None]:
         """Give up the whole set when writing fails: no later call may commit what is left of it."""
         try:
             yield
@@ -244,7 +244,7 @@ class FileWriter:
             self._failed = True
             raise
 
-    def _encoded(
+    def _encode(
         self, draft: StagedSet, rows: Sequence[Mapping[str, Any]]
     ) -> tuple[list[bytes], list[bytes], int]:
         header = draft.shards[0].header
@@ -253,13 +253,13 @@ class FileWriter:
         draft.shards[0].check_sizes(blob)
         return raw, blob, saved
 
-    def _shares(self, rows: int) -> list[tuple[int, int]]:
+    def _split_over_shards(self, rows: int) -> list[tuple[int, int]]:
         """(shard, rows) in order: equal runs, and the odd rows to shards in turn."""
         shards = len(self._files)
-        each, odd = divmod(rows, shards)
-        lucky = {(self._next + n) % shards for n in range(odd)}
+        rows_per_shard, odd = divmod(rows, shards)
+        extra_shards = {(self._next + n) % shards for n in range(odd)}
         self._next = (self._next + odd) % shards
-        return [(number, each + (number in lucky)) for number in range(shards)]
+        return [(number, rows_per_shard + (number in extra_shards)) for number in range(shards)]
 
     def _write_later(self, draft: StagedSet, raw: list[bytes], blob: list[bytes]) -> None:
         """Give rows to the thread of the next shard; encoded already, so the caller may change them."""
@@ -273,22 +273,22 @@ class FileWriter:
         worker = self._pool[number % len(self._pool)]
         self._pending.append(worker.submit(draft.shards[number].write, raw, blob))
         while len(self._pending) > _QUEUE * len(self._pool):
-            self._settle(self._pending.pop(0))
+            self._await_write(self._pending.pop(0))
 
-    def _settle(self, future: Future[None]) -> None:
-        with self._or_give_up():
+    def _await_write(self, future: Future[None]) -> None:
+        with self._discard_on_error():
             future.result()
 
-    def _wait(self) -> None:
+    def _await_writes(self) -> None:
         while self._pending:
-            self._settle(self._pending.pop(0))
+            self._await_write(self._pending.pop(0))
 
     def check_all_worker_status(self) -> None:
         """Raise what a writer thread has run into so far."""
         for future in list(self._pending):
             if future.done():
                 self._pending.remove(future)
-                self._settle(future)
+                self._await_write(future)
 
     def check_worker_status(self, index: int) -> None:
         """Raise what the writer threads have run into so far; they are not told apart."""
@@ -302,9 +302,9 @@ class FileWriter:
             raise DataError("the set is already committed", file=str(self._files[0]))
         if self._appends and self._draft is None and not self._failed:
             return SUCCESS  # nothing to add
-        draft = self._begun()
-        self._wait()
-        with self._or_give_up():
+        draft = self._ensure_draft()
+        self._await_writes()
+        with self._discard_on_error():
             if not self._appends:
                 self._refuse_existing()
             draft.commit(crypto.current(), self._checksums)
@@ -369,7 +369,7 @@ class FileWriter:
         self._schema, self._index = header.schema, list(header.index_fields)
         self._appends = True
 
-    def _continued(self) -> StagedSet:
+    def _draft_for_append(self) -> StagedSet:
         # A set may have grown since: read it again, now that it is copied.
         with MindRecordReader([str(path) for path in self._files], check_index=False) as reader:
             return StagedSet.copy_of(reader)

@@ -30,7 +30,7 @@ class UntaggedLineFormat:
     1
     """
 
-    kind = "untagged lines, blank too"
+    scan_id = "untagged lines, blank too"
     blank_together = True
 
     def __init__(self, column: str) -> None:
@@ -50,7 +50,7 @@ class UntaggedLineFormat:
         return ByteRanges(spans.starts[keep], spans.stops[keep])
 
     def rows(self, block: RowBlock) -> dict[str, Column]:
-        return {self.column: text_column([text.strip() for text in _decoded(block)])}
+        return {self.column: text_column([text.strip() for text in _decode_rows(block)])}
 
 
 class SegmentTagFormat:
@@ -62,7 +62,7 @@ class SegmentTagFormat:
     1
     """
 
-    kind = "segments"
+    scan_id = "segments"
 
     def __init__(self, column: str) -> None:
         self.column = column
@@ -74,21 +74,21 @@ class SegmentTagFormat:
             raise FormatError(
                 f"{path}: an XML file of more than {MOST_BYTES} bytes cannot be read", file=path
             )
-        found = [match.span(1) for match in _SEGMENT.finditer(data)]
-        if not found:
+        spans = [match.span(1) for match in _SEGMENT.finditer(data)]
+        if not spans:
             raise FormatError(f"Invalid file, failed to load xml file: {path} has no <seg>", file=path)
-        both = np.array(found, np.int64)
+        both = np.array(spans, np.int64)
         return ByteRanges(both[:, 0].copy(), both[:, 1].copy())
 
     def rows(self, block: RowBlock) -> dict[str, Column]:
-        return {self.column: text_column([html.unescape(text).strip() for text in _decoded(block)])}
+        return {self.column: text_column([html.unescape(text).strip() for text in _decode_rows(block)])}
 
 
-def _decoded(block: RowBlock) -> list[str]:
-    made = []
+def _decode_rows(block: RowBlock) -> list[str]:
+    texts = []
     for row, piece in enumerate(block.pieces()):
         try:
-            made.append(piece.decode())
+            texts.append(piece.decode())
         except UnicodeDecodeError as error:
             raise block.error(row, f"this is not text in UTF-8: {error}") from None
-    return made
+    return texts

@@ -10,7 +10,7 @@ import numpy as np
 from millrace._src.core.errors import FormatError
 from millrace._src.core.values.chunk import Column
 from millrace._src.data.formats.files.byte_ranges import RowBlock
-from millrace._src.data.formats.json_decoder import json_lines, parse_json
+from millrace._src.data.formats.json_decoder import decode_json_lines, parse_json
 
 from .lines import LineFormat, text_column
 
@@ -34,22 +34,22 @@ class JsonLines(LineFormat):
         self.columns = dict(columns)
 
     def rows(self, block: RowBlock) -> dict[str, Column]:
-        made: dict[str, list[Any]] = {name: [] for name in self.columns}
+        columns: dict[str, list[Any]] = {name: [] for name in self.columns}
         pieces = block.pieces()
-        values = json_lines(pieces)
+        values = decode_json_lines(pieces)
         for row, piece in enumerate(pieces):
             number = int(block.rows[row])
             try:
                 value = parse_json(piece, block.path, number + 1) if values is None else values[row]
                 for name, keys in self.columns.items():
-                    made[name].append(_find(value, keys, block, row))
+                    columns[name].append(_get_by_path(value, keys, block, row))
             except FormatError as error:
                 error.row_index = number  # type: ignore[attr-defined]
                 raise
-        return {name: _column(values) for name, values in made.items()}
+        return {name: _to_column(values) for name, values in columns.items()}
 
 
-def _find(value: Any, keys: tuple[str, ...], block: RowBlock, row: int) -> Any:
+def _get_by_path(value: Any, keys: tuple[str, ...], block: RowBlock, row: int) -> Any:
     for key in keys:
         if not isinstance(value, dict) or key not in value:
             text = f"Invalid json file, in given JSON file, failed to find key: {key}"
@@ -62,17 +62,17 @@ def _find(value: Any, keys: tuple[str, ...], block: RowBlock, row: int) -> Any:
     return value
 
 
-def _column(values: list[Any]) -> Column:
+def _to_column(values: list[Any]) -> Column:
     if all(isinstance(value, str) for value in values):
         return text_column(values)
-    return [_value(value) for value in values]
+    return [_to_array(value) for value in values]
 
 
-def _value(value: Any) -> Any:
+def _to_array(value: Any) -> Any:
     if isinstance(value, list):
-        kind = np.str_ if all(isinstance(item, str) for item in value) else None
-        made = np.array(value, dtype=kind)
-        return made if kind else made.astype(np.uint32 if made.dtype.kind in "iu" else np.float32)
+        dtype = np.str_ if all(isinstance(item, str) for item in value) else None
+        array = np.array(value, dtype=dtype)
+        return array if dtype else array.astype(np.uint32 if array.dtype.kind in "iu" else np.float32)
     if isinstance(value, int):
         return np.array(value & 0xFFFFFFFF, np.uint32)
     return np.array(value, np.float32 if isinstance(value, float) else None)

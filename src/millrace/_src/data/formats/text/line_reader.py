@@ -83,12 +83,12 @@ class LineReader:
 
 def _line_ends(path: str) -> tuple[np.ndarray[Any, Any], int]:
     """Where each line ends, its newline included, and the size of the file."""
-    found, at = [], 0
+    chunks_ends, offset = [], 0
     with open(path, "rb") as file:
         while chunk := file.read(_CHUNK):
-            found.append(np.flatnonzero(np.frombuffer(chunk, np.uint8) == 10) + (at + 1))
-            at += len(chunk)
-    ends = np.concatenate(found) if found else np.empty(0, np.int64)
-    if at and (not len(ends) or ends[-1] != at):
-        ends = np.append(ends, at)
-    return ends, at
+            chunks_ends.append(np.flatnonzero(np.frombuffer(chunk, np.uint8) == 10) + (offset + 1))
+            offset += len(chunk)
+    ends = np.concatenate(chunks_ends) if chunks_ends else np.empty(0, np.int64)
+    if offset and (not len(ends) or ends[-1] != offset):
+        ends = np.append(ends, offset)
+    return ends, offset

@@ -12,7 +12,7 @@ from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.columns import StringColumn, offsets_of
 from millrace._src.data.formats.files.byte_ranges import ByteRanges, Ints, RowBlock
 
-__all__ = ["BlankLineSeparatedFormat", "LineFormat", "blocks_of", "newlines", "text_column"]
+__all__ = ["BlankLineSeparatedFormat", "LineFormat", "iter_blocks", "find_newlines", "text_column"]
 
 BLOCK = 16 << 20
 # A column of text is one array when that takes no more than this many times the text itself.
@@ -21,27 +21,27 @@ SPARE = 1 << 16
 SPACE, RETURN = 32, 13
 
 
-def blocks_of(path: str) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+def iter_blocks(path: str) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
     """The file in large parts, each with the place where it begins."""
-    at = 0
+    offset = 0
     with open(path, "rb") as file:
         while data := file.read(BLOCK):
-            yield at, np.frombuffer(data, np.uint8)
-            at += len(data)
+            yield offset, np.frombuffer(data, np.uint8)
+            offset += len(data)
 
 
-def newlines(path: str) -> tuple[Ints, int]:
+def find_newlines(path: str) -> tuple[Ints, int]:
     """Where every newline stands, and the size of the file."""
-    found, size = [np.empty(0, np.int64)], 0
-    for at, data in blocks_of(path):
-        found.append(np.flatnonzero(data == 10) + at)
-        size = at + len(data)
-    return np.concatenate(found), size
+    positions, size = [np.empty(0, np.int64)], 0
+    for offset, data in iter_blocks(path):
+        positions.append(np.flatnonzero(data == 10) + offset)
+        size = offset + len(data)
+    return np.concatenate(positions), size
 
 
 def line_spans(path: str) -> ByteRanges:
     """Every line without its newline; a last line without one counts."""
-    ends, size = newlines(path)
+    ends, size = find_newlines(path)
     starts = np.concatenate(([0], ends + 1))
     stops = np.append(ends, size)
     return ByteRanges(starts[:-1], stops[:-1]) if starts[-1] == size else ByteRanges(starts, stops)
@@ -76,7 +76,7 @@ class LineFormat:
     ) -> None:
         self.column, self.keep_blank, self.strip = column, keep_blank or paired, strip
         self.blank_together = paired
-        self.kind = "lines, blank too" if self.keep_blank else "lines"
+        self.scan_id = "lines, blank too" if self.keep_blank else "lines"
 
     def scan(self, path: str) -> ByteRanges:
         spans = line_spans(path)
@@ -93,21 +93,21 @@ class LineFormat:
         try:
             texts = raw.decode().split("\n")
         except UnicodeDecodeError:
-            raise _bad_line(block, self.keep_blank and not self.blank_together) from None
+            raise _decode_error(block, self.keep_blank and not self.blank_together) from None
         if self.strip:
             texts = [text.strip() for text in texts]
         return {self.column: text_column(texts, zeros=b"\0" in raw)}
 
 
-def _bad_line(block: RowBlock, all_counted: bool) -> Exception:
+def _decode_error(block: RowBlock, all_counted: bool) -> Exception:
     counted = "" if all_counted else " (empty lines are not counted)"
     for row, piece in enumerate(block.pieces()):
         try:
             piece.decode()
         except UnicodeDecodeError as error:
-            found = block.error(row, f"this is not text in UTF-8{counted}: {error}", "line")
-            found.row_index = int(block.rows[row])  # type: ignore[attr-defined]
-            return found
+            failure = block.error(row, f"this is not text in UTF-8{counted}: {error}", "line")
+            failure.row_index = int(block.rows[row])  # type: ignore[attr-defined]
+            return failure
     return block.error(0, "this is not text in UTF-8", "line")
 
 
@@ -121,7 +121,7 @@ class BlankLineSeparatedFormat:
     2
     """
 
-    kind = "groups of lines, blank ones between"
+    scan_id = "groups of lines, blank ones between"
 
     def __init__(self, columns: list[str], delimiter: str) -> None:
         self.columns, self.delimiter = columns, delimiter
@@ -137,7 +137,7 @@ class BlankLineSeparatedFormat:
         return ByteRanges(spans.starts[first], spans.stops[last])
 
     def rows(self, block: RowBlock) -> dict[str, Column]:
-        made: dict[str, list[Any]] = {name: [] for name in self.columns}
+        columns: dict[str, list[Any]] = {name: [] for name in self.columns}
         for row, piece in enumerate(block.pieces()):
             try:
                 fields = [self._fields(line) for line in piece.decode().split("\n")]
@@ -148,8 +148,8 @@ class BlankLineSeparatedFormat:
                     wanted = f"{len(self.columns)} fields ({', '.join(self.columns)})"
                     raise block.error(row, f"a line needs {wanted}, but got {line}", "sentence")
             for number, name in enumerate(self.columns):
-                made[name].append(np.array([line[number] for line in fields]))
-        return dict(made)
+                columns[name].append(np.array([line[number] for line in fields]))
+        return dict(columns)
 
     def _fields(self, line: str) -> list[str]:
         fields = line.removesuffix("\r").split(self.delimiter)

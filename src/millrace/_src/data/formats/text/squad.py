@@ -36,11 +36,11 @@ class SquadFormat:
     1
     """
 
-    kind = "squad"
+    scan_id = "squad"
 
     def __init__(self) -> None:
         self._loaded: dict[str, list[Row]] = {}
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         return {}
@@ -53,14 +53,14 @@ class SquadFormat:
         return ByteRanges(numbers, numbers)  # rows have no bytes of their own: their numbers find them
 
     def _rows(self, path: str) -> list[Row]:
-        with self._turn:
+        with self._lock:
             if path not in self._loaded:
                 if os.path.getsize(path) > MOST_BYTES:
                     raise FormatError(
                         f"{path}: JSON of more than {MOST_BYTES} bytes cannot be read", file=path
                     )
                 with open(path, "rb") as file:
-                    self._loaded[path] = _questions(parse_json(file.read(), path), path)
+                    self._loaded[path] = _parse_rows(parse_json(file.read(), path), path)
             return self._loaded[path]
 
     def rows(self, block: RowBlock) -> dict[str, Column]:
@@ -74,25 +74,25 @@ class SquadFormat:
         }
 
 
-def _questions(document: Any, path: str) -> list[Row]:
+def _parse_rows(document: Any, path: str) -> list[Row]:
     try:
         return [
             (
-                _text(paragraph["context"]),
-                _text(asked["question"]),
-                [_text(answer["text"]) for answer in asked["answers"] or [NO_ANSWER]],
-                [int(answer["answer_start"]) for answer in asked["answers"] or [NO_ANSWER]],
+                _check_text(paragraph["context"]),
+                _check_text(entry["question"]),
+                [_check_text(answer["text"]) for answer in entry["answers"] or [NO_ANSWER]],
+                [int(answer["answer_start"]) for answer in entry["answers"] or [NO_ANSWER]],
             )
             for article in document["data"]
             for paragraph in article["paragraphs"]
-            for asked in paragraph["qas"]
+            for entry in paragraph["qas"]
         ]
     except (KeyError, TypeError, ValueError) as error:
         what = f"failed to find key {error}" if isinstance(error, KeyError) else str(error)
         raise FormatError(f"Invalid json file, {path} is not a SQuAD file: {what}", file=path) from None
 
 
-def _text(value: Any) -> str:
+def _check_text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"text is needed, but got {value!r:.80}")
     return value

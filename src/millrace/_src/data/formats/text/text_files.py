@@ -22,20 +22,20 @@ class FileTexts:
     >>> with open("a.txt", "w") as file:
     ...     _ = file.write("some text\\n")
     >>> FileTexts(["a.txt"]).read(np.array([0]))
-    Texts('some text')
+    StringColumn('some text')
     """
 
     def __init__(self, files: Sequence[str]) -> None:
         self.files = files
 
     def read(self, indices: Indices) -> Column:
-        return text_column([_text(self.files[i]) for i in indices.tolist()])
+        return text_column([_read_text(self.files[i]) for i in indices.tolist()])
 
     def where(self, index: int) -> str | None:
         return self.files[index]
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     try:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)

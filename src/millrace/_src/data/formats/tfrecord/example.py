@@ -18,7 +18,7 @@ _MAX_FEATURES = 100_000
 Feature = npt.NDArray[Any] | list[bytes]
 
 
-class _Bad(Exception):
+class _InvalidExample(Exception):
     pass
 
 
@@ -29,20 +29,20 @@ def parse_example(data: bytes, file: str = "", row: int = 0) -> dict[str, Featur
     >>> made["n"].tolist(), made["x"].tolist(), made["s"]
     ([1, -2], [0.5], [b'hi'])
     """
-    found: dict[str, Feature] = {}
+    parsed: dict[str, Feature] = {}
     view = memoryview(data)
     try:
         for number, features in _fields(view):
             if number == 1:
                 for inner, entry in _fields(_message(features)):
                     if inner == 1:
-                        name, feature = _entry(_message(entry))
-                        found[name] = feature
-                        if len(found) > _MAX_FEATURES:
-                            raise _Bad(f"more than {_MAX_FEATURES} features")
-    except (_Bad, UnicodeDecodeError) as error:
+                        name, feature = _parse_entry(_message(entry))
+                        parsed[name] = feature
+                        if len(parsed) > _MAX_FEATURES:
+                            raise _InvalidExample(f"more than {_MAX_FEATURES} features")
+    except (_InvalidExample, UnicodeDecodeError) as error:
         raise FormatError(f"the record is not an Example: {error}", file=file or None, row=row) from None
-    return found
+    return parsed
 
 
 def _varint(data: memoryview, at: int) -> tuple[int, int]:
@@ -54,87 +54,89 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value & 0xFFFFFFFFFFFFFFFF, at
         shift += 7
-    raise _Bad("a number is cut short")
+    raise _InvalidExample("a number is cut short")
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
     """(field number, value): an int for a varint, a view for the rest."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        kind = key & 7
-        if kind == 0:
-            value, at = _varint(data, at)
+    offset = 0
+    while offset < len(data):
+        key, offset = _varint(data, offset)
+        wire_type = key & 7
+        if wire_type == 0:
+            value, offset = _varint(data, offset)
             yield key >> 3, value
             continue
-        if kind == 2:
-            size, at = _varint(data, at)
-        elif kind in (1, 5):
-            size = 8 if kind == 1 else 4
+        if wire_type == 2:
+            size, offset = _varint(data, offset)
+        elif wire_type in (1, 5):
+            size = 8 if wire_type == 1 else 4
         else:
-            raise _Bad(f"wire type {kind}")
-        if size > len(data) - at:
-            raise _Bad("a field reaches past its end")
-        yield key >> 3, data[at : at + size]
-        at += size
+            raise _InvalidExample(f"wire type {wire_type}")
+        if size > len(data) - offset:
+            raise _InvalidExample("a field reaches past its end")
+        yield key >> 3, data[offset : offset + size]
+        offset += size
 
 
 def _message(value: Any) -> memoryview:
     if not isinstance(value, memoryview):
-        raise _Bad("a number stands where a message must")
+        raise _InvalidExample("a number stands where a message must")
     return value
 
 
-def _entry(data: memoryview) -> tuple[str, Feature]:
+def _parse_entry(data: memoryview) -> tuple[str, Feature]:
     name, feature = "", memoryview(b"")
     for number, value in _fields(data):
         if number == 1:
             name = bytes(_message(value)).decode()
         elif number == 2:
             feature = _message(value)
-    made: Feature = []
+    values: Feature = []
     for number, value in _fields(feature):
         if number == 1:
-            made = [bytes(_message(item)) for n, item in _fields(_message(value)) if n == 1]
+            values = [bytes(_message(item)) for n, item in _fields(_message(value)) if n == 1]
         elif number == 2:
-            made = _floats(_message(value))
+            values = _parse_floats(_message(value))
         elif number == 3:
-            made = _ints(_message(value))
-    return name, made
+            values = _parse_ints(_message(value))
+    return name, values
 
 
-def _floats(data: memoryview) -> npt.NDArray[np.float32]:
+def _parse_floats(data: memoryview) -> npt.NDArray[np.float32]:
     parts = []
     for number, value in _fields(data):
         if number == 1:
             if len(_message(value)) % 4:
-                raise _Bad("a list of floats of another length")
+                raise _InvalidExample("a list of floats of another length")
             parts.append(np.frombuffer(value, "<f4"))
     return np.concatenate(parts).astype(np.float32) if parts else np.empty(0, np.float32)
 
 
-def _ints(data: memoryview) -> npt.NDArray[np.int64]:
+def _parse_ints(data: memoryview) -> npt.NDArray[np.int64]:
     parts: list[npt.NDArray[np.uint64]] = []
     for number, value in _fields(data):
         if number == 1:
-            parts.append(np.array([value], np.uint64) if isinstance(value, int) else _packed_ints(value))
+            parts.append(
+                np.array([value], np.uint64) if isinstance(value, int) else _parse_packed_ints(value)
+            )
     return np.concatenate(parts).view(np.int64) if parts else np.empty(0, np.int64)
 
 
-def _packed_ints(data: memoryview) -> npt.NDArray[np.uint64]:
+def _parse_packed_ints(data: memoryview) -> npt.NDArray[np.uint64]:
     """All varints of a packed list at once."""
     raw = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(raw < 0x80)
     if len(raw) and (not len(ends) or ends[-1] != len(raw) - 1):
-        raise _Bad("a number is cut short")
+        raise _InvalidExample("a number is cut short")
     starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
     if len(ends) and int((ends - starts).max()) > 9:
-        raise _Bad("a number of more than ten bytes")
-    owner = np.repeat(np.arange(len(ends)), ends - starts + 1)
-    shifts = ((np.arange(len(raw)) - starts[owner]) * 7).astype(np.uint64)
-    found = np.zeros(len(ends), np.uint64)
-    np.bitwise_or.at(found, owner, (raw & 0x7F).astype(np.uint64) << shifts)
-    return found
+        raise _InvalidExample("a number of more than ten bytes")
+    number_index = np.repeat(np.arange(len(ends)), ends - starts + 1)
+    shifts = ((np.arange(len(raw)) - starts[number_index]) * 7).astype(np.uint64)
+    values = np.zeros(len(ends), np.uint64)
+    np.bitwise_or.at(values, number_index, (raw & 0x7F).astype(np.uint64) << shifts)
+    return values
 
 
 def encode_example(features: Mapping[str, Any]) -> bytes:
@@ -147,11 +149,11 @@ def encode_example(features: Mapping[str, Any]) -> bytes:
     """
     entries = []
     for name, value in features.items():
-        entries.append(field(1, field(1, name.encode()) + field(2, _feature(name, value))))
+        entries.append(field(1, field(1, name.encode()) + field(2, _encode_feature(name, value))))
     return field(1, b"".join(entries))
 
 
-def _feature(name: str, value: Any) -> bytes:
+def _encode_feature(name: str, value: Any) -> bytes:
     if isinstance(value, (str, bytes)):
         value = [value]
     if isinstance(value, list) and value and all(isinstance(item, (str, bytes)) for item in value):
@@ -159,7 +161,7 @@ def _feature(name: str, value: Any) -> bytes:
         return field(1, b"".join(field(1, text) for text in texts))
     array = np.asarray(value)
     if array.dtype.kind in "SU":
-        return _feature(name, array.ravel().tolist())
+        return _encode_feature(name, array.ravel().tolist())
     if array.dtype.kind not in "biuf":
         raise ArgumentTypeError(
             f"'{name}': an Example cannot hold {array.dtype}, only integers, floats or bytes"

@@ -23,8 +23,8 @@ from .record_file import TAIL, check_records, record_spans
 
 __all__ = ["ExampleFormat", "FeatureSpec", "first_example"]
 
-NAMES = {BYTES: "string", FLOATS: "float32", INTS: "int64"}
-MAKERS = {BYTES: byte_values, FLOATS: float_values, INTS: int_values}
+TYPE_NAMES = {BYTES: "string", FLOATS: "float32", INTS: "int64"}
+DECODERS = {BYTES: byte_values, FLOATS: float_values, INTS: int_values}
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ExampleFormat:
     def __init__(self, columns: Mapping[str, FeatureSpec], compression: str = "") -> None:
         self.columns = dict(columns)
         self.opener = DecompressedFile(compression) if compression else None
-        self.kind = f"tfrecord {compression}"
+        self.scan_id = f"tfrecord {compression}"
         self._forms: dict[int, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -72,11 +72,11 @@ class ExampleFormat:
         raw = np.frombuffer(block.data + bytes(MARGIN * 64), np.uint8)
         stops = block.stops - TAIL
         layout = locate_features(raw, block.starts, stops, self._forms)
-        odd = {row: _parsed(block, row) for row in layout.odd}
-        made: dict[str, Column] = {}
+        odd = {row: _parse_row(block, row) for row in layout.odd}
+        columns: dict[str, Column] = {}
         for name, wanted in self.columns.items():
-            made[name] = _column(name, wanted, raw, layout, odd, block)
-        return made
+            columns[name] = _column(name, wanted, raw, layout, odd, block)
+        return columns
 
 
 def first_example(data: bytes, path: str) -> dict[str, FeatureSpec]:
@@ -84,7 +84,7 @@ def first_example(data: bytes, path: str) -> dict[str, FeatureSpec]:
     return {name: FeatureSpec() for name in sorted(parse_example(data, path))}
 
 
-def _parsed(block: RowBlock, row: int) -> dict[str, Any]:
+def _parse_row(block: RowBlock, row: int) -> dict[str, Any]:
     data = block.data[int(block.starts[row]) : int(block.stops[row]) - TAIL]
     return parse_example(data, block.path, int(block.rows[row]) + 1)
 
@@ -100,132 +100,149 @@ def _column(
     key = name.encode()
     values: Column
     if key in layout.starts:
-        starts, kinds = layout.starts[key], layout.kinds[key]
-        if isinstance(kinds, int) and not odd:
-            values = _filled(MAKERS[kinds](raw, starts, layout.sizes[key]), name, kinds, block)
-            return _as_wanted(name, wanted, kinds, values, block)
-        kinds = np.broadcast_to(np.asarray(kinds, np.uint8), starts.shape)
+        starts, list_types = layout.starts[key], layout.list_types[key]
+        if isinstance(list_types, int) and not odd:
+            values = _fill_unparsed(
+                DECODERS[list_types](raw, starts, layout.sizes[key]), name, list_types, block
+            )
+            return _convert_column(name, wanted, list_types, values, block)
+        list_types = np.broadcast_to(np.asarray(list_types, np.uint8), starts.shape)
         present = starts >= 0
         if odd:
             present[list(odd)] = True
         if not present.all():
-            raise _missing(name, block, int(np.flatnonzero(~present)[0]))
-        kind = int(kinds.max())
-        for row in np.flatnonzero((kinds != kind) & (layout.starts[key] >= 0)).tolist():
-            raise _fault(block, row, f"the type of {name} differs from that of other records")
+            raise _missing_feature_error(name, block, int(np.flatnonzero(~present)[0]))
+        list_type = int(list_types.max())
+        for row in np.flatnonzero((list_types != list_type) & (layout.starts[key] >= 0)).tolist():
+            raise _record_error(block, row, f"the type of {name} differs from that of other records")
         if odd:
-            values = _with_odd(name, kind, raw, layout, odd, block)
+            values = _merge_odd_rows(name, list_type, raw, layout, odd, block)
         else:
-            values = _filled(MAKERS[kind](raw, starts, layout.sizes[key]), name, kind, block)
+            values = _fill_unparsed(
+                DECODERS[list_type](raw, starts, layout.sizes[key]), name, list_type, block
+            )
     else:
-        kind, values = _all_odd(name, odd, block)
-    return _as_wanted(name, wanted, kind, values, block)
+        list_type, values = _odd_rows_column(name, odd, block)
+    return _convert_column(name, wanted, list_type, values, block)
 
 
-def _filled(values: Column, name: str, kind: int, block: RowBlock) -> Column:
+def _fill_unparsed(values: Column, name: str, list_type: int, block: RowBlock) -> Column:
     """The values, with those parsed by themselves that are written in another way."""
     if isinstance(values, np.ndarray) or all(value is not None for value in values):
         return values
     return [
-        _one(_parsed(block, row).get(name), name, block, row, kind) if value is None else value
+        _check_value(_parse_row(block, row).get(name), name, block, row, list_type)
+        if value is None
+        else value
         for row, value in enumerate(values)
     ]
 
 
-def _with_odd(
-    name: str, kind: int, raw: Any, layout: FeatureOffsets, odd: dict[int, dict[str, Any]], block: RowBlock
+def _merge_odd_rows(
+    name: str,
+    list_type: int,
+    raw: Any,
+    layout: FeatureOffsets,
+    odd: dict[int, dict[str, Any]],
+    block: RowBlock,
 ) -> list[Any]:
     key = name.encode()
     rows = np.array([row for row in range(len(block)) if row not in odd], np.int64)
-    found = MAKERS[kind](raw, layout.starts[key][rows], layout.sizes[key][rows])
-    made: list[Any] = [None] * len(block)
-    for row, value in zip(rows.tolist(), found):
-        made[row] = value
+    values = DECODERS[list_type](raw, layout.starts[key][rows], layout.sizes[key][rows])
+    column: list[Any] = [None] * len(block)
+    for row, value in zip(rows.tolist(), values):
+        column[row] = value
     return [
-        _one((odd.get(row) or _parsed(block, row)).get(name), name, block, row, kind)
+        _check_value((odd.get(row) or _parse_row(block, row)).get(name), name, block, row, list_type)
         if value is None
         else value
-        for row, value in enumerate(made)
+        for row, value in enumerate(column)
     ]
 
 
-def _all_odd(name: str, odd: dict[int, dict[str, Any]], block: RowBlock) -> tuple[int, list[Any]]:
-    kind = 0
+def _odd_rows_column(name: str, odd: dict[int, dict[str, Any]], block: RowBlock) -> tuple[int, list[Any]]:
+    list_type = 0
     for row in range(len(block)):
         if row not in odd or name not in odd[row]:
-            raise _missing(name, block, row)
-        kind = kind or _kind_of(odd[row][name])
-    kind = kind or INTS
-    return kind, [_one(odd[row][name], name, block, row, kind) for row in range(len(block))]
+            raise _missing_feature_error(name, block, row)
+        list_type = list_type or _list_type_of(odd[row][name])
+    list_type = list_type or INTS
+    return list_type, [_check_value(odd[row][name], name, block, row, list_type) for row in range(len(block))]
 
 
-def _kind_of(value: Any) -> int:
+def _list_type_of(value: Any) -> int:
     if isinstance(value, list):
         return BYTES if value else 0
     return FLOATS if value.dtype == np.float32 else INTS
 
 
-def _one(value: Any, name: str, block: RowBlock, row: int, kind: int) -> Any:
+def _check_value(value: Any, name: str, block: RowBlock, row: int, list_type: int) -> Any:
     """One record's value as the fast way would give it: texts in a list stay one, others become an array."""
     if value is None:
-        raise _missing(name, block, row)
-    own = _kind_of(value)
-    if own and own != kind:
-        raise _fault(block, row, f"the type of {name} differs from that of other records")
-    if not own:
-        return [] if kind == BYTES else np.empty(0, np.float32 if kind == FLOATS else np.int64)
+        raise _missing_feature_error(name, block, row)
+    value_type = _list_type_of(value)
+    if value_type and value_type != list_type:
+        raise _record_error(block, row, f"the type of {name} differs from that of other records")
+    if not value_type:
+        return [] if list_type == BYTES else np.empty(0, np.float32 if list_type == FLOATS else np.int64)
     return value
 
 
-def _as_wanted(name: str, wanted: FeatureSpec, kind: int, values: Column, block: RowBlock) -> Column:
-    text = wanted.dtype is not None and wanted.dtype.kind == "U"
-    if wanted.dtype is not None and text != (kind == BYTES) and (kind != BYTES or wanted.dtype != np.uint8):
-        raise _type_fault(name, wanted, kind, block)
-    if text:
-        return _texts(name, wanted, values, block)
-    if kind == BYTES:
+def _convert_column(
+    name: str, wanted: FeatureSpec, list_type: int, values: Column, block: RowBlock
+) -> Column:
+    is_text = wanted.dtype is not None and wanted.dtype.kind == "U"
+    if (
+        wanted.dtype is not None
+        and is_text != (list_type == BYTES)
+        and (list_type != BYTES or wanted.dtype != np.uint8)
+    ):
+        raise _type_mismatch_error(name, wanted, list_type, block)
+    if is_text:
+        return _decode_texts(name, wanted, values, block)
+    if list_type == BYTES:
         wanted = replace(wanted, scalar=False)  # bytes as numbers always have their axis
         if isinstance(values, list):
-            join = _padded if wanted.dtype is None and not wanted.named else _joined
+            join = _join_padded if wanted.dtype is None and not wanted.named else _join_bytes
             values = [join(value) if isinstance(value, list) else value for value in values]
     if isinstance(values, np.ndarray):
         values = values if wanted.dtype is None else cast_numbers(values, wanted.dtype)
         shape = _shape(name, wanted, values.shape[1], block, 0)
         return values if shape is None else values.reshape(len(values), *shape)
-    made = []
+    converted = []
     for row, value in enumerate(values):
         value = value if wanted.dtype is None else cast_numbers(value, wanted.dtype)
         shape = _shape(name, wanted, value.size, block, row)
-        made.append(value if shape is None else value.reshape(shape))
-    return made
+        converted.append(value if shape is None else value.reshape(shape))
+    return converted
 
 
-def _padded(parts: list[bytes]) -> Any:
+def _join_padded(parts: list[bytes]) -> Any:
     """Several values of bytes as one array: each is filled with spaces to the longest, as MindSpore does where neither
     a schema nor ``columns_list`` names the column.
     """
     width = max(map(len, parts), default=0)
-    return _joined([part.ljust(width) for part in parts])
+    return _join_bytes([part.ljust(width) for part in parts])
 
 
-def _joined(parts: list[bytes]) -> Any:
+def _join_bytes(parts: list[bytes]) -> Any:
     """Several values of bytes one after the other: what MindSpore gives where the column is named."""
     return np.frombuffer(b"".join(parts), np.uint8).copy()
 
 
-def _texts(name: str, wanted: FeatureSpec, values: Column, block: RowBlock) -> Column:
-    made = []
+def _decode_texts(name: str, wanted: FeatureSpec, values: Column, block: RowBlock) -> Column:
+    texts = []
     for row, value in enumerate(values):
         parts = value if isinstance(value, list) else [value.tobytes()]
         try:
             array = np.array([part.decode() for part in parts], dtype=np.str_)
         except UnicodeDecodeError as error:
-            raise _fault(block, row, f"{name} is not text in UTF-8: {error}") from None
+            raise _record_error(block, row, f"{name} is not text in UTF-8: {error}") from None
         shape = _shape(name, wanted, len(parts), block, row)
-        made.append(array if shape is None else array.reshape(shape))
-    if all(value.ndim == 0 for value in made):
-        return text_column([value.item() for value in made])
-    return list(made)
+        texts.append(array if shape is None else array.reshape(shape))
+    if all(value.ndim == 0 for value in texts):
+        return text_column([value.item() for value in texts])
+    return list(texts)
 
 
 def _shape(name: str, wanted: FeatureSpec, size: int, block: RowBlock, row: int) -> tuple[int, ...] | None:
@@ -238,25 +255,25 @@ def _shape(name: str, wanted: FeatureSpec, size: int, block: RowBlock, row: int)
         return tuple(size // known if axis < 0 else axis for axis in wanted.shape)
     if -1 in wanted.shape or known != size:
         text = f"Column shape of {name} defined in schema does not match the shape actually load"
-        raise _fault(block, row, f"{text}: {list(wanted.shape)} and {size} values")
+        raise _record_error(block, row, f"{text}: {list(wanted.shape)} and {size} values")
     return wanted.shape
 
 
-def _missing(name: str, block: RowBlock, row: int) -> FormatError:
+def _missing_feature_error(name: str, block: RowBlock, row: int) -> FormatError:
     text = f"Invalid columns_list, column name: {name} does not exist in tfrecord file, check tfrecord files"
-    return _fault(block, row, text)
+    return _record_error(block, row, text)
 
 
-def _type_fault(name: str, wanted: FeatureSpec, kind: int, block: RowBlock) -> FormatError:
+def _type_mismatch_error(name: str, wanted: FeatureSpec, list_type: int, block: RowBlock) -> FormatError:
     shown = "string" if wanted.dtype is not None and wanted.dtype.kind == "U" else str(wanted.dtype)
     text = (
         f"The data type loaded from the example for feature name: {name} does not match the predefined type in "
-        f"schema, the actual type: {NAMES[kind]}, but the predefined type: {shown}"
+        f"schema, the actual type: {TYPE_NAMES[list_type]}, but the predefined type: {shown}"
     )
-    return _fault(block, 0, text)
+    return _record_error(block, 0, text)
 
 
-def _fault(block: RowBlock, row: int, text: str) -> FormatError:
+def _record_error(block: RowBlock, row: int, text: str) -> FormatError:
     error = block.error(row, text, "record")
     error.row_index = int(block.rows[row])  # type: ignore[attr-defined]
     return error

@@ -14,53 +14,55 @@ from .feature_offsets import Bytes, varints
 __all__ = ["byte_values", "float_values", "int_values"]
 
 # Numbers of up to so many bytes are decoded column by column.
-MOST_SINGLE = 4
+MAX_SINGLE_BYTES = 4
 
 # A column, with None for the rows that are written in another way and must be parsed by themselves.
-Found = npt.NDArray[Any] | list[Any]
+PartialColumn = npt.NDArray[Any] | list[Any]
 
 
-def _packed(raw: Bytes, starts: Ints, sizes: Ints) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+def _packed_lists(raw: Bytes, starts: Ints, sizes: Ints) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
     """Lists that hold one run of bytes: where it begins, how long it is, and whether that is so."""
-    inner, at = varints(raw, starts + 1)
-    plain = (raw[starts] == 0x0A) & (at + inner == starts + sizes)
+    lengths, offsets = varints(raw, starts + 1)
+    plain = (raw[starts] == 0x0A) & (offsets + lengths == starts + sizes)
     empty = sizes == 0
     if empty.any():
-        inner, at, plain = np.where(empty, 0, inner), np.where(empty, starts, at), plain | empty
-    return at, inner, plain
+        lengths, offsets, plain = np.where(empty, 0, lengths), np.where(empty, starts, offsets), plain | empty
+    return offsets, lengths, plain
 
 
-def _runs(raw: Bytes, at: Ints, inner: Ints, plain: npt.NDArray[np.bool_], dtype: str) -> Found:
-    if bool(plain.all()) and len(at) and bool((inner == inner[0]).all()):
-        return slice_fixed_width(raw, at, int(inner[0])).view(dtype)
+def _decode_runs(
+    raw: Bytes, offsets: Ints, lengths: Ints, plain: npt.NDArray[np.bool_], dtype: str
+) -> PartialColumn:
+    if bool(plain.all()) and len(offsets) and bool((lengths == lengths[0]).all()):
+        return slice_fixed_width(raw, offsets, int(lengths[0])).view(dtype)
     return [
         raw[a : a + n].view(dtype).copy() if ok else None
-        for a, n, ok in zip(at.tolist(), inner.tolist(), plain.tolist())
+        for a, n, ok in zip(offsets.tolist(), lengths.tolist(), plain.tolist())
     ]
 
 
-def byte_values(raw: Bytes, starts: Ints, sizes: Ints) -> Found:
+def byte_values(raw: Bytes, starts: Ints, sizes: Ints) -> PartialColumn:
     """Rows with one value: its bytes."""
-    at, inner, plain = _packed(raw, starts, sizes)
-    return _runs(raw, at, inner, plain & (sizes > 0), "u1")
+    offsets, lengths, plain = _packed_lists(raw, starts, sizes)
+    return _decode_runs(raw, offsets, lengths, plain & (sizes > 0), "u1")
 
 
-def float_values(raw: Bytes, starts: Ints, sizes: Ints) -> Found:
-    at, inner, plain = _packed(raw, starts, sizes)
-    made = _runs(raw, at, np.where(plain, inner, 0), plain & (inner % 4 == 0), "<f4")
-    if isinstance(made, np.ndarray):
-        return made.astype(np.float32, copy=False)
-    return made
+def float_values(raw: Bytes, starts: Ints, sizes: Ints) -> PartialColumn:
+    offsets, lengths, plain = _packed_lists(raw, starts, sizes)
+    values = _decode_runs(raw, offsets, np.where(plain, lengths, 0), plain & (lengths % 4 == 0), "<f4")
+    if isinstance(values, np.ndarray):
+        return values.astype(np.float32, copy=False)
+    return values
 
 
-def _single_ints(raw: Bytes, at: Ints, inner: Ints) -> Found | None:
+def _single_ints(raw: Bytes, offsets: Ints, lengths: Ints) -> PartialColumn | None:
     """One number of a few bytes in each row; None when that is not so."""
-    most = int(inner.max(initial=0))
-    if not 0 < most <= MOST_SINGLE or int(inner.min()) < 1:
+    most = int(lengths.max(initial=0))
+    if not 0 < most <= MAX_SINGLE_BYTES or int(lengths.min()) < 1:
         return None
-    values, left = np.zeros(len(at), np.int64), inner
+    values, left = np.zeros(len(offsets), np.int64), lengths
     for n in range(most):
-        byte = raw[at + n].astype(np.int64)
+        byte = raw[offsets + n].astype(np.int64)
         here = left > n
         if not bool(((byte >= 0x80) == (left > n + 1))[here].all()):
             return None
@@ -68,23 +70,23 @@ def _single_ints(raw: Bytes, at: Ints, inner: Ints) -> Found | None:
     return values[:, None]
 
 
-def int_values(raw: Bytes, starts: Ints, sizes: Ints) -> Found:
+def int_values(raw: Bytes, starts: Ints, sizes: Ints) -> PartialColumn:
     """Packed varints, those of all rows decoded together."""
-    at, inner, plain = _packed(raw, starts, sizes)
-    single = _single_ints(raw, at, inner) if bool(plain.all()) else None
+    offsets, lengths, plain = _packed_lists(raw, starts, sizes)
+    single = _single_ints(raw, offsets, lengths) if bool(plain.all()) else None
     if single is not None:
         return single
-    inner = np.where(plain, inner, 0)
-    total = int(inner.sum())
-    firsts = np.cumsum(inner) - inner
-    data = raw[np.repeat(at - firsts, inner) + np.arange(total)]
+    lengths = np.where(plain, lengths, 0)
+    total = int(lengths.sum())
+    firsts = np.cumsum(lengths) - lengths
+    data = raw[np.repeat(offsets - firsts, lengths) + np.arange(total)]
     last = data < 0x80
     ends = np.flatnonzero(last)
     begins = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
     counts = np.diff(np.concatenate(([0], np.cumsum(last)))[np.append(firsts, total)])
     # every row must end where one of its numbers ends, and no number may be longer than ten bytes
-    whole = last[np.maximum(firsts + inner - 1, 0)] if total else np.ones(len(inner), bool)
-    plain = plain & (whole | (inner == 0))
+    whole = last[np.maximum(firsts + lengths - 1, 0)] if total else np.ones(len(lengths), bool)
+    plain = plain & (whole | (lengths == 0))
     if len(ends) and int((ends - begins).max()) > 9:
         plain = plain & False
     if len(ends) == total:
@@ -98,11 +100,11 @@ def int_values(raw: Bytes, starts: Ints, sizes: Ints) -> Found:
         parts = (data & 0x7F).astype(np.uint64) << shift.astype(np.uint64)
         values = np.bitwise_or.reduceat(parts, begins).view(np.int64)
     else:
-        return [None if n else np.empty(0, np.int64) for n in inner.tolist()]
+        return [None if n else np.empty(0, np.int64) for n in lengths.tolist()]
     if bool(plain.all()) and bool((counts == counts[0]).all()):
         return values.reshape(len(starts), int(counts[0]))
-    places = np.cumsum(counts) - counts
+    first_values = np.cumsum(counts) - counts
     return [
         values[p : p + n].copy() if ok else None
-        for p, n, ok in zip(places.tolist(), counts.tolist(), plain.tolist())
+        for p, n, ok in zip(first_values.tolist(), counts.tolist(), plain.tolist())
     ]

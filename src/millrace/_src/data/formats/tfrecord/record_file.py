@@ -30,7 +30,7 @@ HEAD, TAIL = 12, 4
 U32 = npt.NDArray[np.uint32]
 
 
-def _masked_all(pieces: Iterable[bytes], count: int) -> U32:
+def _masked_crcs(pieces: Iterable[bytes], count: int) -> U32:
     """The same of many."""
     crcs = np.fromiter(crc32c_checksums(pieces), np.uint32, count)
     return ((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + np.uint32(0xA282EAD8)
@@ -43,33 +43,33 @@ def record_spans(file: BinaryIO, path: str) -> ByteRanges:
     starts: list[int] = []
     lengths: list[int] = []
     heads: list[bytes] = []
-    at = base = 0
+    offset = base = 0
     data = file.read(STEP)
     unpack = struct.Struct("<Q").unpack_from
-    while at < size:
-        inside = at - base
-        if inside + HEAD > len(data):
-            file.seek(at)
-            base, inside, data = at, 0, file.read(STEP)
+    while offset < size:
+        position = offset - base
+        if position + HEAD > len(data):
+            file.seek(offset)
+            base, position, data = offset, 0, file.read(STEP)
             if len(data) < HEAD:
-                raise _bad(path, starts, heads, at, "the file is cut short")
-        (length,) = unpack(data, inside)
-        starts.append(at + HEAD)
+                raise _record_error(path, starts, heads, offset, "the file is cut short")
+        (length,) = unpack(data, position)
+        starts.append(offset + HEAD)
         lengths.append(length)
-        heads.append(data[inside : inside + HEAD])
-        at += HEAD + length + TAIL
-    if at > size:
-        raise _bad(
+        heads.append(data[position : position + HEAD])
+        offset += HEAD + length + TAIL
+    if offset > size:
+        raise _record_error(
             path, starts, heads, int(starts[-1]) - HEAD, "the file is cut short, or a length is damaged"
         )
-    _check_heads(path, heads)
+    _check_length_checksums(path, heads)
     first = np.array(starts, np.int64)
     return ByteRanges(first, first + np.array(lengths, np.int64) + TAIL)
 
 
-def _check_heads(path: str, heads: list[bytes]) -> None:
+def _check_length_checksums(path: str, heads: list[bytes]) -> None:
     stored = np.frombuffer(b"".join(heads), "<u4")[2::3]
-    wrong = np.flatnonzero(_masked_all((head[:8] for head in heads), len(heads)) != stored)
+    wrong = np.flatnonzero(_masked_crcs((head[:8] for head in heads), len(heads)) != stored)
     if len(wrong):
         raise FormatError(
             f"Invalid file. {path} is not a valid TFRecordDataset file: record {int(wrong[0]) + 1}: the checksum "
@@ -78,13 +78,13 @@ def _check_heads(path: str, heads: list[bytes]) -> None:
         )
 
 
-def _bad(path: str, starts: list[int], heads: list[bytes], at: int, text: str) -> FormatError:
+def _record_error(path: str, starts: list[int], heads: list[bytes], offset: int, text: str) -> FormatError:
     try:
-        _check_heads(path, heads)
+        _check_length_checksums(path, heads)
     except FormatError as error:
         return error
     return FormatError(
-        f"Invalid file. {path} is not a valid TFRecordDataset file: record {len(starts)} at byte {at}: {text}",
+        f"Invalid file. {path} is not a valid TFRecordDataset file: record {len(starts)} at byte {offset}: {text}",
         file=path,
     )
 
@@ -94,7 +94,7 @@ def check_records(block: RowBlock) -> None:
     stops = block.stops - TAIL
     data = block.data
     pieces = (data[a:b] for a, b in zip(block.starts.tolist(), stops.tolist()))
-    crcs = _masked_all(pieces, len(block))
+    crcs = _masked_crcs(pieces, len(block))
     raw = np.frombuffer(block.data, np.uint8)
     stored = slice_fixed_width(raw, stops, TAIL).view("<u4")[:, 0]
     wrong = np.flatnonzero(crcs != stored)
@@ -117,14 +117,14 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[bytes]:
     name = os.fspath(path)
     with open(name, "rb") as file:
         spans = record_spans(file, name)
-    handles, at = FileHandles(), 0
+    handles, first = FileHandles(), 0
     try:
-        while at < len(spans):
-            end = max(at + 1, int(np.searchsorted(spans.stops, spans.starts[at] + STEP, "right")))
-            starts, stops = spans.starts[at:end], spans.stops[at:end]
-            block = read_ranges(handles, name, starts, stops, np.arange(at, end))
+        while first < len(spans):
+            end = max(first + 1, int(np.searchsorted(spans.stops, spans.starts[first] + STEP, "right")))
+            starts, stops = spans.starts[first:end], spans.stops[first:end]
+            block = read_ranges(handles, name, starts, stops, np.arange(first, end))
             check_records(block)
             yield from (piece[:-TAIL] for piece in block.pieces())
-            at = end
+            first = end
     finally:
         handles.close()

@@ -60,12 +60,12 @@ class Read(Node):
 
     @property
     def nondeterminism_reason(self) -> str:
-        return "it draws random numbers anew" if getattr(self.source, "asks", False) else ""
+        return "it draws random numbers anew" if getattr(self.source, "wants_rng", False) else ""
 
     @property
     def reorders_each_epoch(self) -> bool:
         if self.batch_sampler is not None:  # a user's object may give what it likes
-            return not isinstance(getattr(self.batch_sampler, "given", None), (list, tuple))
+            return not isinstance(getattr(self.batch_sampler, "batch_sampler", None), (list, tuple))
         permuted = any(isinstance(step, PermuteStep) and step.key is None for step in self.order_steps)
         return permuted or (self.sampler is not None and self.sampler.changes())
 

@@ -29,7 +29,7 @@ class HuggingFaceDataset(TableDataset):
     >>> class Two:  # stands in for datasets.Dataset.from_dict({"x": [1, 2]})
     ...     column_names = ["x"]
     ...
-    ...     def with_format(self, kind, columns):
+    ...     def with_format(self, type, columns):
     ...         return self
     ...
     ...     def __len__(self):
@@ -65,35 +65,35 @@ class HuggingFaceDataset(TableDataset):
 
 
 def _table(dataset: Any, columns: list[str]) -> ColumnTable:
-    return _Blocks(dataset.with_format("numpy", columns=columns), columns)
+    return _DatasetTable(dataset.with_format("numpy", columns=columns), columns)
 
 
-class _Blocks(ColumnTable):
+class _DatasetTable(ColumnTable):
     """One call of the library for a block of rows."""
 
     def __init__(self, dataset: Any, columns: list[str]) -> None:
         features = getattr(dataset, "features", None) or {}
         names = [getattr(features.get(column), "names", None) for column in columns]
-        classes = next((found for found in names if found), None)
+        classes = next((class_names for class_names in names if class_names), None)
         super().__init__(
             len(dataset),
-            {name: _Column(dataset, name) for name in columns},
+            {name: _DatasetColumn(dataset, name) for name in columns},
             classes=None if classes is None else {name: number for number, name in enumerate(classes)},
             num_classes=None if classes is None else len(classes),
         )
         self.dataset = dataset
 
     def read(self, indices: Indices) -> dict[str, Column]:
-        found = self.dataset[indices.tolist()]
-        return {name: _values(found[name]) for name in self.parts}
+        block = self.dataset[indices.tolist()]
+        return {name: _to_column(block[name]) for name in self.parts}
 
 
-class _Column(ColumnReader):
+class _DatasetColumn(ColumnReader):
     def __init__(self, dataset: Any, name: str) -> None:
         self.dataset, self.name = dataset, name
 
     def read(self, indices: Indices) -> Column:
-        return _values(self.dataset[indices.tolist()][self.name])
+        return _to_column(self.dataset[indices.tolist()][self.name])
 
     def all(self) -> npt.NDArray[Any]:
         return np.asarray(self.dataset[:][self.name])
@@ -102,8 +102,8 @@ class _Column(ColumnReader):
         return None
 
 
-def _values(given: Any) -> Column:
+def _to_column(values: Any) -> Column:
     """Numbers as one array that is ours; text and rows of different shapes as a list."""
-    if isinstance(given, np.ndarray) and given.dtype.kind not in "OUS":
-        return np.array(given)
-    return [np.array(value) if not isinstance(value, dict) else value for value in given]
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUS":
+        return np.array(values)
+    return [np.array(value) if not isinstance(value, dict) else value for value in values]

@@ -15,7 +15,7 @@ from millrace._src.core.values.schema import ColumnType
 from millrace._src.data.formats.column_readers import ColumnReader
 from millrace._src.data.formats.parquet import ArrowRows
 from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
-from millrace._src.data.sources.base.table_dataset import ColumnTable, TableDataset, check_there
+from millrace._src.data.sources.base.table_dataset import ColumnTable, TableDataset, check_readable
 
 __all__ = ["ParquetDataset"]
 
@@ -45,19 +45,19 @@ class ParquetDataset(TableDataset):
     ) -> None:
         files = as_column_list(dataset_files) or []
         for path in files:
-            check_there(path)
+            check_readable(path)
         names = as_column_list(columns) or ArrowRows(files[:1], None).names
         make = partial(_table, dataset_files=files, columns=names)
         self._open(make, {name: ColumnType() for name in names}, shared)
 
 
 def _table(dataset_files: list[str], columns: list[str]) -> ColumnTable:
-    return _Rows(ArrowRows(dataset_files, columns))
+    return _ParquetTable(ArrowRows(dataset_files, columns))
 
 
-class _Rows(ColumnTable):
+class _ParquetTable(ColumnTable):
     def __init__(self, rows: ArrowRows) -> None:
-        super().__init__(len(rows), {name: _Column(rows, name) for name in rows.names})
+        super().__init__(len(rows), {name: _ParquetColumn(rows, name) for name in rows.names})
         self.rows = rows
 
     def read(self, indices: Indices) -> dict[str, Column]:
@@ -67,7 +67,7 @@ class _Rows(ColumnTable):
         self.rows.close()
 
 
-class _Column(ColumnReader):
+class _ParquetColumn(ColumnReader):
     def __init__(self, rows: ArrowRows, name: str) -> None:
         self.rows, self.name = rows, name
 
@@ -75,8 +75,8 @@ class _Column(ColumnReader):
         return self.rows.read(indices)[self.name]
 
     def all(self) -> npt.NDArray[Any]:
-        found = ArrowRows(self.rows.files, [self.name])
-        return np.array(found.read(np.arange(len(found)))[self.name])
+        rows = ArrowRows(self.rows.files, [self.name])
+        return np.array(rows.read(np.arange(len(rows)))[self.name])
 
     def where(self, index: int) -> str | None:
         return self.rows.where(index)

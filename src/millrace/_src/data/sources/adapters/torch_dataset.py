@@ -55,8 +55,10 @@ class TorchDataset(GeneratorDataset):
             raise ArgumentTypeError(
                 f"a dataset with __getitem__ and __len__, or with __iter__, is needed, but got {type(dataset)}."
             )
-        names = as_column_list(column_names) or _names(dataset[0] if random_access else next(iter(dataset)))
-        source = _rows(dataset, names) if random_access else IterableRows(dataset, names)
+        names = as_column_list(column_names) or _column_names(
+            dataset[0] if random_access else next(iter(dataset))
+        )
+        source = _wrap_map_style(dataset, names) if random_access else IterableRows(dataset, names)
         super().__init__(
             source,
             names,
@@ -70,7 +72,7 @@ class TorchDataset(GeneratorDataset):
         )
 
 
-def _names(row: Any) -> list[str]:
+def _column_names(row: Any) -> list[str]:
     if isinstance(row, Mapping):
         return [str(name) for name in row]
     fields = getattr(row, "_fields", None)
@@ -99,10 +101,10 @@ class LabelledRows(MapStyleRows):
     """One that knows every row's class without reading the row."""
 
     def get_label(self, index: int) -> Any:
-        return _value(self.dataset.targets[index])
+        return _to_numpy(self.dataset.targets[index])
 
 
-def _rows(dataset: Any, names: list[str]) -> MapStyleRows:
+def _wrap_map_style(dataset: Any, names: list[str]) -> MapStyleRows:
     targets = getattr(dataset, "targets", None)
     return MapStyleRows(dataset, names) if targets is None else LabelledRows(dataset, names)
 
@@ -120,15 +122,15 @@ class IterableRows:
 
 def as_row(row: Any, names: list[str]) -> tuple[Any, ...]:
     if isinstance(row, Mapping):
-        return tuple(_value(row[name]) for name in names)
+        return tuple(_to_numpy(row[name]) for name in names)
     if isinstance(row, (tuple, list)) and (len(names) > 1 or len(row) == 1):
-        return tuple(_value(value) for value in row)
-    return (_value(row),)
+        return tuple(_to_numpy(value) for value in row)
+    return (_to_numpy(row),)
 
 
-def _value(value: Any) -> Any:
+def _to_numpy(value: Any) -> Any:
     if hasattr(value, "detach"):  # a tensor, on whatever device
         return value.detach().cpu().numpy()
     if isinstance(value, (list, tuple)) and value and hasattr(value[0], "detach"):
-        return np.stack([_value(one) for one in value])
+        return np.stack([_to_numpy(item) for item in value])
     return value

@@ -17,13 +17,13 @@ from millrace._src.core.random.permutation import Indices
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType
 from millrace._src.data.formats.column_readers import ColumnReader
-from millrace._src.data.formats.tar import members
+from millrace._src.data.formats.tar import iter_members
 from millrace._src.data.sources.base.table_dataset import (
     ColumnTable,
     NumSamples,
     NumWorkers,
     TableDataset,
-    check_there,
+    check_readable,
     image_column,
 )
 
@@ -69,47 +69,47 @@ class WebDataset(TableDataset):
         num_shards: int | None = None,
         shard_id: int | None = None,
     ) -> None:
-        files = [one for given in as_column_list(dataset_files) or () for one in _expand(given)]
+        files = [file for pattern in as_column_list(dataset_files) or () for file in _expand_range(pattern)]
         for path in files:
-            check_there(path)
-        names = as_column_list(columns) or _first(files)
+            check_readable(path)
+        names = as_column_list(columns) or _first_sample_columns(files)
         make = partial(_table, dataset_files=files, columns=names, decode=decode)
-        self._open(make, {name: _kind(name, decode) for name in names}, locals())
+        self._open(make, {name: _column_type(name, decode) for name in names}, locals())
 
 
-def _expand(path: str) -> list[str]:
-    found = re.fullmatch(r"(.*)\{(\d+)\.\.(\d+)\}(.*)", path)
-    if not found:
+def _expand_range(path: str) -> list[str]:
+    match = re.fullmatch(r"(.*)\{(\d+)\.\.(\d+)\}(.*)", path)
+    if not match:
         return [path]
-    start, first, last, end = found.groups()
+    start, first, last, end = match.groups()
     if not 0 <= int(last) - int(first) < _MOST_FILES:
         raise ArgumentValueError(f"the range in {path} is empty or too long.")
     return [f"{start}{number:0{len(first)}d}{end}" for number in range(int(first), int(last) + 1)]
 
 
-def _split(name: str) -> tuple[str, str]:
+def _split_member_name(name: str) -> tuple[str, str]:
     """'a/0001.seg.png' as ('a/0001', 'seg.png')."""
     folder, base = os.path.split(name)
     stem, _, ending = base.partition(".")
     return os.path.join(folder, stem), ending.lower()
 
 
-def _first(files: list[str]) -> list[str]:
+def _first_sample_columns(files: list[str]) -> list[str]:
     """The columns of the first sample."""
-    found: list[str] = []
+    columns: list[str] = []
     for path in files[:1]:
         key = None
-        for name, _, _ in members(path):
-            stem, ending = _split(name)
+        for name, _, _ in iter_members(path):
+            stem, ending = _split_member_name(name)
             if key not in (None, stem):
                 break
-            key, found = stem, [*found, ending]
-    if not found:
+            key, columns = stem, [*columns, ending]
+    if not columns:
         raise ArgumentValueError(f"there is no sample in {files[0]}.")
-    return [KEY, *found]
+    return [KEY, *columns]
 
 
-def _kind(name: str, decode: bool) -> ColumnType:
+def _column_type(name: str, decode: bool) -> ColumnType:
     ending = name.rpartition(".")[2]
     if name == KEY or ending in _TEXTS:
         return ColumnType(np.dtype(np.str_), ())
@@ -121,34 +121,36 @@ def _kind(name: str, decode: bool) -> ColumnType:
 
 
 def _table(dataset_files: list[str], columns: list[str], decode: bool) -> ColumnTable:
-    places: dict[str, list[tuple[int, int, int]]] = {name: [] for name in columns if name != KEY}
+    locations: dict[str, list[tuple[int, int, int]]] = {name: [] for name in columns if name != KEY}
     keys: list[str] = []
     for number, path in enumerate(dataset_files):
         last = None
-        for name, offset, size in members(path):
-            key, ending = _split(name)
+        for name, offset, size in iter_members(path):
+            key, ending = _split_member_name(name)
             if key != last:
-                _check(places, keys, path)
+                _check_sample(locations, keys, path)
                 keys.append(key)
                 last = key
-            if ending in places and len(places[ending]) < len(keys):
-                places[ending].append((number, offset, size))
-        _check(places, keys, path)
+            if ending in locations and len(locations[ending]) < len(keys):
+                locations[ending].append((number, offset, size))
+        _check_sample(locations, keys, path)
     parts: dict[str, Any] = {}
     for name in columns:
         parts[name] = (
-            _Keys(keys) if name == KEY else _Member(name, dataset_files, np.array(places[name]), decode)
+            _KeyColumn(keys)
+            if name == KEY
+            else _MemberColumn(name, dataset_files, np.array(locations[name]), decode)
         )
     return ColumnTable(len(keys), parts)
 
 
-def _check(places: dict[str, list[tuple[int, int, int]]], keys: list[str], path: str) -> None:
-    for name, found in places.items():
-        if len(found) != len(keys):
+def _check_sample(locations: dict[str, list[tuple[int, int, int]]], keys: list[str], path: str) -> None:
+    for name, entries in locations.items():
+        if len(entries) != len(keys):
             raise FormatError(f"the sample {keys[-1]!r} has no file {name!r}", file=path)
 
 
-class _Keys(ColumnReader):
+class _KeyColumn(ColumnReader):
     def __init__(self, keys: list[str]) -> None:
         self.keys = np.array(keys)
 
@@ -159,19 +161,19 @@ class _Keys(ColumnReader):
         return None
 
 
-class _Member(ColumnReader):
+class _MemberColumn(ColumnReader):
     """One file of each sample, at a known place of an archive."""
 
-    def __init__(self, name: str, files: list[str], places: npt.NDArray[np.int64], decode: bool) -> None:
-        self.ending, self.files, self.places = name.rpartition(".")[2], files, places
+    def __init__(self, name: str, files: list[str], locations: npt.NDArray[np.int64], decode: bool) -> None:
+        self.ending, self.files, self.locations = name.rpartition(".")[2], files, locations
         self.decode = image_column([], True).decode if decode and self.ending in _IMAGES else None
 
     def read(self, indices: Indices) -> Column:
-        made: list[Any] = []
+        values: list[Any] = []
         file, opened = None, -1
         try:
             for index in indices.tolist():
-                number, offset, size = self.places[index].tolist()
+                number, offset, size = self.locations[index].tolist()
                 if number != opened:
                     if file is not None:
                         file.close()
@@ -179,7 +181,7 @@ class _Member(ColumnReader):
                 assert file is not None
                 data = os.pread(file.fileno(), size, offset)
                 try:
-                    made.append(self.value(data))
+                    values.append(self.value(data))
                 except (ValueError, UnicodeDecodeError) as error:
                     failed = FormatError(f"the {self.ending} at byte {offset} cannot be read: {error}")
                     failed.row_index = index  # type: ignore[attr-defined]
@@ -187,7 +189,7 @@ class _Member(ColumnReader):
         finally:
             if file is not None:
                 file.close()
-        return made
+        return values
 
     def value(self, data: bytes) -> Any:
         if self.ending in _NUMBERS:
@@ -200,7 +202,7 @@ class _Member(ColumnReader):
         return raw.copy() if self.decode is None else self.decode(raw)
 
     def all(self) -> npt.NDArray[Any]:
-        return np.array(self.read(np.arange(len(self.places))))
+        return np.array(self.read(np.arange(len(self.locations))))
 
     def where(self, index: int) -> str | None:
-        return self.files[int(self.places[index][0])]
+        return self.files[int(self.locations[index][0])]

@@ -75,15 +75,16 @@ class CMUArcticDataset(TableDataset):
 def _table(dataset_dir: str, name: str) -> ColumnTable:
     folder = os.path.join(dataset_dir, f"cmu_us_{name}_arctic")
     path = os.path.join(folder, "etc", "txt.done.data")
-    files, words, ids = FileList(os.path.join(folder, "wav")), [], []
+    files, transcripts, ids = FileList(os.path.join(folder, "wav")), [], []
     for line in read_lines(path):
         parts = line.split('"')
         stem = parts[0].strip("( ")
         if len(parts) < 3 or "_" not in stem:
             raise FormatError(f"Invalid data, not '( name \"words\" )': {line[:80]}", file=path)
         files.extend("", [os.fsencode(f"{stem}.wav")])
-        words.append('"'.join(parts[1:-1]))
+        transcripts.append('"'.join(parts[1:-1]))
         ids.append(stem.partition("_")[2])
     return WaveformTable(
-        files, {"transcript": InMemoryColumn(np.array(words)), "utterance_id": InMemoryColumn(np.array(ids))}
+        files,
+        {"transcript": InMemoryColumn(np.array(transcripts)), "utterance_id": InMemoryColumn(np.array(ids))},
     )

@@ -48,7 +48,7 @@ class GTZANDataset(TableDataset):
 
 def _table(dataset_dir: str, usage: str) -> ColumnTable:
     files, labels = FileList(dataset_dir), []
-    wanted = _wanted(usage) if usage != "all" else None
+    wanted = _split_file_names(usage) if usage != "all" else None
     for genre in list_directories(dataset_dir):
         names = list_files(os.path.join(files.root, genre), [".wav"])
         names = [name for name in names if wanted is None or name in wanted]
@@ -56,7 +56,7 @@ def _table(dataset_dir: str, usage: str) -> ColumnTable:
     return WaveformTable(files, {"label": InMemoryColumn(np.array(labels))})
 
 
-def _wanted(usage: str) -> set[bytes]:
+def _split_file_names(usage: str) -> set[bytes]:
     names = set()
     for line in _PARTS[usage].split("\n"):
         genre, _, numbers = line.partition(" ")

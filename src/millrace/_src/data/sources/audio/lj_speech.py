@@ -52,5 +52,5 @@ def _table(dataset_dir: str) -> ColumnTable:
         raise FormatError(text, file=path)
     files = FileList(os.path.join(dataset_dir, "wavs"))
     files.extend("", [os.fsencode(f"{row[0]}.wav") for row in rows])
-    texts = [InMemoryColumn(np.array([row[place] for row in rows])) for place in (1, 2)]
+    texts = [InMemoryColumn(np.array([row[index] for row in rows])) for index in (1, 2)]
     return WaveformTable(files, dict(zip(("transcription", "normalized_transcription"), texts)), "int32")

@@ -61,16 +61,16 @@ _NAME = re.compile(rb"(.+)_nohash_(\d+)\.wav")
 
 def _table(dataset_dir: str, usage: str) -> ColumnTable:
     lists = [os.path.join(dataset_dir, f"{name}_list.txt") for name in _LISTS[usage]]
-    listed = {os.fsencode(line.strip()) for path in lists for line in read_lines(path, may_be_empty=True)}
+    listed = {os.fsencode(line.strip()) for path in lists for line in read_lines(path, allow_empty=True)}
     files, rows = FileList(dataset_dir), []
     for word in list_directories(dataset_dir):
         if word.startswith(b"_"):
             continue
         for name in list_files(os.path.join(files.root, word), [".wav"]):
-            found = _NAME.fullmatch(name)
-            if found and (usage == "all" or (word + b"/" + name in listed) == (usage != "train")):
+            match = _NAME.fullmatch(name)
+            if match and (usage == "all" or (word + b"/" + name in listed) == (usage != "train")):
                 files.extend(word, [name])
-                rows.append((os.fsdecode(word), os.fsdecode(found[1]), int(found[2])))
+                rows.append((os.fsdecode(word), os.fsdecode(match[1]), int(match[2])))
     columns = dict(zip(("label", "speaker_id", "utterance_number"), zip(*rows))) if rows else {}
     stored = {name: InMemoryColumn(np.array(values)) for name, values in columns.items()}
     if stored:

@@ -55,8 +55,8 @@ class TedliumDataset(TableDataset):
             OneOf(*(["all"] if release == "release3" else ["train", "test", "dev", "all"])).check(
                 "usage", usage
             )
-        given: dict[str, Any] = {"dataset_dir": dataset_dir, "release": release, "usage": usage or "all"}
-        make = partial(_table, **given, extensions=extensions or ".sph")
+        arguments: dict[str, Any] = {"dataset_dir": dataset_dir, "release": release, "usage": usage or "all"}
+        make = partial(_table, **arguments, extensions=extensions or ".sph")
         texts = dict.fromkeys(("transcript", "talk_id", "speaker_id", "identifier"), TEXT)
         self._open(make, {"waveform": WAVE, "sample_rate": INT32} | texts, shared)
 
@@ -79,12 +79,13 @@ def _table(dataset_dir: str, release: str, usage: str, extensions: str) -> Colum
         spans = [(float(row[3][3]), float(row[3][4])) for row in rows]
     except ValueError as error:
         raise FormatError(f"Invalid data, stm data was broken: {error}", file=dataset_dir) from error
-    places = {"transcript": 6, "talk_id": 0, "speaker_id": 2, "identifier": 5}
+    field_indices = {"transcript": 6, "talk_id": 0, "speaker_id": 2, "identifier": 5}
     stored = {
-        name: InMemoryColumn(np.array([row[3][place] for row in rows])) for name, place in places.items()
+        name: InMemoryColumn(np.array([row[3][index] for row in rows]))
+        for name, index in field_indices.items()
     }
-    return WaveformTable(files, stored, "int32", partial(_cut, files, spans))
+    return WaveformTable(files, stored, "int32", partial(_read_segment, files, spans))
 
 
-def _cut(files: list[str], spans: list[tuple[float, float]], index: int) -> tuple[Any, int]:
+def _read_segment(files: list[str], spans: list[tuple[float, float]], index: int) -> tuple[Any, int]:
     return read_sphere(files[index], *spans[index])

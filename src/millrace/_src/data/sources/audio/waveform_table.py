@@ -30,7 +30,7 @@ class WaveformTable(ColumnTable):
         rate: str = "uint32",
         read: Callable[[int], tuple[Any, int]] | None = None,
     ) -> None:
-        super().__init__(len(files), {"waveform": _File(files), **parts})
+        super().__init__(len(files), {"waveform": _AudioFileColumn(files), **parts})
         self.rate = rate
         self.read_one = read or partial(_read, files)
 
@@ -51,11 +51,11 @@ class WaveformTable(ColumnTable):
                 raise failed from error
             waves.append(wave)
             rates.append(rate)
-        others = {name: part.read(indices) for name, part in self.parts.items() if name != "waveform"}
-        return {"waveform": waves, "sample_rate": np.array(rates, self.rate), **others}
+        columns = {name: part.read(indices) for name, part in self.parts.items() if name != "waveform"}
+        return {"waveform": waves, "sample_rate": np.array(rates, self.rate), **columns}
 
 
-class _File(ColumnReader):
+class _AudioFileColumn(ColumnReader):
     """Names the file of a row; its waveform is read by the table, together with the sample rate."""
 
     def __init__(self, files: FileList | Sequence[str]) -> None:

@@ -11,19 +11,19 @@ from millrace._src.core.values.dtype import DType
 __all__ = ["column_types"]
 
 
-def column_types(given: list[Any]) -> list[Any]:
+def column_types(types: list[Any]) -> list[Any]:
     """Each as a numpy type; an unknown one is refused."""
-    return [_one(kind) for kind in given]
+    return [_numpy_type(type_) for type_ in types]
 
 
-def _one(kind: Any) -> Any:
-    if isinstance(kind, DType):
-        return np.dtype("U") if str(kind) == "String" else kind.numpy
-    if kind == "string":
+def _numpy_type(type_: Any) -> Any:
+    if isinstance(type_, DType):
+        return np.dtype("U") if str(type_) == "String" else type_.numpy
+    if type_ == "string":
         return np.dtype("U")
     try:
-        return np.dtype(kind)
+        return np.dtype(type_)
     except TypeError:
         raise NotImplementedError(
-            f"{kind!r} is not a column type; write np.int32, mstype.int32 or 'int32'"
+            f"{type_!r} is not a column type; write np.int32, mstype.int32 or 'int32'"
         ) from None

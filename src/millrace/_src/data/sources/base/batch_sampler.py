@@ -26,43 +26,47 @@ class BatchSamplerAdapter:
     ``ds.Sampler``, which is told the number of rows before.
     """
 
-    def __init__(self, given: Any, rows: Callable[[], int | None]) -> None:
-        self.given, self.rows = given, rows
-        self.once = hasattr(given, "__next__")
+    def __init__(self, batch_sampler: Any, rows: Callable[[], int | None]) -> None:
+        self.batch_sampler, self.rows = batch_sampler, rows
+        self.once = hasattr(batch_sampler, "__next__")
 
     def _identity(self) -> dict[str, Any]:
-        return {} if self.once else {"given": self.given}
+        return {} if self.once else {"given": self.batch_sampler}
 
     def for_run(self) -> BatchSamplerAdapter:
         """A copy for one iterator, so that none moves another on; the source is not copied."""
-        if isinstance(self.given, (list, tuple)):
+        if isinstance(self.batch_sampler, (list, tuple)):
             return self
-        if hasattr(self.given, "__next__"):
-            self.given = list(self.given)  # it can be walked once only
+        if hasattr(self.batch_sampler, "__next__"):
+            self.batch_sampler = list(self.batch_sampler)  # it can be walked once only
         shared = getattr(getattr(self.rows, "__self__", None), "source", None)
         try:
-            made = copy.copy(self)
-            made.given = copy.deepcopy(self.given, {id(shared): shared})
-            return made
+            clone = copy.copy(self)
+            clone.batch_sampler = copy.deepcopy(self.batch_sampler, {id(shared): shared})
+            return clone
         except Exception as error:  # whatever a user's object says when it is copied
-            log.debug("%r cannot be copied and serves all iterators: %s", self.given, error)
+            log.debug("%r cannot be copied and serves all iterators: %s", self.batch_sampler, error)
             return self
 
     def reset_all(self) -> None:
         """An epoch is over."""
-        if isinstance(self.given, Sampler):
-            self.given.reset_all()
+        if isinstance(self.batch_sampler, Sampler):
+            self.batch_sampler.reset_all()
 
     def __iter__(self) -> Iterator[Any]:
-        if isinstance(self.given, Sampler):
-            self.given.dataset_size = self.rows() or 0
-            return itertools.islice(iter(self.given), self.given.num_samples or None)
-        if hasattr(self.given, "__next__"):
-            self.given = list(self.given)
-        return iter(self.given)
+        if isinstance(self.batch_sampler, Sampler):
+            self.batch_sampler.dataset_size = self.rows() or 0
+            return itertools.islice(iter(self.batch_sampler), self.batch_sampler.num_samples or None)
+        if hasattr(self.batch_sampler, "__next__"):
+            self.batch_sampler = list(self.batch_sampler)
+        return iter(self.batch_sampler)
 
     def __len__(self) -> int:
-        return len(self.given) if hasattr(self.given, "__len__") else sum(1 for _ in self.for_run())
+        return (
+            len(self.batch_sampler)
+            if hasattr(self.batch_sampler, "__len__")
+            else sum(1 for _ in self.for_run())
+        )
 
 
 @stable_id("source.Collate")
@@ -85,7 +89,7 @@ class CollateFunction:
 
     def __call__(self, *lists_and_info: Any) -> Any:
         lists = lists_and_info[:-1]
-        made = self.function(list(zip(*lists, strict=True))) if self.by_rows else self.function(*lists)
-        if isinstance(made, dict) and made.keys() == set(self.columns):
-            return tuple(made[name] for name in self.columns)
-        return tuple(made) if isinstance(made, list) and len(made) == len(lists) > 1 else made
+        collated = self.function(list(zip(*lists, strict=True))) if self.by_rows else self.function(*lists)
+        if isinstance(collated, dict) and collated.keys() == set(self.columns):
+            return tuple(collated[name] for name in self.columns)
+        return tuple(collated) if isinstance(collated, list) and len(collated) == len(lists) > 1 else collated

@@ -1,11 +1,11 @@
-"""The arguments that sources share, each group declared once, and ``takes``, which gives a source those of a group.
+"""Argument groups shared by sources, and the decorator that adds them to a constructor.
 
 A source writes its own arguments; ``*_`` stands where the shared ones go, and ``shared`` holds them::
 
-    @takes(PictureOptions, decode=False)
-    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[PictureOptions]) -> None:
+    @with_common_arguments(ImageOptions, decode=False)
+    def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[ImageOptions]) -> None:
         make = partial(_table, dataset_dir=dataset_dir, decode=shared["decode"])
-        self._open(make, {"image": image(shared["decode"])}, shared)
+        self._open(make, {"image": image_type(shared["decode"])}, shared)
 
 Callers, ``help`` and ``inspect`` see one plain signature, ``(self, dataset_dir, num_samples=None, ...)``: each of its
 arguments goes by position or by name, and all are checked in its order. Type checkers see the same names.
@@ -99,41 +99,45 @@ def with_common_arguments(group: type, *, without: tuple[str, ...] = (), **defau
     """
 
     def decorate(function: F) -> F:
-        signature = _joined(function, group, without, defaults)
+        signature = _merge_signature(function, group, without, defaults)
 
         def run(*args: Any, **kwargs: Any) -> None:
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            function(**given.arguments)
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            function(**bound.arguments)
 
-        wrapper = Checker(function, signature, group).around(run)
+        wrapper = Checker(function, signature, group).wrap(run)
         wrapper.__signature__ = signature  # type: ignore[attr-defined]
         return cast(F, wrapper)
 
     return decorate
 
 
-def _joined(
+def _merge_signature(
     function: Callable[..., Any], group: type, without: tuple[str, ...], defaults: dict[str, Any]
 ) -> inspect.Signature:
     """The function's own parameters, with those of the group in the place of ``*_``."""
-    own = inspect.signature(function)
+    signature = inspect.signature(function)
     names = [name for name in group.__annotations__ if name not in without]
     unknown = {*defaults, *without} - set(group.__annotations__)
     if unknown:
         raise TypeError(f"{group.__name__} has no {', '.join(sorted(unknown))}: it has {', '.join(names)}")
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
     shared = [
-        inspect.Parameter(name, kind, default=defaults.get(name), annotation=_as_written(group, name))
+        inspect.Parameter(
+            name, positional, default=defaults.get(name), annotation=_annotation_text(group, name)
+        )
         for name in names
     ]
-    mine = list(own.parameters.values())
-    before = [one for one in mine if one.kind is kind]
-    after = [one.replace(kind=kind) for one in mine if one.kind is one.KEYWORD_ONLY]
-    return own.replace(parameters=[*before, *shared, *after])
+    mine = list(signature.parameters.values())
+    before = [parameter for parameter in mine if parameter.kind is positional]
+    after = [
+        parameter.replace(kind=positional) for parameter in mine if parameter.kind is parameter.KEYWORD_ONLY
+    ]
+    return signature.replace(parameters=[*before, *shared, *after])
 
 
-def _as_written(group: type, name: str) -> Any:
+def _annotation_text(group: type, name: str) -> Any:
     """An annotation as its text, which is what ``help`` shows well."""
-    found = group.__annotations__[name]
-    return found.__forward_arg__ if isinstance(found, ForwardRef) else found
+    annotation = group.__annotations__[name]
+    return annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else annotation

@@ -73,12 +73,12 @@ class FileSampler(RecordSampler):
         if not self.by_files or self.child_sampler is not None:
             return super()._order(size, key, labels)
         files = np.array(self.files, np.int64)
-        turn = np.arange(len(files))
+        file_order = np.arange(len(files))
         if (
             self.shuffle is not Shuffle.FALSE
         ):  # the same on every rank: the key is, and the shard is not in it
-            turn = RandomPermutation(len(files), hash_integers(key, 0)).at(0, len(files))
-        mine = turn[self.shard_id :: self.num_shards]
+            file_order = RandomPermutation(len(files), hash_integers(key, 0)).at(0, len(files))
+        mine = file_order[self.shard_id :: self.num_shards]
         order: IndexOrder = RangesOrder((np.cumsum(files) - files)[mine], files[mine])
         if self.shuffle not in (Shuffle.FALSE, Shuffle.FILES):
             order = ComposedOrder(RandomPermutation(order.size, hash_integers(key, 1)), order)

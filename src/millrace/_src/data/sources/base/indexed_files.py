@@ -40,7 +40,7 @@ __all__ = [
     "IndexedFilesSource",
     "RowFormat",
     "Mode",
-    "Part",
+    "ParallelFiles",
     "TrainTest",
     "TrainValidTest",
     "files_for_usage",
@@ -58,7 +58,7 @@ class RowFormat(Protocol):
     """How the rows of a file are found and what their bytes mean."""
 
     @property
-    def kind(self) -> str:
+    def scan_id(self) -> str:
         """Names the scan and what it depends on, for the kept index."""
 
     def scan(self, path: str) -> ByteRanges: ...
@@ -69,7 +69,7 @@ class RowFormat(Protocol):
 # --- arguments --------------------------------------------------------------------------------------------------
 
 
-class _IsMode:
+class _IsShuffleMode:
     def check(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, (bool, Shuffle)):
             raise ArgumentTypeError(
@@ -78,25 +78,25 @@ class _IsMode:
             )
 
 
-Mode = Annotated[Any, _IsMode()]
+Mode = Annotated[Any, _IsShuffleMode()]
 TrainTest = Literal["train", "test", "all"] | None
 TrainValidTest = Literal["train", "valid", "test", "all"] | None
 
 
 def find_files(patterns: str | list[str]) -> list[str]:
     """The files that names or patterns stand for; one that matches nothing is refused."""
-    found, missing = [], []
+    files, missing = [], []
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         if is_remote(pattern):
             matches = [pattern] if remote_exists(pattern) else remote_glob(pattern)
         else:
             matches = [name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name)]
-        found += sorted(matches)
+        files += sorted(matches)
         if not matches:
             missing.append(pattern)
     if missing:
         raise ArgumentValueError(f"The following patterns did not match any files: {missing}.")
-    return found
+    return files
 
 
 def files_for_usage(folder: str, usage: str | None, names: Mapping[str, str]) -> list[str]:
@@ -108,7 +108,7 @@ def files_for_usage(folder: str, usage: str | None, names: Mapping[str, str]) ->
 # --- the source -------------------------------------------------------------------------------------------------
 
 # The files that together hold the same rows (two for a translation), each with its format.
-Part = Sequence[tuple[str, RowFormat]]
+ParallelFiles = Sequence[tuple[str, RowFormat]]
 
 
 class IndexedFilesSource(SourceTraits):
@@ -120,54 +120,54 @@ class IndexedFilesSource(SourceTraits):
     def __init__(
         self,
         name: str,
-        parts: Sequence[Part],
+        parts: Sequence[ParallelFiles],
         columns: Mapping[str, ColumnType],
         arguments: Mapping[str, Any],
     ) -> None:
         self.name, self.parts = name, [tuple(part) for part in parts]
         self._schema = Schema(columns)
         self._arguments = dict(arguments)
-        self._found: list[tuple[ByteRanges, ...]] | None = None
+        self._ranges: list[tuple[ByteRanges, ...]] | None = None
         self.copies = LocalCopies()
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         # a worker that finds no copies would make its own
-        self.copies.bring(path for part in self.parts for path, _ in part)
-        return vars(self) | {"_turn": None, "_found": None}
+        self.copies.fetch(path for part in self.parts for path, _ in part)
+        return vars(self) | {"_lock": None, "_ranges": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _turn=threading.Lock())
+        vars(self).update(state, _lock=threading.Lock())
 
     def schema(self) -> Schema:
         return self._schema
 
     def spans(self) -> list[tuple[ByteRanges, ...]]:
         """Where the rows lie, found on the first call."""
-        with self._turn:
-            if self._found is None:
-                self.copies.bring(path for part in self.parts for path, _ in part)
-                self._found = [self._spans(part) for part in self.parts]
-            return self._found
+        with self._lock:
+            if self._ranges is None:
+                self.copies.fetch(path for part in self.parts for path, _ in part)
+                self._ranges = [self._spans(part) for part in self.parts]
+            return self._ranges
 
-    def _spans(self, part: Part) -> tuple[ByteRanges, ...]:
+    def _spans(self, part: ParallelFiles) -> tuple[ByteRanges, ...]:
         for path, _ in part:
             if not os.path.isfile(self.copies.path(path)):
                 raise PlanError(
                     f"{self.name}: dataset file: [{path}] is invalid or does not exist. Check that the files of the "
                     "data set have been unpacked into the folder given, under their usual names."
                 )
-        found = tuple(self._scanned(path, form) for path, form in part)
+        ranges = tuple(self._scan_file(path, form) for path, form in part)
         paired = any(getattr(form, "blank_together", False) for _, form in part)
         if paired:  # empty lines at the end of one file stand for nothing in the other
-            least = min(map(len, found))
-            found = tuple(
+            least = min(map(len, ranges))
+            ranges = tuple(
                 spans
                 if (spans.stops > spans.starts)[least:].any()
                 else ByteRanges(spans.starts[:least], spans.stops[:least])
-                for spans in found
+                for spans in ranges
             )
-        sizes = {path: len(spans) for (path, _), spans in zip(part, found)}
+        sizes = {path: len(spans) for (path, _), spans in zip(part, ranges)}
         if len(set(sizes.values())) > 1:
             shown = " and ".join(f"{path} has {size}" for path, size in sizes.items())
             raise FormatError(
@@ -176,13 +176,13 @@ class IndexedFilesSource(SourceTraits):
                 file=part[0][0],
             )
         if paired:
-            full = np.logical_or.reduce([spans.stops > spans.starts for spans in found])
-            found = tuple(ByteRanges(spans.starts[full], spans.stops[full]) for spans in found)
-        return found
+            full = np.logical_or.reduce([spans.stops > spans.starts for spans in ranges])
+            ranges = tuple(ByteRanges(spans.starts[full], spans.stops[full]) for spans in ranges)
+        return ranges
 
-    def _scanned(self, path: str, form: RowFormat) -> ByteRanges:
+    def _scan_file(self, path: str, form: RowFormat) -> ByteRanges:
         if not is_remote(path):
-            return load_or_scan_offsets(path, form.kind, form.scan)
+            return load_or_scan_offsets(path, form.scan_id, form.scan)
         copy = self.copies.path(path)
         try:
             return form.scan(copy)
@@ -191,11 +191,11 @@ class IndexedFilesSource(SourceTraits):
 
     def sizes(self) -> list[int]:
         """Rows of each file."""
-        return [len(found[0]) for found in self.spans()]
+        return [len(ranges[0]) for ranges in self.spans()]
 
     def row_bytes(self) -> int:
         """What a row takes in its file, on average."""
-        total = sum(int(s.stops[-1]) for found in self.spans() for s in found if len(s))
+        total = sum(int(s.stops[-1]) for ranges in self.spans() for s in ranges if len(s))
         return total // max(1, sum(self.sizes()))
 
     def size(self) -> int:
@@ -243,27 +243,30 @@ class IndexedFilesReader:
     def read(self, indices: Indices) -> dict[str, Column]:
         numbers = np.searchsorted(self.ends, indices, "right")
         if not len(numbers) or numbers.min() == numbers.max():
-            return self._file(int(numbers[0]) if len(numbers) else 0, indices)
+            return self._read_file(int(numbers[0]) if len(numbers) else 0, indices)
         present = np.unique(numbers).tolist()
-        places = [np.flatnonzero(numbers == number) for number in present]
-        blocks = [self._file(number, indices[place]) for number, place in zip(present, places)]
-        back = np.argsort(np.concatenate(places), kind="stable")
+        positions = [np.flatnonzero(numbers == number) for number in present]
+        blocks = [
+            self._read_file(number, indices[part_positions])
+            for number, part_positions in zip(present, positions)
+        ]
+        back = np.argsort(np.concatenate(positions), kind="stable")
         return {name: _merged([block[name] for block in blocks], back) for name in self.names}
 
-    def _file(self, number: int, indices: Indices) -> dict[str, Column]:
+    def _read_file(self, number: int, indices: Indices) -> dict[str, Column]:
         base = int(self.ends[number]) - len(self.spans[number][0])
         rows = indices - base
-        made: dict[str, Column] = {}
+        columns: dict[str, Column] = {}
         for (path, form), spans in zip(self.parts[number], self.spans[number]):
             starts, stops = spans.starts[rows], spans.stops[rows]
             block = read_ranges(self.handles, path, starts, stops, rows, getattr(form, "opener", None))
             try:
-                made |= form.rows(block)
+                columns |= form.rows(block)
             except FormatError as error:
                 if hasattr(error, "row_index"):
                     error.row_index += base
                 raise
-        return {name: made[name] for name in self.names}
+        return {name: columns[name] for name in self.names}
 
     def close(self) -> None:
         self.handles.close()
@@ -297,41 +300,41 @@ def _values(column: Column) -> list[Any]:
 
 
 class IndexedFilesDataset(SourceDataset):
-    """Base of the sources over files: from the usual arguments to a Read of a FilesSource."""
+    """Base of the sources over files: from the usual arguments to a Read of an IndexedFilesSource."""
 
-    _kind: ClassVar[type[IndexedFilesSource]] = IndexedFilesSource
+    _source_class: ClassVar[type[IndexedFilesSource]] = IndexedFilesSource
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        can_rebuild(cls, lambda saved: _rebuilt(cls, saved))
+        can_rebuild(cls, lambda saved: _rebuild(cls, saved))
 
     def _open_files(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[ParallelFiles],
         columns: Mapping[str, ColumnType],
-        given: Mapping[str, Any],
+        arguments: Mapping[str, Any],
         shared: Mapping[str, Any],
         by_files: bool = False,
     ) -> None:
         """``given`` holds the constructor's own arguments, as ``locals()`` has them, ``shared`` those that all take."""
-        taken = inspect.signature(type(self)).parameters
+        parameters = inspect.signature(type(self)).parameters
         options = {name: shared.get(name) for name in ("num_samples", "shuffle", "num_shards", "shard_id")}
         num_shards, shard_id = options["num_shards"], options["shard_id"]
         check_shard_options(num_shards, shard_id)
         mode = options["shuffle"]
         mode = Shuffle.GLOBAL if mode is None or mode is True else Shuffle.FALSE if mode is False else mode
-        own = {
+        constructor_arguments = {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in given.items()
-            if name in taken and name not in ("cache", "num_parallel_workers", *options)
+            for name, value in arguments.items()
+            if name in parameters and name not in ("cache", "num_parallel_workers", *options)
         }
-        shown = own | {
+        shown = constructor_arguments | {
             "num_samples": options["num_samples"] or 0,
             "shuffle": MODES.index(mode.value),
             "num_shards": num_shards or 1,
             "shard_id": shard_id or 0,
         }
-        source = self._kind(type(self).__name__, parts, columns, shown)
+        source = self._source_class(type(self).__name__, parts, columns, shown)
         sampler = FileSampler(
             source, mode, options["num_samples"] or None, num_shards or 1, shard_id or 0, by_files
         )
@@ -342,20 +345,22 @@ class IndexedFilesDataset(SourceDataset):
         paths: Sequence[str],
         form: RowFormat,
         columns: Mapping[str, ColumnType],
-        given: Mapping[str, Any],
+        arguments: Mapping[str, Any],
         shared: Mapping[str, Any],
     ) -> None:
         """Files of one format."""
-        self._open_files([[(path, form)] for path in paths], columns, given, shared)
+        self._open_files([[(path, form)] for path in paths], columns, arguments, shared)
 
 
-def _rebuilt(kind: type[IndexedFilesDataset], saved: dict[str, Any]) -> IndexedFilesDataset:
-    takes = inspect.signature(kind).parameters
-    given = {name: value for name, value in saved.items() if name in takes and name != "num_parallel_workers"}
-    given |= workers_of(saved) | cache_of(saved)
-    mode = MODES[given["shuffle"]]
-    given["shuffle"] = {"false": False, "global": True}.get(mode, Shuffle(mode))
-    given["num_samples"] = given["num_samples"] or None
-    if given["num_shards"] == 1:
-        del given["num_shards"], given["shard_id"]
-    return kind(**given)
+def _rebuild(cls: type[IndexedFilesDataset], saved: dict[str, Any]) -> IndexedFilesDataset:
+    parameters = inspect.signature(cls).parameters
+    arguments = {
+        name: value for name, value in saved.items() if name in parameters and name != "num_parallel_workers"
+    }
+    arguments |= workers_of(saved) | cache_of(saved)
+    mode = MODES[arguments["shuffle"]]
+    arguments["shuffle"] = {"false": False, "global": True}.get(mode, Shuffle(mode))
+    arguments["num_samples"] = arguments["num_samples"] or None
+    if arguments["num_shards"] == 1:
+        del arguments["num_shards"], arguments["shard_id"]
+    return cls(**arguments)

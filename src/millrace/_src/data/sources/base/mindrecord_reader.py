@@ -33,45 +33,45 @@ class MindRecordBlockReader:
     def choose(self, columns: Sequence[str]) -> None:
         """Read these columns only; those nobody wants cost nothing then."""
         self.columns, schema = list(columns), self.reader.schema
-        self._bytes = [name for name in columns if schema[name].type == "bytes"]
-        self._texts = [name for name in columns if schema[name].type == "string"]
-        self._blobs = any(schema[name].is_blob for name in columns)
+        self._bytes_columns = [name for name in columns if schema[name].type == "bytes"]
+        self._text_columns = [name for name in columns if schema[name].type == "string"]
+        self._has_blobs = any(schema[name].is_blob for name in columns)
 
     def read(self, indices: Indices) -> dict[str, Column]:
         if self.padding and int(indices.max()) >= len(self.reader):
             return self._read_padded(indices)
-        if self._ahead is not None and self._blobs:
-            self._ahead.tell(indices)
+        if self._ahead is not None and self._has_blobs:
+            self._ahead.advise(indices)
         try:
-            found = self.reader.read(indices, self.columns, views=True)
+            columns = self.reader.read(indices, self.columns, views=True)
         except FormatError as error:
             row = error.context.get("row")
             if row is not None and row in indices:
                 error.row_index = row  # type: ignore[attr-defined]  # the engine need not look for it
             raise
-        for name in self._bytes:
-            found[name] = [_as_bytes(view) for view in found[name]]
-        for name in self._texts:
-            found[name] = [np.array(text) for text in found[name]]
-        return found
+        for name in self._bytes_columns:
+            columns[name] = [_as_bytes(view) for view in columns[name]]
+        for name in self._text_columns:
+            columns[name] = [np.array(text) for text in columns[name]]
+        return columns
 
     def _read_padded(self, indices: Indices) -> dict[str, Column]:
         real = np.flatnonzero(indices < len(self.reader))
         padded = np.flatnonzero(indices >= len(self.reader))
-        found = self.read(indices[real]) if len(real) else {}
-        made: dict[str, Column] = {}
+        real_columns = self.read(indices[real]) if len(real) else {}
+        columns: dict[str, Column] = {}
         for name in self.columns:
-            filler, column = self.padding[name], found.get(name)
+            filler, column = self.padding[name], real_columns.get(name)
             if isinstance(column, np.ndarray) and column.shape[1:] == filler.shape:
                 dense = np.empty((len(indices), *filler.shape), column.dtype)
                 dense[real], dense[padded] = column, filler
-                made[name] = dense
+                columns[name] = dense
                 continue
             values: list[Any] = [filler] * len(indices)
-            for place, value in zip(real.tolist(), column if column is not None else ()):
-                values[place] = value
-            made[name] = values
-        return made
+            for index, value in zip(real.tolist(), column if column is not None else ()):
+                values[index] = value
+            columns[name] = values
+        return columns
 
     def close(self) -> None:
         self.reader.close()
@@ -83,19 +83,19 @@ class _ReadAhead:
     def __init__(self, reader: MindRecordReader) -> None:
         self.reader = reader
         self.block = max(1, BLOCK_BYTES // reader.row_bytes)
-        self.asked = np.zeros(-(-len(reader) // self.block), bool)
+        self.advised = np.zeros(-(-len(reader) // self.block), bool)
         self.count, self.most = 0, 2 * WINDOW_BYTES // BLOCK_BYTES
 
-    def tell(self, indices: Indices) -> None:
+    def advise(self, indices: Indices) -> None:
         blocks = np.unique(indices // self.block)
-        fresh = blocks[~self.asked[blocks]]
+        fresh = blocks[~self.advised[blocks]]
         if not len(fresh):
             return
         self.count += len(fresh)
         if self.count > self.most:  # those asked for long ago may be out of memory again
-            self.asked[:] = False
+            self.advised[:] = False
             self.count = len(fresh)
-        self.asked[fresh] = True
+        self.advised[fresh] = True
         for number in fresh.tolist():
             first = number * self.block
             self.reader.will_need(first, min(first + self.block, len(self.reader)))
@@ -108,10 +108,10 @@ def _as_bytes(view: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[np.bytes_]:
 
 def padded_values(schema: RecordSchema, columns: list[str], sample: dict[str, Any] | None) -> dict[str, Any]:
     """The padded sample as values of the columns; what a column cannot hold exactly is refused."""
-    return {name: _padded(schema[name], (sample or {})[name]) for name in columns}
+    return {name: _padded_value(schema[name], (sample or {})[name]) for name in columns}
 
 
-def _padded(field: Field, value: Any) -> npt.NDArray[Any]:
+def _padded_value(field: Field, value: Any) -> npt.NDArray[Any]:
     try:
         exact = exact_value(field, value)
     except (ArgumentTypeError, ArgumentValueError) as error:

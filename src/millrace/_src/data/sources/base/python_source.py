@@ -22,7 +22,7 @@ from millrace._src.core.values.chunk_builder import ChunkBuilder
 from millrace._src.core.values.schema import Schema
 from millrace._src.data.sources.source_traits import SourceTraits
 
-from .sampler_arguments import EMPTY
+from .sampler_arguments import NO_ROWS
 
 __all__ = ["PythonSource", "can_be_read_once", "is_random_access"]
 
@@ -38,22 +38,22 @@ class RowConverter:
     def __init__(self, columns: list[str], types: list[npt.DTypeLike] | None, name: str) -> None:
         self.columns, self.types, self.name = columns, types, name
 
-    def row(self, given: Any) -> tuple[Any, ...]:
-        if type(given) is not tuple:
+    def row(self, row: Any) -> tuple[Any, ...]:
+        if type(row) is not tuple:
             # tensors of any library and Pillow images are one value, though they can be iterated
-            if isinstance(given, ONE_COLUMN) or hasattr(given, "__array__") or hasattr(given, "getbands"):
-                given = (given,)
-            elif hasattr(given, "__iter__"):
-                given = tuple(given)
+            if isinstance(row, ONE_COLUMN) or hasattr(row, "__array__") or hasattr(row, "getbands"):
+                row = (row,)
+            elif hasattr(row, "__iter__"):
+                row = tuple(row)
             else:
-                given = (given,)
-        if len(given) != len(self.columns):
+                row = (row,)
+        if len(row) != len(self.columns):
             raise TypeError(
                 f"Invalid Python function, the 'source' of '{self.name}' should return same number of NumPy "
                 f"arrays as specified in column_names, the size of column_names is:{len(self.columns)} and "
-                f"number of returned NumPy array is:{len(given)}"
+                f"number of returned NumPy array is:{len(row)}"
             )
-        return given
+        return row
 
     def check(self, columns: dict[str, Column]) -> dict[str, Column]:
         """The columns, if they have the types that the user declared."""
@@ -84,28 +84,28 @@ class PythonReader:
 
     def __init__(self, source: PythonSource) -> None:
         self.getitem = source.source.__getitem__
-        self.maker = source.maker
+        self.converter = source.converter
         self.passing = ChunkBufferPool()
         # whether it wants random numbers of the row
-        self.asks = source.asks
+        self.wants_rng = source.wants_rng
         # a row is what `getitem` gives, and nothing more is to be looked at
-        self.plain = not self.asks and not source.maker.types
+        self.plain = not self.wants_rng and not source.converter.types
 
-    def read(self, indices: Indices, draws: RandomStream | None = None) -> dict[str, Column]:
-        maker = self.maker
-        builder = ChunkBuilder(maker.columns, len(indices), passing=self.passing)
-        given: Iterable[Any]
-        if draws is None:
-            given = map(self.getitem, indices.tolist())
+    def read(self, indices: Indices, random_stream: RandomStream | None = None) -> dict[str, Column]:
+        converter = self.converter
+        builder = ChunkBuilder(converter.columns, len(indices), passing=self.passing)
+        rows: Iterable[Any]
+        if random_stream is None:
+            rows = map(self.getitem, indices.tolist())
         else:
-            given = map(with_rng(self.getitem, draws), range(len(indices)), indices.tolist())
+            rows = map(with_rng(self.getitem, random_stream), range(len(indices)), indices.tolist())
         try:
-            builder.extend(given, maker.row)
+            builder.extend(rows, converter.row)
             self.check_end(builder.count, len(indices))
         except Exception as error:
             error.row_index = int(indices[builder.count])  # type: ignore[attr-defined]
             raise
-        return maker.check(builder.finish())
+        return converter.check(builder.finish())
 
     def check_end(self, came: int, wanted: int) -> None:
         """A StopIteration out of ``__getitem__`` ends the loop over the rows as if there were no more."""
@@ -124,17 +124,17 @@ class PythonStream:
     def __init__(self, source: PythonSource) -> None:
         self.source = source
         # whether the function that makes the rows wants random numbers of the epoch
-        self.asks = source.asks
+        self.wants_rng = source.wants_rng
 
-    def rows(self, epoch: int, draws: RandomStream | None = None) -> Iterator[Any]:
+    def rows(self, epoch: int, random_stream: RandomStream | None = None) -> Iterator[Any]:
         # what the user's object is has a life of its own: only this pass over it is closed at the end of an epoch
-        for given in self.source.iterate(draws):  # noqa: UP028  ("yield from" would close it)
-            yield given
+        for row in self.source.iterate(random_stream):  # noqa: UP028  ("yield from" would close it)
+            yield row
 
-    def make(self, given: Any) -> tuple[Any, ...]:
-        maker = self.source.maker
-        row = maker.row(given)
-        return maker.check_row(row) if maker.types else row
+    def make(self, value: Any) -> tuple[Any, ...]:
+        converter = self.source.converter
+        row = converter.row(value)
+        return converter.check_row(row) if converter.types else row
 
     def close(self) -> None: ...
 
@@ -171,24 +171,24 @@ class PythonSource(SourceTraits):
         self.random_access = is_random_access(source)
         self.max_readers = None if processes else readers
         self.processes = processes and self.random_access
-        self.maker = RowConverter(list(schema), types, name)
-        self._kept: list[Any] = []
-        self._over = False
-        self._turn = threading.Lock()
+        self.converter = RowConverter(list(schema), types, name)
+        self._cached_rows: list[Any] = []
+        self._exhausted = False
+        self._lock = threading.Lock()
         self._labels: dict[str, npt.NDArray[Any]] = {}
 
     @property
-    def asks(self) -> bool:
+    def wants_rng(self) -> bool:
         """Whether what makes the rows wants random numbers, with a parameter ``rng``."""
         if self.random_access:
             return rng_parameter_index(self.source.__getitem__) is not None
         return self.is_function and rng_parameter_index(self.source) is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_turn"}
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _turn=threading.Lock())
+        vars(self).update(state, _lock=threading.Lock())
 
     def schema(self) -> Schema:
         return self._schema
@@ -200,7 +200,7 @@ class PythonSource(SourceTraits):
             raise PlanError("Attempt to construct a random access dataset, '__len__' method is required!")
         size = len(self.source)
         if size == 0:
-            raise PlanError(EMPTY)
+            raise PlanError(NO_ROWS)
         return size
 
     @property
@@ -209,30 +209,30 @@ class PythonSource(SourceTraits):
         source = self.source
         return inspect.isclass(source) or not (hasattr(source, "__iter__") or hasattr(source, "__next__"))
 
-    def iterate(self, draws: RandomStream | None = None) -> Iterator[Any]:
+    def iterate(self, random_stream: RandomStream | None = None) -> Iterator[Any]:
         """A fresh pass over a one-pass source, cut to num_samples."""
         source = self.source
         if self.is_function:
-            iterator = iter(source() if draws is None else with_rng(source, draws)(0))
+            iterator = iter(source() if random_stream is None else with_rng(source, random_stream)(0))
         elif can_be_read_once(source):
-            iterator = self._replayed()
+            iterator = self._iterate_cached()
         else:
             iterator = iter(source)
         return itertools.islice(iterator, self.limit) if self.limit else iterator
 
-    def _replayed(self) -> Iterator[Any]:
+    def _iterate_cached(self) -> Iterator[Any]:
         """An iterator object can be read once only, so copies of its rows are kept for later epochs."""
         for i in itertools.count():
-            with self._turn:  # two runs may go through it at once
-                if i == len(self._kept):
-                    if self._over:
+            with self._lock:  # two runs may go through it at once
+                if i == len(self._cached_rows):
+                    if self._exhausted:
                         return
                     try:
-                        self._kept.append(copy.deepcopy(next(self.source)))
+                        self._cached_rows.append(copy.deepcopy(next(self.source)))
                     except StopIteration:
-                        self._over = True  # some iterators would begin anew when asked again
+                        self._exhausted = True  # some iterators would begin anew when asked again
                         return
-            yield self._kept[i]
+            yield self._cached_rows[i]
 
     def open(self) -> Any:
         return PythonReader(self) if self.random_access else PythonStream(self)
@@ -282,9 +282,16 @@ class PythonSource(SourceTraits):
     def _identity(self) -> dict[str, Any]:
         """The user's function, or the class of the user's object: what an object holds may grow while it is read."""
         source = self.source
-        whole = inspect.isroutine(source) or inspect.isclass(source) or isinstance(source, functools.partial)
-        made = source if whole else type(source)
-        return {"source": made, "columns": list(self._schema), "types": self.maker.types, "limit": self.limit}
+        is_definition = (
+            inspect.isroutine(source) or inspect.isclass(source) or isinstance(source, functools.partial)
+        )
+        definition = source if is_definition else type(source)
+        return {
+            "source": definition,
+            "columns": list(self._schema),
+            "types": self.converter.types,
+            "limit": self.limit,
+        }
 
     def contents(self) -> Any:
         return self.source

@@ -25,7 +25,7 @@ __all__ = ["BlockShuffleOrder", "PerFileShuffleOrder", "RecordSampler", "WindowS
 BLOCK_BYTES = 2 << 20
 WINDOW_BYTES = 1 << 30
 WINDOW_ROWS = 1 << 20  # of a window's order, 8 bytes are held for each row
-LEAST_BLOCKS = 256  # of a window, so that neighbours in the file part
+MIN_BLOCKS = 256  # of a window, so that neighbours in the file part
 PARTIAL_ROWS = 1_000_000
 
 
@@ -76,46 +76,53 @@ class RecordSampler(BuiltinSampler):
             raise ArgumentValueError(f"{self.shuffle} needs whole files, and cannot follow another sampler")
         share = self._share(size)
         count = self._count(size, labels)
-        order = self._mixed(size, key, share) if self._moves_blocks() else self._dealt(size, key, share)
+        order = (
+            self._shuffled_order(size, key, share)
+            if self._shuffles_blocks()
+            else self._sharded_order(size, key, share)
+        )
         return order if count == order.size else ComposedOrder(RangeOrder(count), order)
 
-    def _moves_blocks(self) -> bool:
+    def _shuffles_blocks(self) -> bool:
         return self.shuffle in (Shuffle.GLOBAL, Shuffle.ADAPTIVE)
 
-    def _mixed(self, size: int, key: int, share: int) -> IndexOrder:
+    def _shuffled_order(self, size: int, key: int, share: int) -> IndexOrder:
         window = max(1, min(WINDOW_ROWS, WINDOW_BYTES // self.row_bytes))
         mine = RangeOrder(share, start=self.shard_id * share, modulo=max(1, size))
         if size <= window:
             return ComposedOrder(mine, RandomPermutation(size, key))
-        block = max(1, min(BLOCK_BYTES // self.row_bytes, window // LEAST_BLOCKS))
+        block = max(1, min(BLOCK_BYTES // self.row_bytes, window // MIN_BLOCKS))
         blocks = BlockShuffleOrder(size, block, hash_integers(key, 0))
         return ComposedOrder(
             WindowShuffleOrder(share, window, hash_integers(key, 1)), ComposedOrder(mine, blocks)
         )
 
-    def _dealt(self, size: int, key: int, share: int) -> IndexOrder:
+    def _sharded_order(self, size: int, key: int, share: int) -> IndexOrder:
         """Every so many rows, or a run of them, as MindSpore deals them; they wrap round at the end."""
-        whole = self._whole(size, key)
+        whole = self._file_order(size, key)
         if self.num_shards == 1:
             return whole
         if self.by_block:
             return ComposedOrder(RangeOrder(share, self.shard_id * share, 1, max(1, size)), whole)
         return ComposedOrder(RangeOrder(share, self.shard_id, self.num_shards, max(1, size)), whole)
 
-    def _whole(self, size: int, key: int) -> IndexOrder:
+    def _file_order(self, size: int, key: int) -> IndexOrder:
         if self.shuffle is Shuffle.PARTIAL:
             return WindowShuffleOrder(size, PARTIAL_ROWS, key)
         if self.shuffle is Shuffle.FALSE:
             return RangeOrder(size)
-        left = size - sum(self.files)
-        files = [*self.files, left] if left else self.files  # padded rows are a file of their own, the last
+        padded = size - sum(self.files)
+        # padded rows count as one more file, the last
+        files = [*self.files, padded] if padded else self.files
         if self.shuffle is Shuffle.INFILE:
             return PerFileShuffleOrder(files, key)
         starts = np.cumsum([0, *files[:-1]])
-        turn = RandomPermutation(len(self.files), key).at(0, len(self.files)).tolist()
-        turn += list(range(len(self.files), len(files)))
+        file_order = RandomPermutation(len(self.files), key).at(0, len(self.files)).tolist()
+        file_order += list(range(len(self.files), len(files)))
         return ArrayOrder(
-            np.concatenate([np.arange(starts[n], starts[n] + files[n]) for n in turn]) if turn else []
+            np.concatenate([np.arange(starts[n], starts[n] + files[n]) for n in file_order])
+            if file_order
+            else []
         )
 
     def get_shuffle_mode(self) -> Shuffle:
@@ -128,12 +135,12 @@ class RecordSampler(BuiltinSampler):
         return self.num_shards > 1 or self._child_says("is_sharded")
 
     def to_dict(self) -> dict[str, Any]:
-        made = super().to_dict()
+        fields = super().to_dict()
         if self.num_shards == 1:
-            del made["num_shards"], made["shard_id"]
+            del fields["num_shards"], fields["shard_id"]
         if not self.by_block:
-            del made["by_block"]
-        return made
+            del fields["by_block"]
+        return fields
 
 
 class BlockShuffleOrder:
@@ -156,8 +163,8 @@ class BlockShuffleOrder:
         return self.take(np.arange(start, min(stop, self.size), dtype=np.int64))
 
     def take(self, positions: Indices) -> Indices:
-        place = np.searchsorted(self.starts, positions, "right") - 1
-        return self.turn[place] * self.block + (positions - self.starts[place])
+        block_positions = np.searchsorted(self.starts, positions, "right") - 1
+        return self.turn[block_positions] * self.block + (positions - self.starts[block_positions])
 
 
 class WindowShuffleOrder:
@@ -170,29 +177,29 @@ class WindowShuffleOrder:
 
     def __init__(self, size: int, window: int, key: int) -> None:
         self.size, self.window, self.key = size, window, key
-        self._made: dict[int, RandomPermutation] = {}
+        self._permutations: dict[int, RandomPermutation] = {}
 
     def at(self, start: int, stop: int) -> Indices:
         return self.take(np.arange(start, min(stop, self.size), dtype=np.int64))
 
     def take(self, positions: Indices) -> Indices:
         windows = positions // self.window
-        found = np.empty_like(positions)
+        rows = np.empty_like(positions)
         for number in np.unique(windows).tolist():
             chosen = windows == number
             first = number * self.window
-            found[chosen] = first + self._inside(number).take(positions[chosen] - first)
-        return found
+            rows[chosen] = first + self._window_permutation(number).take(positions[chosen] - first)
+        return rows
 
-    def _inside(self, number: int) -> RandomPermutation:
-        made = self._made.get(number)
-        if made is None:
+    def _window_permutation(self, number: int) -> RandomPermutation:
+        permutation = self._permutations.get(number)
+        if permutation is None:
             size = min(self.window, self.size - number * self.window)
-            made = RandomPermutation(size, hash_integers(self.key, number))
-            for old in list(self._made)[:-1]:  # this window and the one before it are enough
-                self._made.pop(old, None)
-            self._made[number] = made
-        return made
+            permutation = RandomPermutation(size, hash_integers(self.key, number))
+            for old in list(self._permutations)[:-1]:  # this window and the one before it are enough
+                self._permutations.pop(old, None)
+            self._permutations[number] = permutation
+        return permutation
 
 
 class PerFileShuffleOrder:
@@ -207,20 +214,22 @@ class PerFileShuffleOrder:
         self.files, self.key = files, key
         self.ends = np.cumsum(files)
         self.size = int(self.ends[-1]) if files else 0
-        self._made: dict[int, RandomPermutation] = {}
+        self._permutations: dict[int, RandomPermutation] = {}
 
     def at(self, start: int, stop: int) -> Indices:
         return self.take(np.arange(start, min(stop, self.size), dtype=np.int64))
 
     def take(self, positions: Indices) -> Indices:
         numbers = np.searchsorted(self.ends, positions, "right")
-        found = np.empty_like(positions)
+        rows = np.empty_like(positions)
         for number in np.unique(numbers).tolist():
             chosen = numbers == number
             first = int(self.ends[number]) - self.files[number]
-            if number not in self._made:
-                if len(self._made) > 1:
-                    self._made.clear()
-                self._made[number] = RandomPermutation(self.files[number], hash_integers(self.key, number))
-            found[chosen] = first + self._made[number].take(positions[chosen] - first)
-        return found
+            if number not in self._permutations:
+                if len(self._permutations) > 1:
+                    self._permutations.clear()
+                self._permutations[number] = RandomPermutation(
+                    self.files[number], hash_integers(self.key, number)
+                )
+            rows[chosen] = first + self._permutations[number].take(positions[chosen] - first)
+        return rows

@@ -10,13 +10,13 @@ from millrace._src.core.log import warn_once
 from millrace._src.data.samplers import BuiltinSampler, DistributedSampler, RandomSampler, SequentialSampler
 from millrace._src.data.samplers.iterable import as_sampler
 
-__all__ = ["EMPTY", "check_sampler_alone", "check_shard_options", "check_shards", "resolve_sampler"]
+__all__ = ["NO_ROWS", "check_sampler_alone", "check_shard_options", "check_shards", "resolve_sampler"]
 
 
 # Said by every source of a user's own rows that has none.
-EMPTY = "GeneratorNode: data row of input source must not be 0, got: 0"
+NO_ROWS = "GeneratorNode: data row of input source must not be 0, got: 0"
 
-WHY_NOT_SHUFFLE = (
+SHUFFLE_AND_SAMPLER = (
     "It is contradictory: the sampler already fixes the order. Leave shuffle out, or shuffle what comes out with "
     ".shuffle(buffer_size)."
 )
@@ -47,13 +47,13 @@ def check_sampler_alone(
     sampler: Any, num_samples: int | None, shuffle: Any, num_shards: int | None, shard_id: int | None
 ) -> None:
     """Beside a sampler nothing else may say which rows come."""
-    others = (
+    arguments = (
         ("shuffle", shuffle),
         ("sharding", num_shards),
         ("sharding", shard_id),
         ("num_samples", num_samples),
     )
-    for name, value in others:
+    for name, value in arguments:
         if sampler is not None and value is not None:
             raise PlanError(f"sampler and {name} cannot be specified at the same time.")
 
@@ -73,12 +73,12 @@ def resolve_sampler(
             raise ArgumentValueError(
                 "Conflicting arguments during sampler assignments. "
                 f"num_samples: {num_samples}, num_shards: {num_shards}, shard_id: {shard_id}, "
-                f"shuffle: {shuffle}." + (f" {WHY_NOT_SHUFFLE}" if shuffle else "")
+                f"shuffle: {shuffle}." + (f" {SHUFFLE_AND_SAMPLER}" if shuffle else "")
             )
         if shuffle:  # MindSpore takes both, and the sampler's order
             warn_once(
                 "shuffle-and-sampler",
-                f"shuffle=True came together with a sampler: it has no effect. {WHY_NOT_SHUFFLE} (said once)",
+                f"shuffle=True came together with a sampler: it has no effect. {SHUFFLE_AND_SAMPLER} (said once)",
                 stacklevel=5,
             )
         return as_sampler(sampler, num_samples)

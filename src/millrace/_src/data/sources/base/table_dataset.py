@@ -44,7 +44,7 @@ __all__ = [
     "ColumnReader",
     "ColumnTable",
     "TableDataset",
-    "check_there",
+    "check_readable",
     "class_folders",
     "image_type",
     "column_type",
@@ -87,7 +87,7 @@ def image_type(decode: bool | None) -> ColumnType:
     return column_type(np.uint8, None, None, 3) if decode else column_type(np.uint8, None)
 
 
-def check_there(path: str) -> None:
+def check_readable(path: str) -> None:
     """Refuse a file that is missing."""
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
         raise ArgumentValueError(f"The file {os.path.realpath(path)} does not exist or permission denied!")
@@ -142,7 +142,7 @@ class TableSource(SourceTraits):
     ) -> None:
         self.name, self.make, self.columns, self.is_expensive = name, make, dict(columns), heavy
         self._table: ColumnTable | None = None
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     @property
     def decoded_columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -155,16 +155,16 @@ class TableSource(SourceTraits):
         return UndecodedSource(self, columns)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key != "_turn"}
+        return {key: value for key, value in vars(self).items() if key != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _turn=threading.Lock())
+        vars(self).update(state, _lock=threading.Lock())
 
     def schema(self) -> Schema:
         return Schema(self.columns)
 
     def open(self) -> ColumnTable:
-        with self._turn:
+        with self._lock:
             if self._table is None:
                 table = self.make()
                 if table.size == 0:
@@ -176,8 +176,8 @@ class TableSource(SourceTraits):
             return self._table
 
     def _where(self) -> str:
-        given = self.make.keywords
-        shown = [f"{key}={given[key]!r}" for key in given if isinstance(given[key], str)]
+        keywords = self.make.keywords
+        shown = [f"{key}={keywords[key]!r}" for key in keywords if isinstance(keywords[key], str)]
         return ", ".join(shown)
 
     def size(self) -> int:
@@ -189,17 +189,17 @@ class TableSource(SourceTraits):
         if part is None and table.labels is not None:
             return table.labels()
         find = getattr(part, "all", None)
-        found = None if find is None else find()
-        if found is None:
+        labels = None if find is None else find()
+        if labels is None:
             raise PlanError(
                 f"PKSampler needs the class of every row: {self.name} has none in column {column!r} (columns: "
                 f"{list(self.columns)}); name the column of the classes with PKSampler(class_column=...)"
             )
-        return np.asarray(found)
+        return np.asarray(labels)
 
     def row_location(self, index: int) -> str | None:
-        found = (part.where(index) for part in self.open().parts.values())
-        return next((path for path in found if path is not None), None)
+        paths = (part.where(index) for part in self.open().parts.values())
+        return next((path for path in paths if path is not None), None)
 
     def class_indexing(self) -> dict[str, Any]:
         classes = self.open().classes or {}
@@ -211,8 +211,8 @@ class TableSource(SourceTraits):
         return self.open().num_classes
 
     def arguments(self) -> dict[str, Any]:
-        given = {key: value for key, value in self.make.keywords.items() if not callable(value)}
-        return given | {"keeps_sampler": True}
+        keywords = {key: value for key, value in self.make.keywords.items() if not callable(value)}
+        return keywords | {"keeps_sampler": True}
 
     def contents(self) -> dict[str, Any]:
         """Functions of the user's that make rows, such as one that decrypts."""
@@ -247,26 +247,28 @@ class TableDataset(SourceDataset):
         can_rebuild(cls, partial(_rebuild, cls))
 
     def _open(
-        self, make: partial[ColumnTable], columns: Mapping[str, ColumnType], given: Mapping[str, Any]
+        self, make: partial[ColumnTable], columns: Mapping[str, ColumnType], arguments: Mapping[str, Any]
     ) -> None:
         """``given`` holds the shared arguments of the constructor, and may hold its others."""
         names = ("num_samples", "shuffle", "num_shards", "shard_id")
-        num_samples, shuffle, num_shards, shard_id = (given[name] for name in names)
-        sampler = given.get("sampler")
+        num_samples, shuffle, num_shards, shard_id = (arguments[name] for name in names)
+        sampler = arguments.get("sampler")
         check_sampler_alone(sampler, num_samples, shuffle, num_shards, shard_id)
         check_shard_options(num_shards, shard_id)
         chosen = resolve_sampler(sampler, num_samples, shuffle, num_shards, shard_id)
-        source = TableSource(type(self).__name__, make, columns, heavy=bool(given.get("decode")))
-        self._init_source(source, chosen, given["num_parallel_workers"], given.get("cache"))
+        source = TableSource(type(self).__name__, make, columns, heavy=bool(arguments.get("decode")))
+        self._init_source(source, chosen, arguments["num_parallel_workers"], arguments.get("cache"))
 
 
 def _rebuild(cls: Callable[..., TableDataset], saved: dict[str, Any]) -> TableDataset:
-    taken = inspect.signature(cls).parameters
-    given = {name: value for name, value in saved.items() if name in taken and name not in _NOT_AS_SAVED}
+    parameters = inspect.signature(cls).parameters
+    arguments = {
+        name: value for name, value in saved.items() if name in parameters and name not in _NOT_AS_SAVED
+    }
     sampler = saved.get("sampler")
     if sampler is not None:
-        given |= {"sampler": sampler_from_dict(sampler)} if "sampler" in taken else _options(sampler)
-    return cls(**given | workers_of(saved) | cache_of(saved))
+        arguments |= {"sampler": sampler_from_dict(sampler)} if "sampler" in parameters else _options(sampler)
+    return cls(**arguments | workers_of(saved) | cache_of(saved))
 
 
 def _options(sampler: dict[str, Any]) -> dict[str, Any]:

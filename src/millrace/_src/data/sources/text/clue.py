@@ -14,7 +14,7 @@ from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, column_t
 
 __all__ = ["CLUEDataset"]
 
-WORDS = column_type("U", None)
+TEXT_LIST = column_type("U", None)
 PAIR = {"sentence1": TEXT, "sentence2": TEXT}
 SPANS = {
     "idx": UINT32,
@@ -31,10 +31,10 @@ TASKS: dict[str, dict[str, Any]] = {
     "IFLYTEK": {"sentence": TEXT},
     "CMNLI": PAIR,
     "WSC": SPANS,
-    "CSL": {"abst": TEXT, "id": UINT32, "keyword": WORDS},
+    "CSL": {"abst": TEXT, "id": UINT32, "keyword": TEXT_LIST},
 }
 LABELS = {"TNEWS": ("label", "label_desc"), "IFLYTEK": ("label", "label_des")}
-INSIDE = {name: ("target", name) for name in SPANS if name.startswith("span")}
+NESTED_KEYS = {name: ("target", name) for name in SPANS if name.startswith("span")}
 
 
 class CLUEDataset(IndexedFilesDataset):
@@ -67,5 +67,5 @@ class CLUEDataset(IndexedFilesDataset):
         elif task != "WSC":
             columns["id"] = UINT32
         columns = dict(sorted(columns.items()))
-        form = JsonLines({name: INSIDE.get(name, (name,)) for name in columns})
+        form = JsonLines({name: NESTED_KEYS.get(name, (name,)) for name in columns})
         self._open_each(dataset_files, form, columns, locals(), shared)

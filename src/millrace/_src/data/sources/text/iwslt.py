@@ -11,7 +11,7 @@ from millrace._src.data.sources.base.file_checks import IsPair
 from millrace._src.data.sources.base.indexed_files import IndexedFilesDataset, texts
 from millrace._src.data.sources.base.table_dataset import Folder
 
-from .ted import talks
+from .ted import talk_files
 
 __all__ = ["IWSLT2016Dataset"]
 
@@ -47,7 +47,7 @@ class IWSLT2016Dataset(IndexedFilesDataset):
     ) -> None:
         one, two = language_pair or ("de", "en")
         folder = os.path.join(dataset_dir, "texts", one, two, f"{one}-{two}")
-        parts = talks(
+        parts = talk_files(
             folder, "16", usage, one, two, {"valid": valid_set or "tst2013", "test": test_set or "tst2014"}
         )
         self._open_files(parts, texts("text", "translation"), locals(), shared)

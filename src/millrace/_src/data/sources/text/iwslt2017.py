@@ -11,7 +11,7 @@ from millrace._src.data.sources.base.file_checks import IsPair
 from millrace._src.data.sources.base.indexed_files import IndexedFilesDataset, texts
 from millrace._src.data.sources.base.table_dataset import Folder
 
-from .ted import talks
+from .ted import talk_files
 
 __all__ = ["IWSLT2017Dataset"]
 
@@ -38,7 +38,7 @@ PAIRS = IsPair(
     "nl-ro",
 )
 
-PLACE = ("texts", "DeEnItNlRo", "DeEnItNlRo", "DeEnItNlRo-DeEnItNlRo")
+SUBFOLDERS = ("texts", "DeEnItNlRo", "DeEnItNlRo", "DeEnItNlRo-DeEnItNlRo")
 
 
 class IWSLT2017Dataset(IndexedFilesDataset):
@@ -65,6 +65,6 @@ class IWSLT2017Dataset(IndexedFilesDataset):
         **shared: Unpack[CorpusOptions],
     ) -> None:
         one, two = language_pair or ("de", "en")
-        folder = os.path.join(dataset_dir, *PLACE)
-        parts = talks(folder, "17", usage, one, two, {"valid": "dev2010", "test": "tst2010"})
+        folder = os.path.join(dataset_dir, *SUBFOLDERS)
+        parts = talk_files(folder, "17", usage, one, two, {"valid": "dev2010", "test": "tst2010"})
         self._open_files(parts, texts("text", "translation"), locals(), shared)

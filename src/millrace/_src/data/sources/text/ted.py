@@ -6,32 +6,32 @@ import os
 from collections.abc import Mapping
 
 from millrace._src.data.formats.text.iwslt import SegmentTagFormat, UntaggedLineFormat
-from millrace._src.data.sources.base.indexed_files import Part
+from millrace._src.data.sources.base.indexed_files import ParallelFiles
 
-__all__ = ["talks"]
+__all__ = ["talk_files"]
 
 
-def talks(
+def talk_files(
     folder: str, year: str, usage: str | None, one: str, two: str, sets: Mapping[str, str]
-) -> list[Part]:
+) -> list[ParallelFiles]:
     """Pairs of files: the lines of one language and of the other."""
     pair = f"{one}-{two}"
-    made: list[Part] = []
+    parts: list[ParallelFiles] = []
     if usage in (None, "all", "train"):
         stem = os.path.join(folder, f"train.tags.{pair}")
-        made.append(
+        parts.append(
             [
                 (f"{stem}.{one}", UntaggedLineFormat("text")),
                 (f"{stem}.{two}", UntaggedLineFormat("translation")),
             ]
         )
-    for kind, name in sets.items():
-        if usage in (None, "all", kind):
+    for split, name in sets.items():
+        if usage in (None, "all", split):
             stem = os.path.join(folder, f"IWSLT{year}.TED.{name}.{pair}")
-            made.append(
+            parts.append(
                 [
                     (f"{stem}.{one}.xml", SegmentTagFormat("text")),
                     (f"{stem}.{two}.xml", SegmentTagFormat("translation")),
                 ]
             )
-    return made
+    return parts

@@ -54,8 +54,8 @@ class Caltech101Dataset(TableDataset):
 
 _CATEGORY, _OUTLINE = {"category": column_type("int64")}, {"annotation": column_type("float64", 2, None)}
 _COLUMNS = {"category": _CATEGORY, "annotation": _OUTLINE, "all": _CATEGORY | _OUTLINE}
-_OTHER_NAMES = {"Faces": "Faces_2", "Faces_easy": "Faces_3", "Motorbikes": "Motorbikes_16"}
-_OTHER_NAMES |= {"airplanes": "Airplanes_Side_2"}
+_ANNOTATION_FOLDERS = {"Faces": "Faces_2", "Faces_easy": "Faces_3", "Motorbikes": "Motorbikes_16"}
+_ANNOTATION_FOLDERS |= {"airplanes": "Airplanes_Side_2"}
 
 
 def _table(dataset_dir: str, target_type: str, decode: bool | None) -> ColumnTable:
@@ -66,7 +66,7 @@ def _table(dataset_dir: str, target_type: str, decode: bool | None) -> ColumnTab
         count = len(list_files(os.path.join(root, name)))
         files.extend(name, [b"image_%04d.jpg" % n for n in range(1, count + 1)])
         outlines.extend(
-            _OTHER_NAMES.get(name, name), [b"annotation_%04d.mat" % n for n in range(1, count + 1)]
+            _ANNOTATION_FOLDERS.get(name, name), [b"annotation_%04d.mat" % n for n in range(1, count + 1)]
         )
         labels += [number] * count
     parts: dict[str, Any] = {"image": image_column(files, decode)}

@@ -65,12 +65,12 @@ class CelebADataset(TableDataset):
             raise ArgumentValueError("usage should be 'all', 'train', 'valid' or 'test'.")
         if isinstance(sampler, PKSampler):
             raise ArgumentValueError("CelebADataset doesn't support PKSampler.")
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "dataset_dir": dataset_dir,
             "usage": usage or "all",
             "extensions": extensions or [],
         }
-        make = partial(_table, **given, decode=decode, decrypt=decrypt)
+        make = partial(_table, **arguments, decode=decode, decrypt=decrypt)
         self._open(make, {"image": image_type(decode), "attr": column_type("uint32", None)}, locals())
 
 

@@ -35,7 +35,7 @@ def cifar_table(folder: str, names: list[str], labels: dict[str, str]) -> Column
     ends = np.cumsum(sizes).tolist()
     parts: dict[str, Any] = {"image": LazyArrayColumn(loads, paths, ends, partial(_pixels, skip=len(labels)))}
     for number, column in enumerate(labels):
-        parts[column] = LazyArrayColumn(loads, paths, ends, partial(_label, place=number))
+        parts[column] = LazyArrayColumn(loads, paths, ends, partial(_label, index=number))
     return ColumnTable(ends[-1], parts)
 
 
@@ -43,12 +43,14 @@ def _pixels(records: npt.NDArray[Any], skip: int) -> npt.NDArray[Any]:
     return records[:, skip:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
 
 
-def _label(records: npt.NDArray[Any], place: int) -> npt.NDArray[Any]:
-    return records[:, place].astype(np.uint32)
+def _label(records: npt.NDArray[Any], index: int) -> npt.NDArray[Any]:
+    return records[:, index].astype(np.uint32)
 
 
 def _python_table(paths: list[str], labels: dict[str, str]) -> ColumnTable:
-    images, found = read_cifar(list(paths), list(labels.values()))
+    images, label_columns = read_cifar(list(paths), list(labels.values()))
     parts: dict[str, Any] = {"image": InMemoryColumn(np.ascontiguousarray(images))}
-    parts |= {column: InMemoryColumn(found[name].astype(np.uint32)) for column, name in labels.items()}
+    parts |= {
+        column: InMemoryColumn(label_columns[name].astype(np.uint32)) for column, name in labels.items()
+    }
     return ColumnTable(len(images), parts)

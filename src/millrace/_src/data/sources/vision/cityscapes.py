@@ -54,13 +54,13 @@ class CityscapesDataset(TableDataset):
         OneOf("train", *(("test",) if quality_mode == "fine" else ("train_extra",)), "val", "all").check(
             "usage", usage
         )
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "dataset_dir": dataset_dir,
             "usage": usage,
             "quality_mode": quality_mode,
             "task": task,
         }
-        make = partial(_table, **given, decode=decode)
+        make = partial(_table, **arguments, decode=decode)
         self._open(
             make,
             {"image": image_type(decode), "task": TEXT if task == "polygon" else image_type(decode)},
@@ -78,14 +78,14 @@ _ENDS = {
 
 
 def _table(dataset_dir: str, usage: str, quality_mode: str, task: str, decode: bool | None) -> ColumnTable:
-    kind_ = "gtFine" if quality_mode == "fine" else "gtCoarse"
+    annotation_type = "gtFine" if quality_mode == "fine" else "gtCoarse"
     images, targets = (
         FileList(os.path.join(dataset_dir, "leftImg8bit")),
-        FileList(os.path.join(dataset_dir, kind_)),
+        FileList(os.path.join(dataset_dir, annotation_type)),
     )
     for part in _ALL[quality_mode] if usage == "all" else [usage]:
-        for city in list_directories(os.path.join(dataset_dir, kind_, part)):
-            end = f"_{kind_}_{_ENDS[task]}".encode()
+        for city in list_directories(os.path.join(dataset_dir, annotation_type, part)):
+            end = f"_{annotation_type}_{_ENDS[task]}".encode()
             folder = os.path.join(os.fsencode(part), city)
             names = list_files(os.path.join(targets.root, folder), [os.fsdecode(end)])
             targets.extend(folder, names)
@@ -99,5 +99,5 @@ def _table(dataset_dir: str, usage: str, quality_mode: str, task: str, decode: b
 
 
 def _polygons(files: FileList, index: int) -> Any:
-    found = read_json(files[index], most=64 << 20)
-    return np.array(json.dumps(found, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+    document = read_json(files[index], max_bytes=64 << 20)
+    return np.array(json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False))

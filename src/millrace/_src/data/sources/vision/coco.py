@@ -13,7 +13,7 @@ from millrace._src.data.sources.base.table_dataset import (
     Decrypt,
     Folder,
     TableDataset,
-    check_there,
+    check_readable,
     image_type,
 )
 from millrace._src.data.sources.vision.coco_annotations import COLUMNS, coco_table
@@ -53,13 +53,17 @@ class CocoDataset(TableDataset):
         **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
-        check_there(annotation_file)
+        check_readable(annotation_file)
         if task not in COLUMNS:
             raise ArgumentValueError(f"Invalid task type: {task}.")
         if isinstance(shared["sampler"], PKSampler):
             raise ArgumentValueError("CocoDataset doesn't support PKSampler.")
-        given: dict[str, Any] = {"dataset_dir": dataset_dir, "annotation_file": annotation_file, "task": task}
-        make = partial(coco_table, **given, decode=decode, extra_metadata=extra_metadata, decrypt=decrypt)
+        arguments: dict[str, Any] = {
+            "dataset_dir": dataset_dir,
+            "annotation_file": annotation_file,
+            "task": task,
+        }
+        make = partial(coco_table, **arguments, decode=decode, extra_metadata=extra_metadata, decrypt=decrypt)
         columns = (
             {"image": image_type(decode)}
             | COLUMNS[task]

@@ -25,7 +25,7 @@ COLUMNS: dict[str, dict[str, ColumnType]] = {
     "Panoptic": {"bbox": _BOX, "category_id": _NUMBER, "iscrowd": _NUMBER, "area": _NUMBER},
     "Captioning": {"captions": column_type("str", None, 1)},
 }
-_MOST_POINTS = 1 << 26
+_MAX_POINTS = 1 << 26
 _NO_CLASSES = "Only 'Detection' and 'Panoptic' support get_class_indexing."
 
 
@@ -33,18 +33,22 @@ def coco_table(
     dataset_dir: str, annotation_file: str, task: str, decode: bool | None, extra_metadata: bool, decrypt: Any
 ) -> ColumnTable:
     """The pictures that have annotations."""
-    found = read_json(annotation_file)
+    document = read_json(annotation_file)
     try:
         notes: dict[Any, list[dict[str, Any]]] = {}
-        for note in found["annotations"]:
+        for note in document["annotations"]:
             notes.setdefault(note["image_id"], []).extend(
                 note["segments_info"] if task == "Panoptic" else [note]
             )
-        images = [(one["file_name"], notes[one["id"]]) for one in found["images"] if notes.get(one["id"])]
-        columns = {column: [_VALUES[column](each) for _, each in images] for column in COLUMNS[task]}
+        images = [
+            (entry["file_name"], notes[entry["id"]]) for entry in document["images"] if notes.get(entry["id"])
+        ]
+        columns = {
+            column: [_VALUES[column](image_notes) for _, image_notes in images] for column in COLUMNS[task]
+        }
         classes: Any = _NO_CLASSES
         if task in ("Detection", "Panoptic"):
-            classes = {one["name"]: [one["id"], *_thing(one, task)] for one in found["categories"]}
+            classes = {entry["name"]: [entry["id"], *_thing(entry, task)] for entry in document["categories"]}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         text = f"Invalid annotation, {type(error).__name__} for the task {task}: {error}"
         raise FormatError(text, file=annotation_file) from error
@@ -76,12 +80,12 @@ def _outlines(notes: list[dict[str, Any]]) -> npt.NDArray[np.float32]:
         outline = note["segmentation"]
         rows += [outline["counts"]] if isinstance(outline, dict) else outline
     shape = len(rows), max(map(len, rows), default=0)
-    if shape[0] * shape[1] > _MOST_POINTS:
+    if shape[0] * shape[1] > _MAX_POINTS:
         raise ValueError(f"the outlines of one picture would fill an array of {shape[0]} x {shape[1]}")
-    made = np.full(shape, -1, np.float32)
-    for row, outline in zip(made, rows):
+    array = np.full(shape, -1, np.float32)
+    for row, outline in zip(array, rows):
         row[: len(outline)] = outline
-    return made
+    return array
 
 
 def _captions(notes: list[dict[str, Any]]) -> npt.NDArray[Any]:

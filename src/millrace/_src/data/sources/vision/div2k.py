@@ -49,13 +49,13 @@ class DIV2KDataset(TableDataset):
             raise ArgumentValueError("DIV2KNode: scale equal to 8 is allowed only in bicubic downgrade.")
         if downgrade in ("mild", "difficult", "wild") and scale != 4:
             raise ArgumentValueError(f"DIV2KNode: {downgrade} downgrade requires scale equal to 4.")
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "dataset_dir": dataset_dir,
             "usage": usage,
             "downgrade": downgrade,
             "scale": scale,
         }
-        make = partial(_table, **given, decode=decode)
+        make = partial(_table, **arguments, decode=decode)
         self._open(make, {"hr_image": image_type(decode), "lr_image": image_type(decode)}, shared)
 
 

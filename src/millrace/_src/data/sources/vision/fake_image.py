@@ -52,12 +52,12 @@ class FakeImageDataset(TableDataset):
         for i, size in enumerate(image_size):
             check_type(size, (int,), f"image_size[{i}]")
             Range(1, INT32_MAX).check(f"image_size[{i}]", size)
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "num_images": num_images,
             "image_size": list(image_size),
             "num_classes": num_classes,
         }
-        make = partial(_table, **given, base_seed=base_seed)
+        make = partial(_table, **arguments, base_seed=base_seed)
         columns = {"image": column_type("uint8", *image_size), "label": UINT32}
         self._open(make, columns, shared)
 
@@ -73,9 +73,9 @@ class _Pixels(ColumnReader):
 
     def read(self, indices: Indices) -> Column:
         start = RandomStream.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=0).bits(0)
-        words = -(-int(np.prod(self.size)) // 8)
+        count = -(-int(np.prod(self.size)) // 8)
         # a running pattern from one random number per row: cheap, and different everywhere
-        steps = np.arange(1, words + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        steps = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         bits = start[:, None] + steps
         bits ^= bits >> np.uint64(29)
         bits *= np.uint64(0xBF58476D1CE4E5B9)

@@ -16,7 +16,7 @@ from millrace._src.data.sources.base.table_dataset import (
     ColumnTable,
     Folder,
     TableDataset,
-    check_there,
+    check_readable,
     column_type,
     image_column,
     image_type,
@@ -42,7 +42,7 @@ class FlickrDataset(TableDataset):
         self, dataset_dir: Folder, annotation_file: str, *_: Any, **shared: Unpack[ImageOptions]
     ) -> None:
         decode = shared["decode"]
-        check_there(annotation_file)
+        check_readable(annotation_file)
         make = partial(_table, dataset_dir=dataset_dir, annotation_file=annotation_file, decode=decode)
         self._open(make, {"image": image_type(decode), "annotation": column_type("str", None)}, shared)
 

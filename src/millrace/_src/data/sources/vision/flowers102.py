@@ -17,7 +17,7 @@ from millrace._src.data.sources.base.table_dataset import (
     ColumnTable,
     Folder,
     TableDataset,
-    check_there,
+    check_readable,
     image_column,
     image_type,
 )
@@ -54,7 +54,7 @@ class Flowers102Dataset(TableDataset):
     ) -> None:
         decode = shared["decode"]
         for name in ("imagelabels.mat", "setid.mat"):
-            check_there(os.path.join(dataset_dir, name))
+            check_readable(os.path.join(dataset_dir, name))
         usage, task = usage or "all", task or "Classification"
         make = partial(_table, dataset_dir=dataset_dir, task=task, usage=usage, decode=decode)
         outline = {"segmentation": image_type(decode)} if task == "Segmentation" else {}
@@ -71,8 +71,8 @@ def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Colu
     parts_path = os.path.join(dataset_dir, "setid.mat")
     try:
         labels = read_mat(path, ["labels"])["labels"].ravel().astype(np.int64) - 1
-        found = read_mat(parts_path, _PARTS[usage])
-        numbers = np.concatenate([found[name].ravel() for name in _PARTS[usage]]).astype(np.int64)
+        id_lists = read_mat(parts_path, _PARTS[usage])
+        numbers = np.concatenate([id_lists[name].ravel() for name in _PARTS[usage]]).astype(np.int64)
         if len(numbers) and numbers.min() < 1:
             raise IndexError(f"there is no picture {numbers.min()}")
         chosen = labels[numbers - 1].astype(np.uint32)

@@ -40,21 +40,21 @@ def idx_table(
 
     Files that are missing are an error, unless others are there and ``must`` is False.
     """
-    there = [pair for pair in pairs if all(map(os.path.isfile, pair))]
-    pairs = pairs if must or not there else there
+    present = [pair for pair in pairs if all(map(os.path.isfile, pair))]
+    pairs = pairs if must or not present else present
     loads, labels, sizes = [], [], []
     for images, names in pairs:
         load = partial(_images, images, keep)
         loads.append(load)
         sizes.append(len(load()))
-        found = _labels(names, rank)[keep]
-        if len(found) != sizes[-1]:
+        file_labels = _labels(names, rank)[keep]
+        if len(file_labels) != sizes[-1]:
             raise FormatError(
-                f"Invalid file, the number of labels in {names} ({len(found)}) is not the number of images in "
+                f"Invalid file, the number of labels in {names} ({len(file_labels)}) is not the number of images in "
                 f"{images} ({sizes[-1]})",
                 file=names,
             )
-        labels.append(found if pick is None else found[:, pick])
+        labels.append(file_labels if pick is None else file_labels[:, pick])
     column = LazyArrayColumn(loads, [images for images, _ in pairs], np.cumsum(sizes).tolist(), _with_channel)
     return ColumnTable(
         sum(sizes), {"image": column, "label": InMemoryColumn(np.concatenate(labels).astype(np.uint32))}

@@ -83,19 +83,19 @@ def _table(
 ) -> ColumnTable:
     files, labels, numbers = class_folders(dataset_dir, extensions, class_indexing)
     if not len(files):
-        _check_flat(dataset_dir)
+        _refuse_images_without_classes(dataset_dir)
     parts = {"image": image_column(files, decode, decrypt), "label": InMemoryColumn(labels)}
     return ColumnTable(len(files), parts, classes=numbers, num_classes=len(numbers))
 
 
-def _check_flat(folder: str) -> None:
+def _refuse_images_without_classes(folder: str) -> None:
     """A folder with images but without classes: the likeliest slip, so it is told by its name."""
-    loose = [name for name in list_files(folder) if name.lower().endswith(_ENDINGS)]
-    more = f" and {len(loose) - 1} more" if len(loose) > 1 else ""
-    if loose:
+    images = [name for name in list_files(folder) if name.lower().endswith(_ENDINGS)]
+    rest = f" and {len(images) - 1} more" if len(images) > 1 else ""
+    if images:
         raise PlanError(
             "Invalid data, ImageFolderDataset API can't read the data file (interface mismatch or no data found): "
-            f"{folder} holds images itself ({os.fsdecode(loose[0])}{more}), but class sub-folders "
-            f"are wanted, one for each label, as {os.path.join(folder, 'cat', os.fsdecode(loose[0]))}. Move the images "
-            "into such folders, or read them without labels through GeneratorDataset"
+            f"{folder} holds images itself ({os.fsdecode(images[0])}{rest}), but class sub-folders "
+            f"are wanted, one for each label, as {os.path.join(folder, 'cat', os.fsdecode(images[0]))}. Move the "
+            "images into such folders, or read them without labels through GeneratorDataset"
         )

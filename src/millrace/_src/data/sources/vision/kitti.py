@@ -72,22 +72,25 @@ def _table(dataset_dir: str, usage: str, decode: bool | None) -> ColumnTable:
         folder = os.path.join(dataset_dir, "data_object_label_2", part, "label_2")
         names = [os.fsdecode(files.name(i).removesuffix(b".png")) for i in range(len(files))]
         lines = {path: _fields(path) for path in (os.path.join(folder, f"{name}.txt") for name in names)}
-        kinds = sorted({row[0] for rows in lines.values() for row in rows}, key=os.fsencode)
+        class_names = sorted({row[0] for rows in lines.values() for row in rows}, key=os.fsencode)
         boxes = [
-            _boxes(path, rows, {kind: n for n, kind in enumerate(kinds)}) for path, rows in lines.items()
+            _boxes(path, rows, {class_name: n for n, class_name in enumerate(class_names)})
+            for path, rows in lines.items()
         ]
         for name, (dtype, first, width) in _FIELDS.items():
-            parts[name] = InMemoryColumn([found[:, first : first + width].astype(dtype) for found in boxes])
+            parts[name] = InMemoryColumn(
+                [image_boxes[:, first : first + width].astype(dtype) for image_boxes in boxes]
+            )
     return ColumnTable(len(files), parts)
 
 
 def _fields(path: str) -> list[list[str]]:
-    return [line.split() for line in read_lines(path, may_be_empty=True)]
+    return [line.split() for line in read_lines(path, allow_empty=True)]
 
 
-def _boxes(path: str, rows: list[list[str]], kinds: dict[str, int]) -> Any:
+def _boxes(path: str, rows: list[list[str]], class_numbers: dict[str, int]) -> Any:
     try:
-        found = [[kinds[row[0]], *map(float, row[1:15])] for row in rows]
-        return np.array(found, np.float64).reshape(len(rows), 15)
+        values = [[class_numbers[row[0]], *map(float, row[1:15])] for row in rows]
+        return np.array(values, np.float64).reshape(len(rows), 15)
     except ValueError as error:
         raise FormatError(f"Invalid label: {error}", file=path) from error

@@ -50,12 +50,12 @@ class LFWDataset(TableDataset):
         **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "task": task or "people",
             "usage": usage or "all",
             "image_set": image_set or "funneled",
         }
-        make = partial(_table, dataset_dir=dataset_dir, **given, decode=decode)
+        make = partial(_table, dataset_dir=dataset_dir, **arguments, decode=decode)
         names = ("image1", "image2") if task == "pairs" else ("image",)
         self._open(make, {name: image_type(decode) for name in names} | {"label": UINT32}, shared)
 
@@ -70,7 +70,7 @@ def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool
     # names and counts stand between tabs in the lists as published, between spaces in copies of them; a line of numbers
     # alone says how many follow
     rows = [line.split() for path in lists for line in read_lines(path)]
-    rows = [row for row in rows if not all(word.isdigit() for word in row)]
+    rows = [row for row in rows if not all(field.isdigit() for field in row)]
     try:
         if task == "pairs":
             pairs = [row for row in rows if len(row) in (3, 4)]

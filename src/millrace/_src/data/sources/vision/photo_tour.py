@@ -61,7 +61,7 @@ _SIDE, _ACROSS = 64, 16
 def _table(dataset_dir: str, name: str, usage: str) -> ColumnTable:
     folder = os.path.join(dataset_dir, name)
     files = FileList(folder)
-    sheets = [found for found in list_files(folder, [".bmp"]) if found.startswith(b"patches")]
+    sheets = [file_name for file_name in list_files(folder, [".bmp"]) if file_name.startswith(b"patches")]
     for number, sheet in enumerate(sheets):
         wanted = f"patches{number:04d}.bmp"
         if sheet != wanted.encode():
@@ -99,13 +99,13 @@ def _points(lines: list[str], path: str) -> Any:
 
 def _patch(files: FileList, numbers: Any, index: int) -> Any:
     number = index if numbers is None else int(numbers[index])
-    sheet, place = divmod(number, _ACROSS * _ACROSS)
+    sheet, position = divmod(number, _ACROSS * _ACROSS)
     if not 0 <= sheet < len(files):
         folder = os.fsdecode(files.root)
         text = (
             f"Invalid data, there is no sheet of patches for patch {number}: {len(files)} sheets in {folder}"
         )
         raise FormatError(text, file=os.path.join(folder, f"patches{sheet:04d}.bmp"))
-    row, column = (_SIDE * at for at in divmod(place, _ACROSS))
+    row, column = (_SIDE * cell for cell in divmod(position, _ACROSS))
     pixels = map_gray_bmp(files[sheet])
     return np.array(pixels[row : row + _SIDE, column : column + _SIDE, None])

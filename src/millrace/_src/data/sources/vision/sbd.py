@@ -51,15 +51,15 @@ class SBDataset(TableDataset):
         **shared: Unpack[ImageOptions],
     ) -> None:
         decode = shared["decode"]
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "dataset_dir": dataset_dir,
             "task": task or "Boundaries",
             "usage": usage or "all",
         }
-        make = partial(_table, **given, decode=decode)
+        make = partial(_table, **arguments, decode=decode)
         target = (
             column_type("float64", 20, None, None)
-            if given["task"] == "Boundaries"
+            if arguments["task"] == "Boundaries"
             else column_type("uint8", None, None)
         )
         if shared["num_parallel_workers"] == 1:  # as many as are sensible
@@ -79,8 +79,8 @@ def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Colu
 
 def _target(files: list[str], task: str, index: int) -> Any:
     try:
-        found = read_mat(files[index], ["GTcls"])["GTcls"][task]
-        return np.stack(found).astype(np.float64) if task == "Boundaries" else np.asarray(found)
+        annotation = read_mat(files[index], ["GTcls"])["GTcls"][task]
+        return np.stack(annotation).astype(np.float64) if task == "Boundaries" else np.asarray(annotation)
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(
             f"Invalid file, there is no {task} in its GTcls: {error}", file=files[index]

@@ -18,7 +18,7 @@ from millrace._src.data.sources.base.table_dataset import (
     ColumnTable,
     Folder,
     TableDataset,
-    check_there,
+    check_readable,
     image_column,
     image_type,
 )
@@ -48,7 +48,7 @@ class SBUDataset(TableDataset):
     def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[ImageOptions]) -> None:
         decode = shared["decode"]
         for name in ("urls", "captions"):
-            check_there(os.path.join(dataset_dir, f"SBU_captioned_photo_dataset_{name}.txt"))
+            check_readable(os.path.join(dataset_dir, f"SBU_captioned_photo_dataset_{name}.txt"))
         make = partial(_table, dataset_dir=dataset_dir, decode=decode)
         self._open(make, {"image": image_type(decode), "caption": TEXT}, shared)
 
@@ -64,7 +64,6 @@ def _table(dataset_dir: str, decode: bool | None) -> ColumnTable:
     names = [os.fsencode("m" + urlsplit(address.strip()).path.replace("/", "_")) for address in addresses]
     kept = [number for number, name in enumerate(names) if name in there]
     files.extend("", [names[number] for number in kept])
-    texts = np.array(
-        [captions[number].rstrip(" ") for number in kept]
-    )  # as MindSpore does; what stands before is kept
+    # as in MindSpore, only trailing spaces are removed
+    texts = np.array([captions[number].rstrip(" ") for number in kept])
     return ColumnTable(len(files), {"image": image_column(files, decode), "caption": InMemoryColumn(texts)})

@@ -17,7 +17,7 @@ from millrace._src.data.sources.base.table_dataset import (
     ColumnTable,
     Folder,
     TableDataset,
-    check_there,
+    check_readable,
     column_type,
 )
 
@@ -45,7 +45,7 @@ class STL10Dataset(TableDataset):
     ) -> None:
         for part in _PARTS[usage] if usage else ():
             for end in ("X", "y") if part != "unlabeled" else ("X",):
-                check_there(os.path.join(dataset_dir, f"{part}_{end}.bin"))
+                check_readable(os.path.join(dataset_dir, f"{part}_{end}.bin"))
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
         self._open(make, {"image": column_type("uint8", 96, 96, 3), "label": INT32}, shared)
 
@@ -63,11 +63,11 @@ def _table(dataset_dir: str, usage: str) -> ColumnTable:
         if part == "unlabeled":
             labels.append(np.full(size, -1, np.int32))
         else:
-            beside = path.removesuffix("_X.bin") + "_y.bin"
-            labels.append(map_file(beside, ()).astype(np.int32) - 1)
+            label_path = path.removesuffix("_X.bin") + "_y.bin"
+            labels.append(map_file(label_path, ()).astype(np.int32) - 1)
             if len(labels[-1]) != size:
                 text = f"Invalid data, {len(labels[-1])} labels for the {size} images of {path}"
-                raise FormatError(text, file=beside)
+                raise FormatError(text, file=label_path)
     image = LazyArrayColumn(loads, paths, np.cumsum(sizes).tolist(), _upright)
     return ColumnTable(sum(sizes), {"image": image, "label": InMemoryColumn(np.concatenate(labels))})
 

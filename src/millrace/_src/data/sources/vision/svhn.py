@@ -17,7 +17,7 @@ from millrace._src.data.sources.base.table_dataset import (
     ColumnTable,
     Folder,
     TableDataset,
-    check_there,
+    check_readable,
     column_type,
 )
 
@@ -47,7 +47,7 @@ class SVHNDataset(TableDataset):
     ) -> None:
         parts = ("train", "test", "extra") if usage in (None, "all") else (usage,)
         for part in parts if usage else ():
-            check_there(os.path.join(dataset_dir, f"{part}_32x32.mat"))
+            check_readable(os.path.join(dataset_dir, f"{part}_32x32.mat"))
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
         if shared["num_parallel_workers"] == 1:  # as many as are sensible
             shared["num_parallel_workers"] = None
@@ -59,17 +59,17 @@ def _table(dataset_dir: str, usage: str) -> ColumnTable:
     paths = [os.path.join(dataset_dir, f"{part}_32x32.mat") for part in parts]
     labels = []
     for path in paths:
-        found = read_mat(path, ["y"]).get("y")
-        if not isinstance(found, np.ndarray):
+        values = read_mat(path, ["y"]).get("y")
+        if not isinstance(values, np.ndarray):
             raise FormatError("Invalid file, there are no labels (y) in it", file=path)
-        labels.append(found.ravel().astype(np.uint32) % 10)
+        labels.append(values.ravel().astype(np.uint32) % 10)
     ends = np.cumsum([len(part) for part in labels]).tolist()
     image = LazyArrayColumn([partial(_images, path) for path in paths], paths, ends)
     return ColumnTable(ends[-1], {"image": image, "label": InMemoryColumn(np.concatenate(labels))})
 
 
 def _images(path: str) -> Any:
-    found = read_mat(path, ["X"]).get("X")
-    if not isinstance(found, np.ndarray) or found.ndim != 4 or found.shape[:3] != (32, 32, 3):
+    images = read_mat(path, ["X"]).get("X")
+    if not isinstance(images, np.ndarray) or images.ndim != 4 or images.shape[:3] != (32, 32, 3):
         raise FormatError("Invalid file, there are no images of 32 x 32 x 3 (X) in it", file=path)
-    return found.transpose(3, 0, 1, 2)
+    return images.transpose(3, 0, 1, 2)

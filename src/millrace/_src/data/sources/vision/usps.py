@@ -51,10 +51,10 @@ _FILES = {"train": ["usps"], "test": ["usps.t"], "all": ["usps", "usps.t"]}
 
 
 def _table(dataset_dir: str, usage: str) -> ColumnTable:
-    found = [_read(os.path.join(dataset_dir, name)) for name in _FILES[usage]]
+    files = [_read(os.path.join(dataset_dir, name)) for name in _FILES[usage]]
     # a row of each file in turn, as MindSpore reads them
-    turn = np.argsort(np.concatenate([np.arange(len(labels)) for _, labels in found]), kind="stable")
-    images, labels = (np.concatenate(parts)[turn] for parts in zip(*found))
+    order = np.argsort(np.concatenate([np.arange(len(labels)) for _, labels in files]), kind="stable")
+    images, labels = (np.concatenate(parts)[order] for parts in zip(*files))
     return ColumnTable(len(labels), {"image": InMemoryColumn(images), "label": InMemoryColumn(labels)})
 
 

@@ -18,7 +18,7 @@ from millrace._src.data.sources.base.table_dataset import (
     Decrypt,
     Folder,
     TableDataset,
-    check_there,
+    check_readable,
     image_column,
     image_type,
 )
@@ -64,14 +64,14 @@ class VOCDataset(TableDataset):
             raise ArgumentValueError(f"Invalid task : {task}.")
         if task == "Segmentation" and class_indexing is not None:
             raise ArgumentValueError("class_indexing is not supported in Segmentation task.")
-        check_there(os.path.join(dataset_dir, "ImageSets", _LISTS[task], f"{usage}.txt"))
-        given: dict[str, Any] = {
+        check_readable(os.path.join(dataset_dir, "ImageSets", _LISTS[task], f"{usage}.txt"))
+        arguments: dict[str, Any] = {
             "dataset_dir": dataset_dir,
             "task": task,
             "usage": usage,
             "class_indexing": class_indexing,
         }
-        make = partial(_table, **given, decode=decode, extra_metadata=extra_metadata, decrypt=decrypt)
+        make = partial(_table, **arguments, decode=decode, extra_metadata=extra_metadata, decrypt=decrypt)
         detail = BOX_COLUMNS if task == "Detection" else {"target": image_type(decode)}
         columns = (
             {"image": image_type(decode)} | detail | ({"_meta-filename": TEXT} if extra_metadata else {})

@@ -65,26 +65,26 @@ def _table(dataset_dir: str, usage: str, decode: bool | None) -> ColumnTable:
         files.extend("WIDER_test/images", [os.fsencode(name.strip()) for name in names])
         return ColumnTable(len(files), {"image": image_column(files, decode)})
     for part in {"train": ["train"], "valid": ["val"], "all": ["train", "val"]}[usage]:
-        found = _faces(os.path.join(lists, f"wider_face_{part}_bbx_gt.txt"))
-        files.extend(f"WIDER_{part}/images", sorted(found))
-        faces += [found[name] for name in sorted(found)]
+        faces_by_image = _faces(os.path.join(lists, f"wider_face_{part}_bbx_gt.txt"))
+        files.extend(f"WIDER_{part}/images", sorted(faces_by_image))
+        faces += [faces_by_image[name] for name in sorted(faces_by_image)]
     parts: dict[str, Any] = {
         "image": image_column(files, decode),
         "bbox": InMemoryColumn([rows[:, :4] for rows in faces]),
     }
-    parts |= {name: InMemoryColumn([rows[:, place] for rows in faces]) for place, name in enumerate(NAMES, 4)}
+    parts |= {name: InMemoryColumn([rows[:, index] for rows in faces]) for index, name in enumerate(NAMES, 4)}
     return ColumnTable(len(files), parts)
 
 
 def _faces(path: str) -> dict[bytes, Any]:
-    lines, made, at = read_lines(path), {}, 0
+    lines, faces_by_image, position = read_lines(path), {}, 0
     try:
-        while at < len(lines):
+        while position < len(lines):
             # a picture without faces still has one row, of zeros
-            count = max(1, int(lines[at + 1]))
-            rows = [line.split()[:10] for line in lines[at + 2 : at + 2 + count]]
-            made[os.fsencode(lines[at].strip())] = np.array(rows, np.int32).reshape(count, 10)
-            at += 2 + count
+            count = max(1, int(lines[position + 1]))
+            rows = [line.split()[:10] for line in lines[position + 2 : position + 2 + count]]
+            faces_by_image[os.fsencode(lines[position].strip())] = np.array(rows, np.int32).reshape(count, 10)
+            position += 2 + count
     except (ValueError, IndexError) as error:
-        raise FormatError(f"Invalid data near line {at + 1}: {error}", file=path) from error
-    return made
+        raise FormatError(f"Invalid data near line {position + 1}: {error}", file=path) from error
+    return faces_by_image

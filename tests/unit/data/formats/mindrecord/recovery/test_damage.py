@@ -72,7 +72,7 @@ def spans(path):
         data, found = shard.map(), []
         for group in shard.groups:
             found += zip(
-                *(p.tolist() for p in (*shard.raw_places(data, group), *shard.blob_places(data, group)))
+                *(p.tolist() for p in (*shard.raw_ranges(data, group), *shard.blob_ranges(data, group)))
             )
         return found
 

@@ -17,7 +17,7 @@ from millrace._src.data.formats.mindrecord.exceptions import ParamValueError
 from millrace._src.data.formats.mindrecord.file_names import bad_character
 from millrace._src.data.formats.mindrecord.writer import FileWriter, MSRStatus
 
-__all__ = ["Converter", "check_partitions", "check_path", "in_parallel", "jpeg", "write_set"]
+__all__ = ["Converter", "check_partitions", "check_path", "map_in_threads", "encode_jpeg", "write_set"]
 
 _BATCH = 256
 T = TypeVar("T")
@@ -100,7 +100,7 @@ def write_set(
         writer.discard()
 
 
-def in_parallel(function: Callable[[T], R], items: Iterable[T]) -> Iterable[R]:
+def map_in_threads(function: Callable[[T], R], items: Iterable[T]) -> Iterable[R]:
     """Results in the order of the items, worked out on all cores, a few ahead."""
     workers = max(2, min(16, os.cpu_count() or 1))
     left = iter(items)
@@ -111,11 +111,11 @@ def in_parallel(function: Callable[[T], R], items: Iterable[T]) -> Iterable[R]:
             waiting += [pool.submit(function, item) for item in itertools.islice(left, 1)]
 
 
-def jpeg(image: npt.NDArray[np.uint8]) -> bytes:
+def encode_jpeg(image: npt.NDArray[np.uint8]) -> bytes:
     """An image as the JPEG that MindSpore's converters make of it; colours in the order RGB."""
     import cv2
 
-    done, data = cv2.imencode(".jpeg", image[..., ::-1] if image.ndim == 3 else image)
-    if not done:
+    encoded, data = cv2.imencode(".jpeg", image[..., ::-1] if image.ndim == 3 else image)
+    if not encoded:
         raise DataError(f"an image of shape {image.shape} cannot be made a JPEG")
     return bytes(data)

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError, DataError
-from millrace._src.data.formats.csv.type_inference import read_table, typed
+from millrace._src.data.formats.csv.type_inference import infer_column_type, read_table
 from millrace._src.data.formats.mindrecord.writer import MSRStatus
 
 from .base import Converter, check_partitions, check_path, write_set
@@ -60,18 +60,23 @@ class CsvToMR(Converter):
                     f"The first line content: {name} of the CSV file is used as a column name and does not "
                     "allow starting with a number."
                 )
-        columns = {name: typed(table[name]) for name in names}
-        schema: dict[str, Any] = {name: {"type": _TYPES[kind]} for name, (kind, _) in columns.items()}
+        columns = {name: infer_column_type(table[name]) for name in names}
+        schema: dict[str, Any] = {
+            name: {"type": _TYPES[column_type]} for name, (column_type, _) in columns.items()
+        }
         index = [
-            n for n, (kind, values) in columns.items() if kind != "float64" or all(map(math.isfinite, values))
+            n
+            for n, (column_type, values) in columns.items()
+            if column_type != "float64" or all(map(math.isfinite, values))
         ]
         rows: list[list[Any]] = [
-            list(map(int, values)) if kind == "bool" else values for kind, values in columns.values()
+            list(map(int, values)) if column_type == "bool" else values
+            for column_type, values in columns.values()
         ]
         count = len(rows[0])
-        found = (dict(zip(names, row)) for row in zip(*rows))
+        records = (dict(zip(names, row)) for row in zip(*rows))
         return write_set(
-            self.destination, schema, "csv_schema", found,
+            self.destination, schema, "csv_schema", records,
             index=index, shards=self.partition_number, page_size=1 << 26, total=count,
         )  # fmt: skip
 

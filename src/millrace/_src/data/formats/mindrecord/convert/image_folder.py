@@ -10,7 +10,7 @@ from millrace._src.core.errors import DataError
 from millrace._src.core.log import get_logger
 from millrace._src.data.formats.mindrecord.writer import MSRStatus
 
-from .base import Converter, check_partitions, check_path, in_parallel, write_set
+from .base import Converter, check_partitions, check_path, map_in_threads, write_set
 
 __all__ = ["ImageFolderToMR"]
 
@@ -56,15 +56,15 @@ class ImageFolderToMR(Converter):
         numbers = {name: n for n, name in enumerate(self.classes)}
 
         def row(path: Path) -> dict[str, Any]:
-            made: dict[str, Any] = {
+            record: dict[str, Any] = {
                 "image": path.read_bytes(),
                 "file_name": path.relative_to(root).as_posix(),
             }
             if numbers:
-                made["label"] = numbers[path.parent.relative_to(root).as_posix()]
-            return made
+                record["label"] = numbers[path.parent.relative_to(root).as_posix()]
+            return record
 
-        rows = (made for made in in_parallel(row, files) if _has_bytes(made))
+        rows = (record for record in map_in_threads(row, files) if _has_bytes(record))
         index = ["label", "file_name"] if self.classes else ["file_name"]
         return write_set(
             self.destination, schema, "image folder", rows,

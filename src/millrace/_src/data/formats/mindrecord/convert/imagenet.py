@@ -11,7 +11,7 @@ from millrace._src.core.log import get_logger
 from millrace._src.data.formats.mindrecord.exceptions import PathNotExistsError
 from millrace._src.data.formats.mindrecord.writer import MSRStatus
 
-from .base import Converter, check_partitions, check_path, in_parallel, write_set
+from .base import Converter, check_partitions, check_path, map_in_threads, write_set
 
 __all__ = ["ImageNetToMR"]
 
@@ -39,21 +39,21 @@ class ImageNetToMR(Converter):
     def _folders(self) -> list[tuple[str, int]]:
         if not os.path.exists(self.map_file):
             raise DataError(f"map file {self.map_file} not exists", file=self.map_file)
-        found = []
+        folders = []
         for number, line in enumerate(Path(self.map_file).read_text("utf-8").splitlines(), 1):
-            words = line.split()
-            if not words:
+            fields = line.split()
+            if not fields:
                 continue
-            if len(words) != 2 or not words[1].isdigit() or os.path.basename(words[0]) != words[0]:
+            if len(fields) != 2 or not fields[1].isdigit() or os.path.basename(fields[0]) != fields[0]:
                 raise FormatError(f"line {number} is not 'folder label': {line!r}", file=self.map_file)
-            folder = os.path.join(self.image_dir, words[0])
+            folder = os.path.join(self.image_dir, fields[0])
             if os.path.isdir(folder):
-                found.append((folder, int(words[1])))
+                folders.append((folder, int(fields[1])))
             else:
                 log.warning("%s dir is not exist", folder)
-        if not found:
+        if not folders:
             raise PathNotExistsError(f"not valid image dir in {self.image_dir}", file=self.image_dir)
-        return found
+        return folders
 
     def run(self) -> MSRStatus:
         """Convert the folders; files that are no JPEG, or empty, are left out with a warning."""
@@ -64,7 +64,7 @@ class ImageNetToMR(Converter):
                     files.append((os.path.join(folder, name), label))
                 else:
                     log.warning("%s file is not suffix with JPEG/jpg, skip it.", os.path.join(folder, name))
-        rows = (row for row in in_parallel(_row, files) if row["image"])
+        rows = (row for row in map_in_threads(_row, files) if row["image"])
         return write_set(
             self.destination, _SCHEMA, "imagenet_schema", rows,
             index=["label", "file_name"], shards=self.partition_number, page_size=1 << 26, total=len(files),

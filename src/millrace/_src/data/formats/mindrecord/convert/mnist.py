@@ -8,7 +8,7 @@ from millrace._src.core.errors import DataError, FormatError
 from millrace._src.data.formats.idx import read_idx
 from millrace._src.data.formats.mindrecord.writer import SUCCESS, MSRStatus
 
-from .base import Converter, check_partitions, check_path, in_parallel, jpeg, write_set
+from .base import Converter, check_partitions, check_path, encode_jpeg, map_in_threads, write_set
 
 __all__ = ["MnistToMR"]
 
@@ -30,24 +30,24 @@ class MnistToMR(Converter):
         self.destination = check_path(destination, "destination")
         self.partition_number = check_partitions(partition_number)
 
-    def _file(self, name: str) -> str:
+    def _find_file(self, name: str) -> str:
         path = os.path.join(self.source, name)
-        for found in (f"{path}.gz", path):
-            if os.path.isfile(found):
-                return found
+        for candidate in (f"{path}.gz", path):
+            if os.path.isfile(candidate):
+                return candidate
         raise DataError("there is no such file, with or without .gz", file=path)
 
     def run(self) -> MSRStatus:
         """Convert both parts."""
         for prefix, part in (("train", "train"), ("t10k", "test")):
-            path = self._file(f"{prefix}-images-idx3-ubyte")
-            images, labels = read_idx(path, 3), read_idx(self._file(f"{prefix}-labels-idx1-ubyte"), 1)
+            path = self._find_file(f"{prefix}-images-idx3-ubyte")
+            images, labels = read_idx(path, 3), read_idx(self._find_file(f"{prefix}-labels-idx1-ubyte"), 1)
             if len(images) != len(labels) or images.dtype != "u1" or labels.dtype != "u1":
                 text = f"{len(images)} images of {images.dtype} and {len(labels)} labels of {labels.dtype}"
                 raise FormatError(f"not the files of MNIST: {text}", file=path)
             rows = (
                 {"label": label, "data": data}
-                for label, data in zip(labels.tolist(), in_parallel(jpeg, images))
+                for label, data in zip(labels.tolist(), map_in_threads(encode_jpeg, images))
             )
             write_set(
                 f"{self.destination}_{part}.mindrecord", _SCHEMA, "mnist_schema", rows,

@@ -56,15 +56,15 @@ class TFRecordToMR(Converter):
         self.source, self.destination = check_path(source, "source"), check_path(destination, "destination")
         if not isinstance(feature_dict, dict) or not feature_dict:
             raise ArgumentValueError("Parameter feature_dict is None or not dict.")
-        self.features = {name: _feature(name, given) for name, given in feature_dict.items()}
-        self.bytes_fields = self._checked(bytes_fields)
+        self.features = {name: _parse_feature(name, feature) for name, feature in feature_dict.items()}
+        self.bytes_fields = self._check_bytes_fields(bytes_fields)
         self.schema = {name.translate(_SPECIAL): self._entry(name) for name in self.features}
         if len(self.schema) != len(self.features):
             raise ArgumentValueError(
                 "two features of feature_dict have the same name once their punctuation has become '_'"
             )
 
-    def _checked(self, fields: list[str] | None) -> list[str]:
+    def _check_bytes_fields(self, fields: list[str] | None) -> list[str]:
         if fields is not None and not isinstance(fields, list):
             raise ArgumentValueError(f"Parameter bytes_fields: {fields} must be list(str).")
         for item in fields or []:
@@ -81,45 +81,47 @@ class TFRecordToMR(Converter):
         return fields or []
 
     def _entry(self, name: str) -> dict[str, Any]:
-        shape, kind = self.features[name]
+        shape, dtype_name = self.features[name]
         if not shape:
-            return {"type": "bytes" if name in self.bytes_fields else _TYPES[kind]}
+            return {"type": "bytes" if name in self.bytes_fields else _TYPES[dtype_name]}
         if len(shape) != 1:
             raise ArgumentValueError(f"Parameter len(feature_dict[{name}].shape) should be 1.")
         if not isinstance(shape[0], int) or shape[0] < 1:
             raise ArgumentValueError(f"Parameter feature_dict[{name}].shape[0] should > 0")
-        if kind == "string":
+        if dtype_name == "string":
             raise ArgumentValueError(
                 f"Parameter feature_dict[{name}].dtype is tf.string which shape[0] is not None. "
                 "It is not supported."
             )
-        return {"type": _TYPES[kind], "shape": [shape[0]]}
+        return {"type": _TYPES[dtype_name], "shape": [shape[0]]}
 
     def tfrecord_iterator(self) -> Iterator[dict[str, Any]]:
         """The rows, as they will be written."""
         for number, record in enumerate(read_records(self.source)):
-            found = parse_example(record, self.source, number)
+            features = parse_example(record, self.source, number)
             row = {}
-            for name, (shape, kind) in self.features.items():
-                if name not in found:
+            for name, (shape, dtype_name) in self.features.items():
+                if name not in features:
                     raise FormatError(f"the Example has no feature '{name}'", file=self.source, row=number)
-                row[name.translate(_SPECIAL)] = self._value(name, found[name], shape, kind, number)
+                row[name.translate(_SPECIAL)] = self._value(name, features[name], shape, dtype_name, number)
             yield row
 
     def tfrecord_iterator_oldversion(self) -> Iterator[dict[str, Any]]:
         """The same as tfrecord_iterator."""
         return self.tfrecord_iterator()
 
-    def _value(self, name: str, values: Any, shape: list[int], kind: str, number: int) -> Any:
-        wanted = shape[0] if shape else 1
+    def _value(self, name: str, values: Any, shape: list[int], dtype_name: str, number: int) -> Any:
+        expected = shape[0] if shape else 1
         texts = isinstance(values, list)
         floats = not texts and values.dtype.kind == "f"
-        same = texts == (kind == "string") and floats == (kind in ("double", "float16", "float32", "float64"))
-        if len(values) != wanted or not same:
+        type_matches = texts == (dtype_name == "string") and floats == (
+            dtype_name in ("double", "float16", "float32", "float64")
+        )
+        if len(values) != expected or not type_matches:
             what = "texts" if texts else str(values.dtype)
-            text = f"feature '{name}' holds {len(values)} {what}, feature_dict asks for {wanted} of {kind}"
+            text = f"feature '{name}' holds {len(values)} {what}, feature_dict asks for {expected} of {dtype_name}"
             raise FormatError(text, file=self.source, row=number)
-        if kind == "string":
+        if dtype_name == "string":
             if name in self.bytes_fields:
                 return values[0]
             try:
@@ -140,15 +142,17 @@ class TFRecordToMR(Converter):
         return self.run()
 
 
-def _feature(name: str, given: Any) -> tuple[list[int], str]:
+def _parse_feature(name: str, feature: Any) -> tuple[list[int], str]:
     """Shape and type, of a FixedLenFeature, of anything like it, or of a pair."""
-    shape, kind = getattr(given, "shape", None), getattr(given, "dtype", None)
-    if isinstance(given, (tuple, list)) and len(given) == 2 and kind is None:
-        shape, kind = given
-    kind = getattr(kind, "name", None) or (kind if isinstance(kind, str) else getattr(kind, "__name__", None))
-    if shape is None or kind not in _TYPES:
+    shape, dtype_name = getattr(feature, "shape", None), getattr(feature, "dtype", None)
+    if isinstance(feature, (tuple, list)) and len(feature) == 2 and dtype_name is None:
+        shape, dtype_name = feature
+    dtype_name = getattr(dtype_name, "name", None) or (
+        dtype_name if isinstance(dtype_name, str) else getattr(dtype_name, "__name__", None)
+    )
+    if shape is None or dtype_name not in _TYPES:
         raise ArgumentValueError(
             f"Parameter feature_dict: {name!r} only support FixedLenFeature, or a pair such as ([], 'int64'); "
-            f"got {given!r}"
+            f"got {feature!r}"
         )
-    return list(shape), kind
+    return list(shape), dtype_name

@@ -35,7 +35,7 @@ class ByteSlices:
     def __init__(self, maps: Sequence[Any], starts: list[int], ends: list[int]) -> None:
         self.maps, self.starts, self.ends = maps, starts, ends
 
-    def cut(self) -> list[bytes]:
+    def copies(self) -> list[bytes]:
         return [data[start:end] for data, start, end in zip(self.maps, self.starts, self.ends)]
 
     def views(self) -> list[npt.NDArray[np.uint8]]:
@@ -56,38 +56,38 @@ def blob_columns(
     """The wanted blob fields of rows whose payloads are these pieces."""
     if not pieces.starts:
         return {
-            field.name: decode_field(field, b"", *_nowhere(), packed)
+            field.name: decode_field(field, b"", *_no_offsets(), packed)
             for field in fields
             if field.name in wanted
         }
     if len(fields) == 1:
-        return {fields[0].name: _from_pieces(fields[0], pieces, packed, views)}
+        return {fields[0].name: _decode_slices(fields[0], pieces, packed, views)}
     columns: dict[str, Any] = {}
     total = sum(pieces.ends) - sum(pieces.starts)
     if total <= _SMALL_ROW * len(pieces.starts) and not views:
-        data, starts, ends = join(pieces.cut())
-        for field, (begin, end) in zip(fields, _walk_all(data, starts, ends, len(fields))):
+        data, starts, ends = join(pieces.copies())
+        for field, (begin, end) in zip(fields, _split_joined(data, starts, ends, len(fields))):
             if field.name in wanted:
-                columns[field.name] = _named(field, data, begin, end, packed)
+                columns[field.name] = _decode_named_field(field, data, begin, end, packed)
         return columns
-    spans = _walk_each(pieces, len(fields))
+    spans = _split_rows(pieces, len(fields))
     for field, (begins, stops) in zip(fields, spans):
         if field.name in wanted:
-            columns[field.name] = _from_pieces(field, ByteSlices(pieces.maps, begins, stops), packed, views)
+            columns[field.name] = _decode_slices(field, ByteSlices(pieces.maps, begins, stops), packed, views)
     return columns
 
 
-def _nowhere() -> tuple[Ints, Ints]:
+def _no_offsets() -> tuple[Ints, Ints]:
     return np.empty(0, np.int64), np.empty(0, np.int64)
 
 
-def _from_pieces(field: Field, pieces: ByteSlices, packed: bool, views: bool) -> Any:
+def _decode_slices(field: Field, pieces: ByteSlices, packed: bool, views: bool) -> Any:
     if field.type == "bytes":
-        return pieces.views() if views else pieces.cut()
-    return _named(field, *join(pieces.cut()), packed)
+        return pieces.views() if views else pieces.copies()
+    return _decode_named_field(field, *join(pieces.copies()), packed)
 
 
-def _named(field: Field, data: bytes, starts: Ints, ends: Ints, packed: bool) -> Any:
+def _decode_named_field(field: Field, data: bytes, starts: Ints, ends: Ints, packed: bool) -> Any:
     try:
         return decode_field(field, data, starts, ends, packed)
     except FormatError as error:
@@ -95,42 +95,44 @@ def _named(field: Field, data: bytes, starts: Ints, ends: Ints, packed: bool) ->
         raise
 
 
-def _walk_all(data: bytes, starts: Ints, ends: Ints, count: int) -> list[tuple[Ints, Ints]]:
+def _split_joined(data: bytes, starts: Ints, ends: Ints, count: int) -> list[tuple[Ints, Ints]]:
     """Places of each field, found for all rows together."""
-    words = np.ndarray((len(data) - 7,), np.uint64, data, 0, (1,))
+    windows = np.ndarray((len(data) - 7,), np.uint64, data, 0, (1,))
     spans = []
-    at = starts
+    offsets = starts
     for number in range(count):
-        _all(at + 8 <= ends, f"a blob row ends before its field {number}")
-        sizes = words[at].byteswap()
-        begin = at + 8
-        _all(sizes <= (ends - begin).view(np.uint64), f"field {number} of a blob row reaches past its end")
-        at = begin + sizes.view(np.int64)
-        spans.append((begin, at))
-    _all(at == ends, "bytes follow the last field of a blob row")
+        _require_all(offsets + 8 <= ends, f"a blob row ends before its field {number}")
+        sizes = windows[offsets].byteswap()
+        begin = offsets + 8
+        _require_all(
+            sizes <= (ends - begin).view(np.uint64), f"field {number} of a blob row reaches past its end"
+        )
+        offsets = begin + sizes.view(np.int64)
+        spans.append((begin, offsets))
+    _require_all(offsets == ends, "bytes follow the last field of a blob row")
     return spans
 
 
-def _walk_each(pieces: ByteSlices, count: int) -> list[tuple[list[int], list[int]]]:
+def _split_rows(pieces: ByteSlices, count: int) -> list[tuple[list[int], list[int]]]:
     """Places of each field, found row by row without copying the row."""
     spans: list[tuple[list[int], list[int]]] = [([], []) for _ in range(count)]
     read = _LENGTH.unpack_from
-    for row, (data, at, end) in enumerate(zip(pieces.maps, pieces.starts, pieces.ends)):
+    for row, (data, offset, end) in enumerate(zip(pieces.maps, pieces.starts, pieces.ends)):
         for begins, stops in spans:
-            if at + 8 > end:
+            if offset + 8 > end:
                 raise FormatError("a blob row ends before its last field", block_row=row)
-            begin = at + 8
-            at = begin + read(data, at)[0]
-            if at > end:
+            begin = offset + 8
+            offset = begin + read(data, offset)[0]
+            if offset > end:
                 raise FormatError("a field of a blob row reaches past its end", block_row=row)
             begins.append(begin)
-            stops.append(at)
-        if at != end:
+            stops.append(offset)
+        if offset != end:
             raise FormatError("bytes follow the last field of a blob row", block_row=row)
     return spans
 
 
-def _all(good: npt.NDArray[np.bool_], text: str) -> None:
+def _require_all(good: npt.NDArray[np.bool_], text: str) -> None:
     if not bool(good.all()):
         raise FormatError(text, block_row=int(np.flatnonzero(~good)[0]))
 
@@ -155,10 +157,10 @@ def decode_field(field: Field, data: bytes, starts: Ints, ends: Ints, packed: bo
         arrays = unpack_many(data, starts, ends, dtype)
     else:
         sizes = ends - starts
-        _all(sizes % dtype.itemsize == 0, f"an array is not a whole number of {field.type} elements")
+        _require_all(sizes % dtype.itemsize == 0, f"an array is not a whole number of {field.type} elements")
         if fixed is not None:
             size = fixed * dtype.itemsize
-            _all(sizes == size, f"an array of shape {list(field.shape or ())} needs {size} bytes")
+            _require_all(sizes == size, f"an array of shape {list(field.shape or ())} needs {size} bytes")
             window = np.ndarray((len(data) - size + 1,), f"V{size}", data, 0, (1,))
             return window[starts].view(dtype).reshape(-1, *(field.shape or ()))
         counts = (sizes // dtype.itemsize).tolist()

@@ -23,7 +23,7 @@ __all__ = [
     "encode_floats",
     "encode_ints",
     "encode_strings",
-    "row_sign",
+    "row_prefix",
 ]
 
 DUMMY_RAW = b"\x81\xa2id\x00"  # what a row without scalar fields holds
@@ -45,7 +45,7 @@ _FORMS = [  # (low, high, tag and big-endian value), shortest first
 _FLOAT, _DOUBLE = struct.Struct(">Bf"), struct.Struct(">Bd")
 
 
-def _int(value: int) -> bytes:
+def _encode_int(value: int) -> bytes:
     if -32 <= value < 128:
         return _SMALL[value + 32]
     for low, high, form, tag in _FORMS:
@@ -61,7 +61,7 @@ def encode_ints(values: Sequence[int]) -> list[bytes]:
     [b'\\x07', b'\\xd1\\xfe\\xd4', b'\\xcc\\xc8']
     """
     small = _SMALL
-    return [small[v + 32] if -32 <= v < 128 else _int(v) for v in values]
+    return [small[v + 32] if -32 <= v < 128 else _encode_int(v) for v in values]
 
 
 def encode_floats(values: Sequence[float]) -> list[bytes]:
@@ -77,7 +77,7 @@ def encode_floats(values: Sequence[float]) -> list[bytes]:
     return [one(0xCA, v) if s else two(0xCB, v) for v, s in zip(values, short.tolist())]
 
 
-def _text(data: bytes) -> bytes:
+def _encode_text(data: bytes) -> bytes:
     size = len(data)
     if size < 32:
         return bytes((0xA0 | size,)) + data
@@ -94,7 +94,7 @@ def encode_strings(values: Sequence[str]) -> list[bytes]:
     >>> encode_strings(["é"])
     [b'\\xa2\\xc3\\xa9']
     """
-    return [_text(v.encode("utf-8")) for v in values]
+    return [_encode_text(v.encode("utf-8")) for v in values]
 
 
 def map_header(count: int) -> bytes:
@@ -104,10 +104,10 @@ def map_header(count: int) -> bytes:
 
 def key_bytes(name: str) -> bytes:
     """A field name as a key."""
-    return _text(name.encode())
+    return _encode_text(name.encode())
 
 
-def row_sign(fields: Sequence[Field]) -> bytes:
+def row_prefix(fields: Sequence[Field]) -> bytes:
     """What every raw row of a schema begins with when MindSpore or Millrace wrote it."""
     return map_header(len(fields)) + key_bytes(fields[0].name) if fields else DUMMY_RAW
 
@@ -139,79 +139,81 @@ _IS_INT = _WIDTH > 0
 _IS_INT[[0xCA, 0xCB]] = False
 
 
-class _Unusual(Exception):
+class _UnusualLayout(Exception):
     """A row is not laid out as MindSpore lays it out; read it the slow way."""
 
 
-class _Words:
+class _Uint64Windows:
     """Eight bytes from any place of a buffer, as big-endian numbers; the buffer ends in eight spare bytes."""
 
     def __init__(self, data: bytes) -> None:
         self.bytes = np.frombuffer(data, np.uint8)
-        self.words = np.ndarray((len(data) - 7,), np.uint64, data, 0, (1,))
+        self.windows = np.ndarray((len(data) - 7,), np.uint64, data, 0, (1,))
         self.last = len(data) - 8
 
-    def at(self, places: Ints) -> npt.NDArray[np.uint64]:
-        if bool((places > self.last).any()):
-            raise _Unusual
-        return self.words[places].byteswap()
+    def at(self, offsets: Ints) -> npt.NDArray[np.uint64]:
+        if bool((offsets > self.last).any()):
+            raise _UnusualLayout
+        return self.windows[offsets].byteswap()
 
 
-def _expect(words: _Words, at: Ints, text: bytes) -> Ints:
+def _skip_expected(windows: _Uint64Windows, offsets: Ints, text: bytes) -> Ints:
     """All rows have this text at their place; return the places after it."""
     for begin in range(0, len(text), 8):
         part = text[begin : begin + 8]
-        found = words.at(at + begin) >> np.uint64(64 - 8 * len(part))
-        if bool((found != np.uint64(int.from_bytes(part, "big"))).any()):
-            raise _Unusual
-    return at + len(text)
+        actual = windows.at(offsets + begin) >> np.uint64(64 - 8 * len(part))
+        if bool((actual != np.uint64(int.from_bytes(part, "big"))).any()):
+            raise _UnusualLayout
+    return offsets + len(text)
 
 
-def _numbers(words: _Words, at: Ints, field: Field, want: bool) -> tuple[Ints, npt.NDArray[Any] | None]:
-    tags = words.bytes[at]
+def _read_numbers(
+    windows: _Uint64Windows, offsets: Ints, field: Field, want: bool
+) -> tuple[Ints, npt.NDArray[Any] | None]:
+    tags = windows.bytes[offsets]
     widths = _WIDTH[tags]
-    after = at + widths
+    after = offsets + widths
     is_int = _IS_INT[tags]
     if not bool(widths.all()) or (field.is_integer and not bool(is_int.all())):
-        raise _Unusual
+        raise _UnusualLayout
     if not want:
         return after, None
-    found = words.at(at + _PAYLOAD[tags])
+    raw = windows.at(offsets + _PAYLOAD[tags])
     if field.is_float and not bool(is_int.any()):
         wide = tags == 0xCB
         if bool(wide.all()):
-            return after, found.view(np.float64)
+            return after, raw.view(np.float64)
         with np.errstate(invalid="ignore"):
-            short = (found >> np.uint64(32)).astype(np.uint32).view(np.float32).astype(np.float64)
-        return after, np.where(wide, found.view(np.float64), short)
+            short = (raw >> np.uint64(32)).astype(np.uint32).view(np.float32).astype(np.float64)
+        return after, np.where(wide, raw.view(np.float64), short)
     shifts = _SHIFT[tags]
-    values = found.view(np.int64) >> shifts
+    values = raw.view(np.int64) >> shifts
     unsigned = _UNSIGNED[tags]
     if bool(unsigned.any()):
-        plain = (found >> shifts.view(np.uint64)).view(np.int64)
-        if bool((unsigned & (plain < 0)).any()):
-            raise _Unusual  # beyond int64: the slow way refuses it by name
-        values = np.where(unsigned, plain, values)
+        unsigned_values = (raw >> shifts.view(np.uint64)).view(np.int64)
+        if bool((unsigned & (unsigned_values < 0)).any()):
+            raise _UnusualLayout  # beyond int64: the slow way refuses it by name
+        values = np.where(unsigned, unsigned_values, values)
     if field.is_float:
-        raise _Unusual  # integers in a float field: legal, rare
+        raise _UnusualLayout  # integers in a float field: legal, rare
     return after, values
 
 
-def _strings(words: _Words, at: Ints) -> tuple[Ints, Ints]:
+def _string_bounds(windows: _Uint64Windows, offsets: Ints) -> tuple[Ints, Ints]:
     """First and last byte (exclusive) of each string."""
-    tags = words.bytes[at].astype(np.int64)
+    tags = windows.bytes[offsets].astype(np.int64)
     short = (tags >= 0xA0) & (tags < 0xC0)
     if bool(short.all()):
-        return at + 1, at + 1 + (tags & 31)
+        return offsets + 1, offsets + 1 + (tags & 31)
     sized = (tags >= 0xD9) & (tags <= 0xDB)
     if not bool((short | sized).all()):
-        raise _Unusual
+        raise _UnusualLayout
     count = np.where(short, 0, np.left_shift(1, np.clip(tags - 0xD9, 0, 2)))  # bytes of the length
-    found = (
-        words.at(np.minimum(at + 1, words.last)) >> (64 - 8 * np.maximum(count, 1)).view(np.uint64)
+    lengths = (
+        windows.at(np.minimum(offsets + 1, windows.last)) >> (64 - 8 * np.maximum(count, 1)).view(np.uint64)
     ).view(np.int64)
-    begin = at + 1 + count
-    return begin, begin + np.where(short, tags & 31, found)
+    begin = offsets + 1 + count
+    return begin, begin + np.where(short, tags & 31, lengths)
 
 
 def decode_columns(
@@ -222,8 +224,8 @@ def decode_columns(
     Integers come as int64, floats as float64 (what is stored), strings as a list.
     """
     try:
-        return _by_fields(data, starts, ends, fields, set(wanted))
-    except _Unusual:
+        return _decode_by_field(data, starts, ends, fields, set(wanted))
+    except _UnusualLayout:
         pass
     rows = []
     for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
@@ -236,39 +238,41 @@ def decode_columns(
     for field in fields:
         if field.name in wanted:
             column = [row[field.name] for row in rows]
-            kind = np.int64 if field.is_integer else np.float64
-            columns[field.name] = column if field.type == "string" else np.array(column, kind)
+            dtype = np.int64 if field.is_integer else np.float64
+            columns[field.name] = column if field.type == "string" else np.array(column, dtype)
     return columns
 
 
-def _by_fields(
+def _decode_by_field(
     data: bytes, starts: Ints, ends: Ints, fields: Sequence[Field], wanted: set[str]
 ) -> dict[str, Any]:
-    words = _Words(data)
+    windows = _Uint64Windows(data)
     columns: dict[str, Any] = {}
-    at = starts
+    offsets = starts
     prefix = map_header(len(fields))
     for field in fields:
         # one look at map header and key together: most keys are short
-        at = _expect(words, at, prefix + key_bytes(field.name))
+        offsets = _skip_expected(windows, offsets, prefix + key_bytes(field.name))
         prefix = b""
-        if bool((at >= ends).any()):
-            raise _Unusual
+        if bool((offsets >= ends).any()):
+            raise _UnusualLayout
         if field.type != "string":
-            at, values = _numbers(words, at, field, field.name in wanted)
+            offsets, values = _read_numbers(windows, offsets, field, field.name in wanted)
             if values is not None:
                 columns[field.name] = values
             continue
-        begin, at = _strings(words, at)
-        if bool((at > ends).any()) or bool((begin > at).any()):
-            raise _Unusual
+        begin, offsets = _string_bounds(windows, offsets)
+        if bool((offsets > ends).any()) or bool((begin > offsets).any()):
+            raise _UnusualLayout
         if field.name in wanted:
             try:
-                columns[field.name] = [str(data[b:e], "utf-8") for b, e in zip(begin.tolist(), at.tolist())]
+                columns[field.name] = [
+                    str(data[b:e], "utf-8") for b, e in zip(begin.tolist(), offsets.tolist())
+                ]
             except UnicodeDecodeError:
-                raise _Unusual from None
-    if bool((at != ends).any()):
-        raise _Unusual
+                raise _UnusualLayout from None
+    if bool((offsets != ends).any()):
+        raise _UnusualLayout
     return columns
 
 
@@ -325,8 +329,8 @@ class _Cursor:
             elif 0x90 <= tag < 0xA0:
                 pending += tag & 15
             elif tag in _NESTED:
-                size, each = _NESTED[tag]
-                pending += each * self.number(size)
+                size, items_per_entry = _NESTED[tag]
+                pending += items_per_entry * self.number(size)
             elif tag in _FIXED:
                 self.take(_FIXED[tag])
             elif tag in _COUNTED:
@@ -358,23 +362,23 @@ def decode_row(data: bytes, fields: Sequence[Field]) -> dict[str, Any]:
         count = cursor.number(2 if tag == 0xDE else 4)
     else:
         raise FormatError(f"a raw row begins with {tag:#x}, not with a map")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for _ in range(count):
         key = cursor.scalar()
         value = cursor.scalar()
         if isinstance(key, str):
-            if key in found:
+            if key in values:
                 raise FormatError("a raw row holds a field twice", column=key)
-            found[key] = value
+            values[key] = value
     if cursor.at != len(data):
         raise FormatError(f"{len(data) - cursor.at} bytes follow the map in a raw row")
-    return {field.name: _checked(field, found) for field in fields}
+    return {field.name: _check_value(field, values) for field in fields}
 
 
-def _checked(field: Field, found: dict[str, Any]) -> Any:
-    if field.name not in found:
+def _check_value(field: Field, values: dict[str, Any]) -> Any:
+    if field.name not in values:
         raise FormatError("a raw row lacks a field of the schema", column=field.name)
-    value = found[field.name]
+    value = values[field.name]
     if field.type == "string":
         good = isinstance(value, str)
     elif field.is_integer:

@@ -17,7 +17,7 @@ __all__ = ["pack", "unpack", "unpack_many", "unpack_uniform"]
 
 Ints = npt.NDArray[np.int64]
 _BLOCK = 1 << 16
-_TOGETHER = 1 << 20  # bytes unpacked in one go
+_MAX_BATCH_BYTES = 1 << 20  # bytes unpacked in one go
 
 
 def pack(values: npt.NDArray[Any]) -> bytes:
@@ -35,21 +35,21 @@ def pack(values: npt.NDArray[Any]) -> bytes:
     codes = np.zeros(-(-count // 4) * 4, np.uint8)
     if low >= -128 and high <= 127:
         return head + bytes(len(codes) // 4) + flat.astype(np.int8).tobytes()
-    own = codes[:count]
+    element_codes = codes[:count]
     for width in (8, 16, 32):
         edge = 1 << (width - 1)
-        own += (flat < -edge) | (flat >= edge)
+        element_codes += (flat < -edge) | (flat >= edge)
     quads = codes.reshape(-1, 4)
     packed = (quads[:, 0] << 6) | (quads[:, 1] << 4) | (quads[:, 2] << 2) | quads[:, 3]
     body = flat.astype("<i8").view(np.uint8).reshape(count, 8)
-    keep = np.arange(8) < (1 << own.astype(np.int64))[:, None]
+    keep = np.arange(8) < (1 << element_codes.astype(np.int64))[:, None]
     return head + packed.tobytes() + body[keep].tobytes()
 
 
-def _codes(data: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.uint8]:
+def _width_codes(data: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.uint8]:
     spread = np.empty((len(data), 4), np.uint8)
-    for place in range(4):
-        spread[:, place] = (data >> (6 - 2 * place)) & 3
+    for position in range(4):
+        spread[:, position] = (data >> (6 - 2 * position)) & 3
     return spread.reshape(-1)[:count]
 
 
@@ -66,9 +66,9 @@ def unpack(data: bytes | memoryview, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     width = -(-count // 4)
     if 4 + width + count > size:
         raise FormatError(f"a packed array claims {count} elements in {size} bytes")
-    whole = np.frombuffer(data, np.uint8)
-    codes = _codes(whole[4 : 4 + width], count)
-    body = whole[4 + width :]
+    raw = np.frombuffer(data, np.uint8)
+    codes = _width_codes(raw[4 : 4 + width], count)
+    body = raw[4 + width :]
     if not count or not codes.any():
         if len(body) != count:
             raise FormatError(f"a packed array of {count} bytes is followed by {len(body) - count} more")
@@ -78,21 +78,21 @@ def unpack(data: bytes | memoryview, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         raise FormatError(f"a packed array needs {need} bytes for its elements, the field has {len(body)}")
     code = int(codes[0])
     if bool((codes == code).all()):
-        return _narrowed(body.view(f"<i{1 << code}"), dtype)
+        return _cast_exact(body.view(f"<i{1 << code}"), dtype)
     padded = np.concatenate([body, np.zeros(8, np.uint8)])
-    words = np.ndarray((len(padded) - 7,), "<i8", padded.data, 0, (1,))
+    windows = np.ndarray((len(padded) - 7,), "<i8", padded.data, 0, (1,))
     values = np.empty(count, dtype)
-    at = 0
+    offset = 0
     for begin in range(0, count, _BLOCK):  # a block at a time: the working arrays are wider than the data
         widths = np.left_shift(1, codes[begin : begin + _BLOCK].astype(np.int64))
-        ends = at + np.cumsum(widths)
+        ends = offset + np.cumsum(widths)
         spare = 64 - 8 * widths
-        values[begin : begin + _BLOCK] = _narrowed((words[ends - widths] << spare) >> spare, dtype)
-        at = int(ends[-1])
+        values[begin : begin + _BLOCK] = _cast_exact((windows[ends - widths] << spare) >> spare, dtype)
+        offset = int(ends[-1])
     return values
 
 
-def _narrowed(values: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _cast_exact(values: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     if values.dtype.itemsize > dtype.itemsize and not bool((values == values.astype(dtype)).all()):
         raise FormatError(f"a packed array holds a number beyond {dtype}")
     return values.astype(dtype)
@@ -118,7 +118,7 @@ def unpack_uniform(
     if not bool((rows[:, : 4 + width] == head).all()):
         return None
     values = np.ascontiguousarray(rows[:, 4 + width :]).view(f"<i{1 << code}")
-    return _narrowed(values, dtype)
+    return _cast_exact(values, dtype)
 
 
 def _uniform_codes(code: int, count: int) -> bytes:
@@ -132,10 +132,10 @@ def unpack_many(data: bytes, starts: Ints, ends: Ints, dtype: np.dtype[Any]) -> 
     if len(starts) < 4 or int((ends - starts).sum()) > 1024 * len(starts):
         view = memoryview(data)
         return [
-            _numbered(view[s:e], dtype, n) for n, (s, e) in enumerate(zip(starts.tolist(), ends.tolist()))
+            _unpack_row(view[s:e], dtype, n) for n, (s, e) in enumerate(zip(starts.tolist(), ends.tolist()))
         ]
     sizes = ends - starts
-    if int(sizes.sum()) > _TOGETHER:
+    if int(sizes.sum()) > _MAX_BATCH_BYTES:
         half = len(starts) // 2
         first = unpack_many(data, starts[:half], ends[:half], dtype)
         try:
@@ -143,29 +143,33 @@ def unpack_many(data: bytes, starts: Ints, ends: Ints, dtype: np.dtype[Any]) -> 
         except FormatError as error:
             error.context["block_row"] += half
             raise
-    _all(sizes >= 4, "a packed array needs 4 bytes for its count")
-    words = np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))
-    counts = (words[starts].byteswap() >> np.uint64(32)).astype(np.int64)
+    _require_all(sizes >= 4, "a packed array needs 4 bytes for its count")
+    windows = np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))
+    counts = (windows[starts].byteswap() >> np.uint64(32)).astype(np.int64)
     code_bytes = (counts + 3) // 4
-    _all(4 + code_bytes + counts <= sizes, "a packed array claims more elements than it has bytes")
+    _require_all(4 + code_bytes + counts <= sizes, "a packed array claims more elements than it has bytes")
     firsts = np.cumsum(counts) - counts
-    place = np.arange(int(counts.sum())) - np.repeat(firsts, counts)  # number of the element in its row
-    whole = np.frombuffer(data, np.uint8)
-    code = (whole[np.repeat(starts + 4, counts) + place // 4] >> (6 - 2 * (place & 3)).astype(np.uint8)) & 3
-    widths = np.left_shift(1, code.astype(np.int64))
+    # number of the element in its row
+    element_indices = np.arange(int(counts.sum())) - np.repeat(firsts, counts)
+    raw = np.frombuffer(data, np.uint8)
+    codes = (
+        raw[np.repeat(starts + 4, counts) + element_indices // 4]
+        >> (6 - 2 * (element_indices & 3)).astype(np.uint8)
+    ) & 3
+    widths = np.left_shift(1, codes.astype(np.int64))
     offsets = np.cumsum(widths) - widths
     totals = np.concatenate([offsets, [int(widths.sum())]])
     row_base = totals[np.minimum(firsts, len(offsets))]
     row_bytes = totals[firsts + counts] - row_base
-    _all(4 + code_bytes + row_bytes == sizes, "a packed array's elements do not fill its field")
-    at = offsets + np.repeat(starts + 4 + code_bytes - row_base, counts)
+    _require_all(4 + code_bytes + row_bytes == sizes, "a packed array's elements do not fill its field")
+    value_offsets = offsets + np.repeat(starts + 4 + code_bytes - row_base, counts)
     spare = 64 - 8 * widths
-    flat = _narrowed((words[at].view(np.int64) << spare) >> spare, dtype)
+    flat = _cast_exact((windows[value_offsets].view(np.int64) << spare) >> spare, dtype)
     bounds = firsts.tolist()
     return [flat[b : b + c] for b, c in zip(bounds, counts.tolist())]
 
 
-def _numbered(data: memoryview, dtype: np.dtype[Any], number: int) -> npt.NDArray[Any]:
+def _unpack_row(data: memoryview, dtype: np.dtype[Any], number: int) -> npt.NDArray[Any]:
     try:
         return unpack(data, dtype)
     except FormatError as error:
@@ -173,6 +177,6 @@ def _numbered(data: memoryview, dtype: np.dtype[Any], number: int) -> npt.NDArra
         raise
 
 
-def _all(good: npt.NDArray[np.bool_], text: str) -> None:
+def _require_all(good: npt.NDArray[np.bool_], text: str) -> None:
     if not bool(good.all()):
         raise FormatError(text, block_row=int(np.flatnonzero(~good)[0]))

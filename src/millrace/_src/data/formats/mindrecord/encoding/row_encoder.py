@@ -63,8 +63,8 @@ def exact_value(field: Field, value: Any) -> Any:
         convert = _to_int if field.is_integer else _to_float
     try:
         exact: Any = convert(field, value)
-    except _Refused as refused:
-        raise MRMValidateDataError(f"field '{field.name}': {refused}") from None
+    except _ValueMismatch as mismatch:
+        raise MRMValidateDataError(f"field '{field.name}': {mismatch}") from None
     if field.is_integer and not field.is_blob:
         low, high = _RANGE[field.type]
         if not low <= exact <= high:
@@ -72,7 +72,7 @@ def exact_value(field: Field, value: Any) -> Any:
     return exact
 
 
-def _column(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+def _column_values(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     try:
         return [row[name] for row in rows]
     except KeyError:
@@ -89,46 +89,48 @@ def _raw_payloads(
     front = map_header(len(schema.raw))
     for field in schema.raw:
         parts.append(repeat(front + key_bytes(field.name), len(rows)))
-        parts.append(_encode_scalars(field, _column(rows, field.name), field.name in indexed))
+        parts.append(_encode_scalars(field, _column_values(rows, field.name), field.name in indexed))
         front = b""
     return list(map(b"".join, zip(*parts)))
 
 
-def _each(field: Field, values: list[Any], convert: Callable[[Field, Any], Any], kind: type) -> list[Any]:
+def _convert_values(
+    field: Field, values: list[Any], convert: Callable[[Field, Any], Any], python_type: type
+) -> list[Any]:
     """The values, all of one Python type; converted one by one where they are not already."""
-    if set(map(type, values)) <= {kind}:
+    if set(map(type, values)) <= {python_type}:
         return values
     converted = []
     for number, value in enumerate(values):
         try:
-            converted.append(value if type(value) is kind else convert(field, value))
-        except _Refused as refused:
-            raise MRMValidateDataError(f"row {number}, field '{field.name}': {refused}") from None
+            converted.append(value if type(value) is python_type else convert(field, value))
+        except _ValueMismatch as mismatch:
+            raise MRMValidateDataError(f"row {number}, field '{field.name}': {mismatch}") from None
     return converted
 
 
-class _Refused(Exception):
+class _ValueMismatch(Exception):
     """Why a value does not fit its field."""
 
 
 def _encode_scalars(field: Field, column: list[Any], indexed: bool) -> list[bytes]:
     if field.type == "string":
-        strings = _each(field, column, _to_str, str)
+        strings = _convert_values(field, column, _to_str, str)
         try:
             return encode_strings(strings)
         except UnicodeEncodeError:
-            bad = next(n for n, text in enumerate(strings) if _surrogate(text))
+            bad = next(n for n, text in enumerate(strings) if _has_surrogate(text))
             raise MRMValidateDataError(
                 f"row {bad}, field '{field.name}': the text has no UTF-8 form"
             ) from None
     if field.is_integer:
-        ints = _each(field, column, _to_int, int)
+        ints = _convert_values(field, column, _to_int, int)
         low, high = _RANGE[field.type]
         if ints and not (low <= min(ints) and max(ints) <= high):
             bad = next(n for n, v in enumerate(ints) if not low <= v <= high)
             raise MRMValidateDataError(f"row {bad}, field '{field.name}': {ints[bad]} is beyond {field.type}")
         return encode_ints(ints)
-    floats = _each(field, column, _to_float, float)
+    floats = _convert_values(field, column, _to_float, float)
     if indexed and not all(map(math.isfinite, floats)):
         bad = next(n for n, v in enumerate(floats) if not math.isfinite(v))
         raise MRMValidateDataError(
@@ -138,7 +140,7 @@ def _encode_scalars(field: Field, column: list[Any], indexed: bool) -> list[byte
     return encode_floats(floats)
 
 
-def _surrogate(text: str) -> bool:
+def _has_surrogate(text: str) -> bool:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -146,7 +148,7 @@ def _surrogate(text: str) -> bool:
     return False
 
 
-def _scalar(value: Any) -> Any:
+def _to_python_scalar(value: Any) -> Any:
     """A Python number for a numpy one (0-d arrays too); bools and the rest as they are."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
@@ -156,31 +158,31 @@ def _scalar(value: Any) -> Any:
 
 
 def _to_str(field: Field, value: Any) -> str:
-    value = _scalar(value)
+    value = _to_python_scalar(value)
     if not isinstance(value, str):
-        raise _Refused(f"expected a str, got {type(value).__name__}")
+        raise _ValueMismatch(f"expected a str, got {type(value).__name__}")
     return str(value)
 
 
 def _to_int(field: Field, value: Any) -> int:
-    number = _scalar(value)
+    number = _to_python_scalar(value)
     if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise _Refused(f"expected an int, got {type(value).__name__}")
+        raise _ValueMismatch(f"expected an int, got {type(value).__name__}")
     if isinstance(number, float) and not number.is_integer():
-        raise _Refused(f"{number} is not a whole number")
+        raise _ValueMismatch(f"{number} is not a whole number")
     return int(number)
 
 
 def _to_float(field: Field, value: Any) -> float:
-    number = _scalar(value)
+    number = _to_python_scalar(value)
     if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise _Refused(f"expected a float, got {type(value).__name__}")
+        raise _ValueMismatch(f"expected a float, got {type(value).__name__}")
     if isinstance(number, int) and abs(number) > 2**1023:
-        raise _Refused(f"{number} is too big for {field.type}")
+        raise _ValueMismatch(f"{number} is too big for {field.type}")
     wide = float(number)
     kept = float(np.float32(wide)) if field.type == "float32" else wide
     if isinstance(number, int) and kept != number:
-        raise _Refused(f"{number} has no exact {field.type}")
+        raise _ValueMismatch(f"{number} has no exact {field.type}")
     return wide
 
 
@@ -194,11 +196,11 @@ def _blob_payloads(schema: RecordSchema, rows: Sequence[Mapping[str, Any]]) -> t
     saved = 0
     columns = []
     for field in fields:
-        column = _column(rows, field.name)
+        column = _column_values(rows, field.name)
         if field.type == "bytes":
-            columns.append(_each(field, column, _to_bytes, bytes))
+            columns.append(_convert_values(field, column, _to_bytes, bytes))
             continue
-        arrays = _each(field, column, _to_array, _NoType)
+        arrays = _convert_values(field, column, _to_array, _NoType)
         if field.is_integer:
             packed = [pack(array) for array in arrays]
             saved += sum(array.nbytes for array in arrays) - sum(map(len, packed))
@@ -221,7 +223,7 @@ class _NoType:
 def _to_bytes(field: Field, value: Any) -> bytes:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    raise _Refused(
+    raise _ValueMismatch(
         f"expected bytes, got {type(value).__name__}; for an ndarray declare a shape in the schema"
     )
 
@@ -229,25 +231,25 @@ def _to_bytes(field: Field, value: Any) -> bytes:
 def _to_array(field: Field, value: Any) -> npt.NDArray[Any]:
     """The value in the schema's element type and shape; an array of as many elements is reshaped."""
     if not isinstance(value, (np.ndarray, list, tuple, np.generic)):
-        raise _Refused(f"expected an ndarray, got {type(value).__name__}")
+        raise _ValueMismatch(f"expected an ndarray, got {type(value).__name__}")
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise _Refused(str(error)) from None
+        raise _ValueMismatch(str(error)) from None
     if array.size == 0 and not isinstance(value, np.ndarray):
         array = array.astype(field.dtype)
     if array.dtype != field.dtype:
-        array = _exactly(array, field)
+        array = _cast_exact(array, field)
     shape = field.shape_for(array.size)
     if shape is None:
         text = f"{array.size} elements of shape {list(array.shape)} do not fit {list(field.shape or ())}"
-        raise _Refused(text)
+        raise _ValueMismatch(text)
     return np.ascontiguousarray(array).reshape(shape)
 
 
-def _exactly(array: npt.NDArray[Any], field: Field) -> npt.NDArray[Any]:
+def _cast_exact(array: npt.NDArray[Any], field: Field) -> npt.NDArray[Any]:
     if array.dtype.kind not in "iuf":
-        raise _Refused(f"elements of {array.dtype} are not {field.type}; convert them with astype()")
+        raise _ValueMismatch(f"elements of {array.dtype} are not {field.type}; convert them with astype()")
     with np.errstate(all="ignore"):
         converted = array.astype(field.dtype)
         back = converted.astype(array.dtype)
@@ -262,5 +264,5 @@ def _exactly(array: npt.NDArray[Any], field: Field) -> npt.NDArray[Any]:
         text = (
             f"an array of {array.dtype} holds {bad}, which {field.type} cannot; change the schema or round it"
         )
-        raise _Refused(text)
+        raise _ValueMismatch(text)
     return converted

@@ -17,7 +17,7 @@ from millrace._src.data.formats.mindrecord.sqlite_index import MAX_STEPS, guard,
 
 __all__ = ["IndexEvidence"]
 
-_PLACES = (
+_OFFSET_COLUMNS = (
     "ROW_ID, PAGE_ID_RAW, PAGE_OFFSET_RAW, PAGE_OFFSET_RAW_END, PAGE_ID_BLOB, PAGE_OFFSET_BLOB, "
     "PAGE_OFFSET_BLOB_END"
 )
@@ -49,10 +49,10 @@ class IndexEvidence:
             return None
         return cls(connection, header, rows)
 
-    def places(self, first: int, last: int) -> npt.NDArray[np.int64] | None:
+    def row_offsets(self, first: int, last: int) -> npt.NDArray[np.int64] | None:
         """Row, raw page, start and end, blob page, start and end of rows [first, last)."""
-        found = self._ask(_PLACES, first, last)
-        table: npt.NDArray[Any] = np.array(found or [])
+        rows = self._query(_OFFSET_COLUMNS, first, last)
+        table: npt.NDArray[Any] = np.array(rows or [])
         if (
             table.ndim != 2
             or table.dtype != np.int64
@@ -61,19 +61,21 @@ class IndexEvidence:
             return None
         return table if bool((abs(table) < 2**40).all()) else None
 
-    def differing(self, first: int, columns: dict[str, Any], count: int) -> dict[int, str]:
+    def find_mismatches(self, first: int, columns: dict[str, Any], count: int) -> dict[int, str]:
         """Rows whose indexed values are not those of the data file: position -> what differs.
 
         Where most rows differ, the index is of another file and says nothing.
         """
         names = [name for name in self._header.index_fields if name in columns]
-        found = self._ask(", ".join(f'"{name}_0"' for name in names), first, first + count) if names else None
-        if found is None or len(found) != count:
+        entries = (
+            self._query(", ".join(f'"{name}_0"' for name in names), first, first + count) if names else None
+        )
+        if entries is None or len(entries) != count:
             return {}
         bad: dict[int, str] = {}
         for number, name in enumerate(names):
             column = columns[name] if isinstance(columns[name], list) else columns[name].tolist()
-            for row, (mine, theirs) in enumerate(zip(column, found)):
+            for row, (mine, theirs) in enumerate(zip(column, entries)):
                 text = mine.split("\0", 1)[0] if isinstance(mine, str) else mine
                 if not same_value(text, theirs[number], self._header.version):
                     shown = theirs[number]
@@ -83,7 +85,7 @@ class IndexEvidence:
                     )
         return bad if 2 * len(bad) <= count or len(bad) == 1 else {}
 
-    def _ask(self, columns: str, first: int, last: int) -> list[tuple[Any, ...]] | None:
+    def _query(self, columns: str, first: int, last: int) -> list[tuple[Any, ...]] | None:
         query = f"SELECT {columns} FROM INDEXES WHERE ROW_ID >= ? AND ROW_ID < ? ORDER BY ROW_ID LIMIT ?"
         try:
             return self._connection.execute(query, (first, last, last - first + 1)).fetchall()

@@ -20,11 +20,11 @@ from millrace._src.data.formats.mindrecord.remote_files import RemoteSet
 from millrace._src.data.formats.mindrecord.staging import StagedSet
 
 from .salvage import Salvage
-from .verify import Problem, all_files, ranges
+from .verify import Problem, all_files, merge_row_problems
 
 __all__ = ["RepairResult", "repair"]
 
-_MOST_PROBLEMS = 1000
+_MAX_PROBLEMS = 1000
 
 
 @dataclasses.dataclass
@@ -65,25 +65,25 @@ def repair(
     if template is None:
         raise FormatError("no header of the set can be read, so its schema is lost", file=str(paths[0]))
     finals = shard_names(checked_name(target), len(paths))
-    _refuse(finals, paths, overwrite)
-    headers = [_empty(template, finals, number) for number in range(len(paths))]
+    _refuse_targets(finals, paths, overwrite)
+    headers = [_empty_header(template, finals, number) for number in range(len(paths))]
     done = RepairResult([str(final) for final in finals])
     draft = StagedSet(finals, headers)
     try:
         for number, path in enumerate(paths):
-            _save(path, number, cipher, template, draft, done, progress)
+            _save_shard(path, number, cipher, template, draft, done, progress)
         # a set that had checksums gets them anew
-        draft.commit(cipher, cipher.key is None and all(_summed(path) for path in paths))
+        draft.commit(cipher, cipher.key is None and all(_has_checksums(path) for path in paths))
     finally:
         draft.discard()
     return done
 
 
-def _summed(path: Any) -> bool:
+def _has_checksums(path: Any) -> bool:
     return isinstance(path, Path) and sums_path(path).exists()
 
 
-def _refuse(finals: list[Path], sources: list[Path], overwrite: bool) -> None:
+def _refuse_targets(finals: list[Path], sources: list[Path], overwrite: bool) -> None:
     known = {Path(str(source)).absolute() for source in sources}
     for final in finals:
         if final.absolute() in known:
@@ -92,13 +92,13 @@ def _refuse(finals: list[Path], sources: list[Path], overwrite: bool) -> None:
         refuse_existing(finals)
 
 
-def _empty(template: Header, finals: list[Path], number: int) -> Header:
-    made = copy.copy(template)
-    made.addresses, made.shard_id, made.pages = [final.name for final in finals], number, []
-    return made
+def _empty_header(template: Header, finals: list[Path], number: int) -> Header:
+    header = copy.copy(template)
+    header.addresses, header.shard_id, header.pages = [final.name for final in finals], number, []
+    return header
 
 
-def _save(
+def _save_shard(
     path: Any,
     number: int,
     cipher: crypto.Cipher,
@@ -112,7 +112,7 @@ def _save(
         local = path
         if isinstance(path, RemotePath):
             copy_ = RemoteSet(str(path))
-            local = copy_.fetched(path.name)
+            local = copy_.fetch(path.name)
         salvage = Salvage.of_file(local, cipher, template)
     except FormatError as error:
         done.problems.append(Problem(error.message, str(path), number))
@@ -138,7 +138,7 @@ def _save(
             draft.shards[number].write(block.raw, block.blob)
             done.saved += len(block.raw)
             done.lost += len(block.problems)
-            room = max(0, _MOST_PROBLEMS - len(done.problems))
-            done.problems += ranges(block.problems, str(path), number)[:room]
+            remaining = max(0, _MAX_PROBLEMS - len(done.problems))
+            done.problems += merge_row_problems(block.problems, str(path), number)[:remaining]
             progress(block.rows)
         done.total_known &= salvage.total_known

@@ -76,24 +76,28 @@ def validate_spans(
     if known is None:
         text = f"{reason}, and without an index or checksums no row of the page can be proven whole"
         return [text] * run.rows, False
-    return _agreeing(data, size, known, reason), False
+    return _validate_known_spans(data, size, known, reason), False
 
 
-def _agreeing(data: Any, size: int, known: tuple[Ints, Ints], reason: str) -> list[Span]:
+def _validate_known_spans(data: Any, size: int, known: tuple[Ints, Ints], reason: str) -> list[Span]:
     starts, ends = known
-    inside = (starts >= 0) & (ends - starts >= 8) & (ends <= size)
-    places = np.where(inside, starts, 0)
-    lengths = np.array([int.from_bytes(data[at : at + 8], "little") for at in places.tolist()], np.uint64)
-    own = inside & (lengths == np.maximum(ends - starts - 8, 0).astype(np.uint64))
-    after = np.append(own[1:], True)
-    found: list[Span] = []
-    for good, next_good, start, end in zip(own.tolist(), after.tolist(), starts.tolist(), ends.tolist()):
+    in_bounds = (starts >= 0) & (ends - starts >= 8) & (ends <= size)
+    length_offsets = np.where(in_bounds, starts, 0)
+    lengths = np.array(
+        [int.from_bytes(data[at : at + 8], "little") for at in length_offsets.tolist()], np.uint64
+    )
+    length_matches = in_bounds & (lengths == np.maximum(ends - starts - 8, 0).astype(np.uint64))
+    next_matches = np.append(length_matches[1:], True)
+    spans: list[Span] = []
+    for good, next_good, start, end in zip(
+        length_matches.tolist(), next_matches.tolist(), starts.tolist(), ends.tolist()
+    ):
         if end > size:
-            found.append("the file is cut short before its end")
+            spans.append("the file is cut short before its end")
         elif not good:
-            found.append("its length is damaged")
+            spans.append("its length is damaged")
         elif not next_good:
-            found.append("the length behind it is damaged, and the damage may reach into it")
+            spans.append("the length behind it is damaged, and the damage may reach into it")
         else:
-            found.append((start + 8, end))
-    return found
+            spans.append((start + 8, end))
+    return spans

@@ -42,7 +42,7 @@ from millrace._src.data.formats.mindrecord.header import (
     parse_header_bytes,
 )
 from millrace._src.data.formats.mindrecord.remote_files import RemoteFile
-from millrace._src.data.formats.mindrecord.shard import RemoteShard, Shard
+from millrace._src.data.formats.mindrecord.shard import RemoteShard, ShardReader
 
 from .index_evidence import IndexEvidence
 from .row_spans import Ints, PageRun, fixed_size, validate_spans
@@ -50,11 +50,11 @@ from .row_spans import Ints, PageRun, fixed_size, validate_spans
 __all__ = ["RecoveredBlock", "Salvage"]
 
 _BLOCK_ROWS = 1024
-_NOWHERE = (-1, -1)  # the place of a dummy that is damaged
+_DAMAGED_DUMMY = (-1, -1)  # the place of a dummy that is damaged
 _BLOCK_BYTES = 16 << 20
 
 # (raw start, raw end, blob start, blob end) of payloads in the file, or why the row is lost
-Place = tuple[int, int, int, int] | str
+RowLocation = tuple[int, int, int, int] | str
 
 
 @dataclasses.dataclass
@@ -80,7 +80,7 @@ class Salvage:
         header: Header,
         data: Any,
         path: Path | None,
-        shard: Shard | None = None,
+        shard: ShardReader | None = None,
         header_lost: bool = False,
     ) -> None:
         self.name, self.header, self.data, self.size = name, header, data, len(data)
@@ -91,23 +91,23 @@ class Salvage:
         self.sums_problem = ""
         self.index: IndexEvidence | None = None
         if path is not None:
-            found = read_checksums(path)
-            if isinstance(found, str):
-                self.sums_problem = found
-            elif found.stale(data):
+            checksums = read_checksums(path)
+            if isinstance(checksums, str):
+                self.sums_problem = checksums
+            elif checksums.is_stale(data):
                 self.sums_problem = (
                     "it was made for another state of the file: `millrace record checksum` renews it"
                 )
             else:
-                self.sums = found
-                self.header_damaged = bytes(data[: len(found.front)]) != found.front
-                self.header = found.header(name)
+                self.sums = checksums
+                self.header_damaged = bytes(data[: len(checksums.front)]) != checksums.front
+                self.header = checksums.header(name)
             self.index = IndexEvidence.of(index_path(path), path.name, self.header)
 
     header_damaged = False
 
     @classmethod
-    def of_shard(cls, shard: Shard) -> Salvage:
+    def of_shard(cls, shard: ShardReader) -> Salvage:
         """The rows of a file that could be opened."""
         local = shard.path if shard.is_local and not shard.encrypted else None
         data = shard.map() if shard.groups or local is not None else b""
@@ -116,10 +116,10 @@ class Salvage:
     @classmethod
     def of_file(cls, path: Path, cipher: crypto.Cipher, template: Header | None = None) -> Salvage:
         """The rows of a file that may be cut short; a header that is lost is taken from another file of the set."""
-        data = _content(path, cipher)
+        data = _map_content(path, cipher)
         lost = False
         try:
-            header = _header(data, str(path))
+            header = _parse_header(data, str(path))
         except FormatError:
             if template is None:
                 raise
@@ -137,7 +137,7 @@ class Salvage:
         if isinstance(path, RemotePath):
             return RemoteShard(path, RemoteFile(str(path)), cipher).header
         try:
-            return _header(_content(path, cipher), str(path))
+            return _parse_header(_map_content(path, cipher), str(path))
         except FormatError:
             kept = read_checksums(path)
             if isinstance(kept, str):
@@ -148,18 +148,18 @@ class Salvage:
 
     def blocks(self) -> Iterator[RecoveredBlock]:
         """All rows in order, some at a time."""
-        start, places, pages, size = 0, list[Place](), list[int | None](), 0
-        for place, page in self._places():
-            places.append(place)
+        start, locations, pages, size = 0, list[RowLocation](), list[int | None](), 0
+        for location, page in self._row_locations():
+            locations.append(location)
             pages.append(page)
-            size += 0 if isinstance(place, str) else place[3] - place[2]
-            if len(places) == _BLOCK_ROWS or size > _BLOCK_BYTES:
-                yield self._block(start, places, pages)
-                start, places, pages, size = start + len(places), [], [], 0
-        if places:
-            yield self._block(start, places, pages)
+            size += 0 if isinstance(location, str) else location[3] - location[2]
+            if len(locations) == _BLOCK_ROWS or size > _BLOCK_BYTES:
+                yield self._recover_block(start, locations, pages)
+                start, locations, pages, size = start + len(locations), [], [], 0
+        if locations:
+            yield self._recover_block(start, locations, pages)
 
-    def _places(self) -> Iterator[tuple[Place, int | None]]:
+    def _row_locations(self) -> Iterator[tuple[RowLocation, int | None]]:
         if self.sums is not None:
             for entry in self.sums.rows:
                 raw, blob = int(entry["raw"]), int(entry["blob"])
@@ -167,7 +167,7 @@ class Salvage:
                 yield spans, (blob - self.header.header_size) // self.header.page_size
             return
         if not self.header.pages:
-            yield from self._indexed_only()
+            yield from self._rows_from_index()
             return
         raw_runs, first = self._raw_runs(), 0
         for page in self.header.pages:
@@ -179,30 +179,34 @@ class Salvage:
                 self.total_known = False  # the header's own numbers contradict each other
                 return
             first = page.end_row
-            yield from self._group(page, raw_runs.get(page.type_id))
+            yield from self._group_locations(page, raw_runs.get(page.type_id))
 
     def _raw_runs(self) -> dict[int, tuple[int, int, int]]:
         """Row group -> (raw page, first byte, last byte), as far as the header makes sense."""
-        found: dict[int, tuple[int, int, int]] = {}
+        runs: dict[int, tuple[int, int, int]] = {}
         for page in self.header.pages:
             ordered = sorted(page.groups, key=lambda group: group[1]) if page.type == RAW else []
             limits = [offset for _, offset in ordered[1:]] + [page.used]
             for (group, offset), limit in zip(ordered, limits):
                 start = self.header.page_start(page.id)
                 if offset <= limit <= self.header.page_size:
-                    found[group] = (page.id, start + offset, start + limit)
-        return found
+                    runs[group] = (page.id, start + offset, start + limit)
+        return runs
 
-    def _group(self, page: Page, raw: tuple[int, int, int] | None) -> Iterator[tuple[Place, int | None]]:
+    def _group_locations(
+        self, page: Page, raw: tuple[int, int, int] | None
+    ) -> Iterator[tuple[RowLocation, int | None]]:
         rows, start = page.end_row - page.start_row, self.header.page_start(page.id)
         blob_run = PageRun(page.id, start, start + page.used, rows)
         raw_run = PageRun(*raw, rows) if raw is not None else PageRun(None, 0, 0, rows)
         spans = [(run.start, min(run.end, self.size)) for run in (blob_run, raw_run)]
-        with self._holding([span for span in spans if span[1] > span[0]]):
-            blobs, all_blobs = validate_spans(self.data, self.size, blob_run, self._even(blob_run))
+        with self._hold_ranges([span for span in spans if span[1] > span[0]]):
+            blobs, all_blobs = validate_spans(
+                self.data, self.size, blob_run, self._fixed_size_bounds(blob_run)
+            )
             raws, all_raws = validate_spans(self.data, self.size, raw_run, None)
             if not (all_blobs and all_raws):
-                known = self._known(page, blob_run, raw_run)
+                known = self._index_bounds(page, blob_run, raw_run)
                 if known is not None:
                     raws = raws if all_raws else validate_spans(self.data, self.size, raw_run, known[0])[0]
                     blobs = (
@@ -210,8 +214,10 @@ class Salvage:
                     )
         schema = self.header.schema
         # the part of a row that the schema leaves empty is a dummy: without it nothing is lost
-        raws = raws if schema.raw else [_NOWHERE if isinstance(span, str) else span for span in raws]
-        blobs = blobs if schema.blob else [_NOWHERE if isinstance(span, str) else span for span in blobs]
+        raws = raws if schema.raw else [_DAMAGED_DUMMY if isinstance(span, str) else span for span in raws]
+        blobs = (
+            blobs if schema.blob else [_DAMAGED_DUMMY if isinstance(span, str) else span for span in blobs]
+        )
         for raw_span, blob_span in zip(raws, blobs):
             if isinstance(blob_span, str):
                 yield blob_span, page.id
@@ -220,7 +226,7 @@ class Salvage:
             else:
                 yield (*raw_span, *blob_span), page.id
 
-    def _even(self, run: PageRun) -> tuple[Ints, Ints] | None:
+    def _fixed_size_bounds(self, run: PageRun) -> tuple[Ints, Ints] | None:
         """The places of rows that must all have one size."""
         size = fixed_size(self.header.schema)
         if size is None or (size + 8) * run.rows != run.end - run.start:
@@ -228,34 +234,34 @@ class Salvage:
         starts = run.start + (size + 8) * np.arange(run.rows, dtype=np.int64)
         return starts, starts + size + 8
 
-    def _known(
+    def _index_bounds(
         self, page: Page, blob_run: PageRun, raw_run: PageRun
     ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]] | None:
         """What the index says of a group, if that fits together and fits the header."""
-        table = self.index.places(page.start_row, page.end_row) if self.index is not None else None
+        table = self.index.row_offsets(page.start_row, page.end_row) if self.index is not None else None
         if table is None:
             return None
-        found = []
+        bounds = []
         for columns, run in ((table[:, 1:4], raw_run), (table[:, 4:7], blob_run)):
             if run.page is None or bool((columns[:, 0] != run.page).any()):
                 return None
             starts, ends = (self.header.page_start(run.page) + columns[:, n] for n in (1, 2))
             if starts[0] != run.start or ends[-1] != run.end or bool((starts[1:] != ends[:-1]).any()):
                 return None
-            found.append((starts, ends))
-        return found[0], found[1]
+            bounds.append((starts, ends))
+        return bounds[0], bounds[1]
 
-    def _holding(self, ranges: list[tuple[int, int]]) -> Any:
-        return self._shard.holding(ranges) if self._shard is not None else contextlib.nullcontext()
+    def _hold_ranges(self, ranges: list[tuple[int, int]]) -> Any:
+        return self._shard.hold_ranges(ranges) if self._shard is not None else contextlib.nullcontext()
 
-    def _indexed_only(self) -> Iterator[tuple[Place, int | None]]:
+    def _rows_from_index(self) -> Iterator[tuple[RowLocation, int | None]]:
         """The header is lost (another file of the set has lent its own): only the index knows of rows."""
         rows = self.index.rows if self.index is not None else 0
-        table = self.index.places(0, rows) if self.index is not None and rows else None
+        table = self.index.row_offsets(0, rows) if self.index is not None and rows else None
         if table is None:
             self.total_known = not self.header_lost
             return
-        found = []
+        spans = []
         for columns in (table[:, 1:4], table[:, 4:7]):
             starts, ends = (
                 self.header.header_size + self.header.page_size * columns[:, 0] + columns[:, n]
@@ -263,7 +269,7 @@ class Salvage:
             )
             cuts = np.flatnonzero(starts[1:] != ends[:-1]) + 1
             runs = np.split(np.arange(rows), cuts)
-            found.append(
+            spans.append(
                 [
                     span
                     for run in runs
@@ -275,7 +281,7 @@ class Salvage:
                     )[0]
                 ]
             )
-        for raw, blob in zip(*found):
+        for raw, blob in zip(*spans):
             if isinstance(raw, str) or isinstance(blob, str):
                 yield (raw if isinstance(raw, str) else blob), None
             else:
@@ -283,26 +289,32 @@ class Salvage:
 
     # --- decoding -------------------------------------------------------------------------------------------
 
-    def _block(self, start: int, places: list[Place], pages: list[int | None]) -> RecoveredBlock:
-        good = [n for n, place in enumerate(places) if not isinstance(place, str)]
-        lost = [(pages[n], start + n, place) for n, place in enumerate(places) if isinstance(place, str)]
-        spans = cast("list[tuple[int, int, int, int]]", [places[n] for n in good])
+    def _recover_block(
+        self, start: int, locations: list[RowLocation], pages: list[int | None]
+    ) -> RecoveredBlock:
+        good = [n for n, location in enumerate(locations) if not isinstance(location, str)]
+        lost = [
+            (pages[n], start + n, location)
+            for n, location in enumerate(locations)
+            if isinstance(location, str)
+        ]
+        spans = cast("list[tuple[int, int, int, int]]", [locations[n] for n in good])
         if not spans:
-            return RecoveredBlock(len(places), [], [], lost)
-        ranges = [pair for s in spans for pair in ((s[0], s[1]), (s[2], s[3])) if pair != _NOWHERE]
-        with self._shard.holding(ranges) if self._shard is not None else contextlib.nullcontext():
-            raw, blob = self._cut(spans)
+            return RecoveredBlock(len(locations), [], [], lost)
+        ranges = [pair for s in spans for pair in ((s[0], s[1]), (s[2], s[3])) if pair != _DAMAGED_DUMMY]
+        with self._shard.hold_ranges(ranges) if self._shard is not None else contextlib.nullcontext():
+            raw, blob = self._read_payloads(spans)
             notes = self._notes(spans)
         if self.sums is not None:
-            bad = self._changed(start, good)
+            bad = self._find_changed(start, good)
         else:
-            bad = self._undecodable(raw, blob)
-            bad |= self._unlike_index(start, good, raw, bad)
+            bad = self._find_undecodable(raw, blob)
+            bad |= self._find_index_mismatches(start, good, raw, bad)
         lost += [(pages[good[n]], start + good[n], text) for n, text in bad.items()]
         kept = [n for n in range(len(good)) if n not in bad]
         whole = [(pages[n], start + n, text) for n, text in notes.items() if n not in bad]
         return RecoveredBlock(
-            len(places),
+            len(locations),
             [raw[n] for n in kept],
             [blob[n] for n in kept],
             sorted(lost, key=lambda p: p[1]),
@@ -320,38 +332,38 @@ class Salvage:
                     notes[n] = length
         return notes
 
-    def _changed(self, start: int, good: list[int]) -> dict[int, str]:
+    def _find_changed(self, start: int, good: list[int]) -> dict[int, str]:
         """Rows that are not what they were when the checksums were taken."""
         assert self.sums is not None
         parts = self.sums.parts(self.name)
         return {
             n: "its checksum does not match"
-            for n, place in enumerate(good)
-            if not self.sums.matches(self.data, start + place, parts)
+            for n, row in enumerate(good)
+            if not self.sums.matches(self.data, start + row, parts)
         }
 
-    def _unlike_index(
+    def _find_index_mismatches(
         self, start: int, good: list[int], raw: list[bytes], bad: dict[int, str]
     ) -> dict[int, str]:
         """Rows whose indexed values the index has otherwise."""
         fields = self.header.schema.raw
         if self.index is None or not fields:
             return {}
-        found: dict[int, str] = {}
-        position = {place: n for n, place in enumerate(good) if n not in bad}
+        mismatches: dict[int, str] = {}
+        position = {row: n for n, row in enumerate(good) if n not in bad}
         for first, last in _runs(list(position)):
-            part = [position[place] for place in range(first, last)]
+            part = [position[row] for row in range(first, last)]
             columns = decode_columns(*join([raw[n] for n in part]), fields, self.header.index_fields)
-            differing = self.index.differing(start + first, columns, len(part))
-            found |= {part[n]: text for n, text in differing.items()}
-        return found
+            bad_rows = self.index.find_mismatches(start + first, columns, len(part))
+            mismatches |= {part[n]: text for n, text in bad_rows.items()}
+        return mismatches
 
-    def _cut(self, spans: list[tuple[int, int, int, int]]) -> tuple[list[bytes], list[bytes]]:
+    def _read_payloads(self, spans: list[tuple[int, int, int, int]]) -> tuple[list[bytes], list[bytes]]:
         schema = self.header.schema
         raw = [self.data[s[0] : s[1]] if schema.raw else DUMMY_RAW for s in spans]
         return raw, [self.data[s[2] : s[3]] if schema.blob else DUMMY_BLOB for s in spans]
 
-    def _undecodable(self, raw: list[bytes], blob: list[bytes]) -> dict[int, str]:
+    def _find_undecodable(self, raw: list[bytes], blob: list[bytes]) -> dict[int, str]:
         """Row -> why it cannot be decoded; found by halving, so that good blocks cost one pass."""
         bad: dict[int, str] = {}
         parts = [(0, len(raw))]
@@ -388,7 +400,7 @@ def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
         yield run[0], run[-1] + 1
 
 
-def _content(path: Path, cipher: crypto.Cipher) -> Any:
+def _map_content(path: Path, cipher: crypto.Cipher) -> Any:
     """A file as a map, decrypted if it is encrypted."""
     try:
         source = open(path, "rb")  # noqa: SIM115  (closed below)
@@ -406,7 +418,7 @@ def _content(path: Path, cipher: crypto.Cipher) -> Any:
             return mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def _header(data: Any, name: str) -> Header:
+def _parse_header(data: Any, name: str) -> Header:
     length = int.from_bytes(data[:8], "little")
     front = bytes(data[: 8 + min(length, MAX_HEADER)])
     header = parse_header_bytes(front, len(data), name)

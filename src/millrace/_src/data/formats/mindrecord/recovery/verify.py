@@ -15,15 +15,15 @@ from millrace._src.data.formats.mindrecord import encryption as crypto
 from millrace._src.data.formats.mindrecord.atomic_commit import finish_commit
 from millrace._src.data.formats.mindrecord.checksums import write_checksums
 from millrace._src.data.formats.mindrecord.header import Header
-from millrace._src.data.formats.mindrecord.shard import Shard, open_shard
+from millrace._src.data.formats.mindrecord.shard import ShardReader, open_shard
 from millrace._src.data.formats.mindrecord.shard_discovery import open_shards
 from millrace._src.data.formats.mindrecord.sqlite_index import compare_rows
 
 from .salvage import Salvage
 
-__all__ = ["Problem", "VerificationResult", "add_checksums", "ranges", "reindex", "verify"]
+__all__ = ["Problem", "VerificationResult", "add_checksums", "merge_row_problems", "reindex", "verify"]
 
-_MOST_PROBLEMS = 1000
+_MAX_PROBLEMS = 1000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Problem:
     last_row: int | None = None  # where it is true of several rows, row to last_row
 
     def __str__(self) -> str:
-        place = [f"shard {self.shard}"]
-        place += [f"page {self.page}"] if self.page is not None else []
+        location = [f"shard {self.shard}"]
+        location += [f"page {self.page}"] if self.page is not None else []
         if self.last_row is not None:
-            place.append(f"rows {self.row} to {self.last_row}")
+            location.append(f"rows {self.row} to {self.last_row}")
         elif self.row is not None:
-            place.append(f"row {self.row}")
-        return f"{self.file}: {', '.join(place)}: {self.text}"
+            location.append(f"row {self.row}")
+        return f"{self.file}: {', '.join(location)}: {self.text}"
 
 
 @dataclasses.dataclass
@@ -78,24 +78,24 @@ def verify(
     """
     cipher = crypto.current()
     paths, template = all_files(files, cipher)
-    verdict = VerificationResult([str(path) for path in paths])
+    result = VerificationResult([str(path) for path in paths])
     for number, path in enumerate(paths):
         try:
             shard = open_shard(path, cipher)
         except FormatError as error:
-            verdict.problems.append(_problem(error, str(path), number))
+            result.problems.append(_problem(error, str(path), number))
             if isinstance(path, Path) and path.exists():
-                _what_is_left(path, number, cipher, template, verdict, progress)
+                _salvage_unopenable(path, number, cipher, template, result, progress)
             else:
-                verdict.total_known = False
+                result.total_known = False
             continue
         if template is not None and shard.header.identity() != template.identity():
             text = "schema, index, page size or version differ from those of the first file: not one set"
-            verdict.problems.append(Problem(text, str(path), number))
-        _check(shard, number, cipher, verdict, progress)
-    if not verdict.problems:
-        _check_set(files, cipher, verdict)
-    return verdict
+            result.problems.append(Problem(text, str(path), number))
+        _check_shard(shard, number, cipher, result, progress)
+    if not result.problems:
+        _check_set(files, cipher, result)
+    return result
 
 
 def all_files(files: Any, cipher: crypto.Cipher) -> tuple[list[Any], Header | None]:
@@ -122,26 +122,28 @@ def _any_header(paths: list[Any], cipher: crypto.Cipher) -> Header | None:
 
 
 def _problem(error: FormatError, file: str, shard: int, row: int | None = None) -> Problem:
-    found = error.context.get("row") if row is None else row
-    return Problem(error.message, file, shard, error.context.get("page"), found)
+    problem_row = error.context.get("row") if row is None else row
+    return Problem(error.message, file, shard, error.context.get("page"), problem_row)
 
 
-def ranges(found: list[tuple[int | None, int, str]], file: str, shard: int) -> list[Problem]:
+def merge_row_problems(
+    row_problems: list[tuple[int | None, int, str]], file: str, shard: int
+) -> list[Problem]:
     """Problems of rows; neighbours with the same one are said once."""
-    made: list[Problem] = []
-    for page, row, text in found:
-        before = made[-1] if made else None
+    problems: list[Problem] = []
+    for page, row, text in row_problems:
+        before = problems[-1] if problems else None
         if before is not None and (before.page, before.text) == (page, text):
             last = before.row if before.last_row is None else before.last_row
             if last is not None and row == last + 1:
-                made[-1] = dataclasses.replace(before, last_row=row)
+                problems[-1] = dataclasses.replace(before, last_row=row)
                 continue
-        made.append(Problem(text, file, shard, page, row))
-    return made
+        problems.append(Problem(text, file, shard, page, row))
+    return problems
 
 
-def _walk(
-    salvage: Salvage, number: int, verdict: VerificationResult, progress: Callable[[int], object]
+def _check_rows(
+    salvage: Salvage, number: int, result: VerificationResult, progress: Callable[[int], object]
 ) -> int:
     """Add what is wrong with the rows of one file; return how many rows are lost."""
     lost: list[tuple[int | None, int, str]] = []
@@ -151,64 +153,68 @@ def _walk(
         rows += block.rows
         bad += len(block.problems)
         lost += sorted([*block.problems, *block.notes], key=lambda entry: entry[1])
-        if len(lost) > _MOST_PROBLEMS:
-            verdict.problems += ranges(lost, salvage.name, number)[: _MOST_PROBLEMS - len(verdict.problems)]
+        if len(lost) > _MAX_PROBLEMS:
+            result.problems += merge_row_problems(lost, salvage.name, number)[
+                : _MAX_PROBLEMS - len(result.problems)
+            ]
             lost = []
-    verdict.problems += ranges(lost, salvage.name, number)[: max(0, _MOST_PROBLEMS - len(verdict.problems))]
-    verdict.rows += rows
-    verdict.rows_lost += bad
-    verdict.total_known &= salvage.total_known
-    verdict.checksums += salvage.sums is not None
+    result.problems += merge_row_problems(lost, salvage.name, number)[
+        : max(0, _MAX_PROBLEMS - len(result.problems))
+    ]
+    result.rows += rows
+    result.rows_lost += bad
+    result.total_known &= salvage.total_known
+    result.checksums += salvage.sums is not None
     if salvage.sums_problem:
-        verdict.index_problems.append(Problem(salvage.sums_problem, f"{salvage.name}.crc", number))
+        result.index_problems.append(Problem(salvage.sums_problem, f"{salvage.name}.crc", number))
     return bad
 
 
-def _check(
-    shard: Shard,
+def _check_shard(
+    shard: ShardReader,
     number: int,
     cipher: crypto.Cipher,
-    verdict: VerificationResult,
+    result: VerificationResult,
     progress: Callable[[int], object],
 ) -> None:
-    before = len(verdict.problems)
+    before = len(result.problems)
     with contextlib.closing(Salvage.of_shard(shard)) as salvage:
         if salvage.header_damaged:
             text = "the header is not the one that the checksums were taken with"
-            verdict.problems.append(Problem(text, str(shard.path), number))
-        _walk(salvage, number, verdict, progress)
-    if len(verdict.problems) > before or not shard.is_local:
+            result.problems.append(Problem(text, str(shard.path), number))
+        _check_rows(salvage, number, result, progress)
+    if len(result.problems) > before or not shard.is_local:
         return
     text_ = shard.index_problem(cipher)
     if text_ is None and not shard.encrypted:
         text_ = compare_rows(shard.path, shard.header, shard.index_rows())
     if text_ is not None:
-        verdict.index_problems.append(Problem(text_, f"{shard.path}.db", number))
+        result.index_problems.append(Problem(text_, f"{shard.path}.db", number))
 
 
-def _what_is_left(
+def _salvage_unopenable(
     path: Path,
     number: int,
     cipher: crypto.Cipher,
     template: Header | None,
-    verdict: VerificationResult,
+    result: VerificationResult,
     progress: Callable[[int], object],
 ) -> None:
     try:
         salvage = Salvage.of_file(path, cipher, template)
     except FormatError:
-        verdict.total_known = False
+        result.total_known = False
         return
     with contextlib.closing(salvage):
-        _walk(salvage, number, verdict, progress)
+        _check_rows(salvage, number, result, progress)
 
 
-def _check_set(files: Any, cipher: crypto.Cipher, verdict: VerificationResult) -> None:
+def _check_set(files: Any, cipher: crypto.Cipher, result: VerificationResult) -> None:
     try:
         open_shards(files if isinstance(files, (str, os.PathLike)) else list(files), cipher)
     except FormatError as error:
-        file = str(error.context.get("file", verdict.files[0]))
-        verdict.problems.append(_problem(error, file, 0))
+        file = str(error.context.get("file", result.files[0]))
+        result.problems.append(_problem(error, file, 0))
 
 
 def reindex(
@@ -223,7 +229,7 @@ def reindex(
     >>> reindex("again.mindrecord")
     ['again.mindrecord.db']
     """
-    cipher, done = crypto.current(), []
+    cipher, rebuilt = crypto.current(), []
     for shard in open_shards(files if isinstance(files, (str, os.PathLike)) else list(files), cipher):
         if not shard.is_local:
             raise FormatError(
@@ -234,8 +240,8 @@ def reindex(
             problem = compare_rows(shard.path, shard.header, shard.index_rows())
         if problem is not None or force:
             shard.rebuild_index(cipher)
-            done.append(f"{shard.path}.db")
-    return done
+            rebuilt.append(f"{shard.path}.db")
+    return rebuilt
 
 
 def add_checksums(files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -249,10 +255,10 @@ def add_checksums(files: str | os.PathLike[str] | Sequence[str | os.PathLike[str
     >>> verify("summed.mindrecord").checksums
     1
     """
-    verdict = verify(files)
-    if verdict.problems:
-        raise FormatError(f"checksums are taken of a whole set only: {verdict.problems[0]}")
-    done = []
+    result = verify(files)
+    if result.problems:
+        raise FormatError(f"checksums are taken of a whole set only: {result.problems[0]}")
+    written = []
     for shard in open_shards(
         files if isinstance(files, (str, os.PathLike)) else list(files), crypto.current()
     ):
@@ -260,5 +266,5 @@ def add_checksums(files: str | os.PathLike[str] | Sequence[str | os.PathLike[str
             raise FormatError("copy the file here first: checksums lie on a local disk", file=str(shard.path))
         if shard.encrypted:
             raise FormatError("an encrypted file carries its own proof of every byte", file=str(shard.path))
-        done.append(str(write_checksums(shard)))
-    return done
+        written.append(str(write_checksums(shard)))
+    return written
