@@ -125,12 +125,12 @@ def conv_net_with_sync_batch_norm():
 
 @check
 def many_buckets():
-    before = buckets.FIRST, buckets.SIZE
-    buckets.FIRST, buckets.SIZE = 64, 256
+    before = buckets.FIRST_BUCKET_BYTES, buckets.BUCKET_BYTES
+    buckets.FIRST_BUCKET_BYTES, buckets.BUCKET_BYTES = 64, 256
     try:
         compared(Mlp, "momentum")
     finally:
-        buckets.FIRST, buckets.SIZE = before
+        buckets.FIRST_BUCKET_BYTES, buckets.BUCKET_BYTES = before
 
 
 @check

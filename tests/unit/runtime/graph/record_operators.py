@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 import millrace
-from millrace._src.runtime.graph.allowed_operators import denial
+from millrace._src.runtime.graph.allowed_operators import denial_reason
 from millrace._src.runtime.graph.operator_table import TABLE, TABLE_VERSION
 from millrace._src.runtime.tensor.backend.torch_private import operator_overload, schema_text
 from tests.unit.runtime.graph.emitted_programs import emitted_names, layers, samples, zoo
@@ -42,7 +42,7 @@ def collect() -> dict[str, str]:
     table = {}
     for name in sorted(names):
         func = operator_overload(name) if name.startswith("aten::") else None
-        if func is not None and denial(name) is None and returns_tensors(schema_text(func)):
+        if func is not None and denial_reason(name) is None and returns_tensors(schema_text(func)):
             table[name] = schema_text(func).removeprefix(name)
     return table
 

@@ -13,7 +13,7 @@ from millrace._src.core.errors import FormatError, OperationError  # noqa: E402
 from millrace._src.runtime.graph import allowed_operators as operators  # noqa: E402
 from millrace._src.runtime.graph import shape_rules, stored_sizes  # noqa: E402
 from millrace._src.runtime.graph.operator_table import TABLE  # noqa: E402
-from millrace._src.runtime.graph.program_serialization import SerializedProgram, store  # noqa: E402
+from millrace._src.runtime.graph.program_serialization import SerializedProgram, store_program  # noqa: E402
 from millrace._src.runtime.tensor.backend.torch_private import schema_text  # noqa: E402
 from tests.unit.runtime.graph.emitted_programs import emitted_names, in_recording, layers, raw, samples, zoo  # noqa: E402
 
@@ -24,7 +24,7 @@ ZOO = {emitter.name: emitter for emitter in zoo()}
 def stored(emitter):
     """The program of something that computes, as a file holds it, and its constants."""
     inputs = [given._torch for given in emitter.inputs]
-    described, tensors = in_recording(lambda: store(lambda: raw(emitter.call()), inputs, {}))
+    described, tensors = in_recording(lambda: store_program(lambda: raw(emitter.call()), inputs, {}))
     return json.loads(json.dumps(described)), [tensor.clone() for tensor in tensors]
 
 
@@ -68,9 +68,9 @@ def test_every_entry_is_an_overload_of_the_installed_pytorch_with_the_recorded_s
 
 
 def test_no_entry_is_denied_and_all_of_them_return_tensors():
-    assert [name for name in TABLE if operators.denial(name)] == []
+    assert [name for name in TABLE if operators.denial_reason(name)] == []
     for name in TABLE:
-        operator = operators.resolve(name)
+        operator = operators.resolve_operator(name)
         assert operator.form in ("one", "many", "none")
         assert not any(argument.type in ("Dimname", "Storage", "Stream") for argument in operator.arguments)
 
@@ -91,9 +91,9 @@ def test_no_entry_is_denied_and_all_of_them_return_tensors():
     ],
 )  # fmt: skip
 def test_operators_on_files_storages_strides_and_unchecked_memory_are_denied_and_refused(name):
-    assert operators.denial(f"aten::{name}")
+    assert operators.denial_reason(f"aten::{name}")
     with pytest.raises(FormatError, match="not in the operator table"):
-        operators.resolve(f"aten::{name}")
+        operators.resolve_operator(f"aten::{name}")
 
 
 @pytest.mark.parametrize("name", sorted(ZOO))
@@ -115,7 +115,7 @@ def test_each_network_of_the_zoo_gives_the_same_bits_from_its_program(name):
 def test_layers_and_operations_emit_operators_of_the_table_or_denied_ones():
     for emitter in (*layers(), *samples(every=23)):
         names = emitted_names(emitter) or set()
-        missing = [name for name in names if name not in TABLE and not operators.denial(name)]
+        missing = [name for name in names if name not in TABLE and not operators.denial_reason(name)]
         assert missing == [], f"{emitter.name}: run `python -m tests.unit.runtime.graph.record_operators`"
 
 
@@ -399,7 +399,7 @@ def test_sizes_of_rows_are_computed_once(monkeypatch):
 
     counted = []
     monkeypatch.setattr(
-        stored, "measure", lambda graph, rows: counted.append(rows) or stored_sizes.measure(graph, rows)
+        stored, "measure_program", lambda graph, rows: counted.append(rows) or stored_sizes.measure_program(graph, rows)
     )
     graph = SerializedProgram(program([call("abs", X)], inputs=[((-1, 3), "torch.float32")]), [])
     for _ in range(3):

@@ -84,9 +84,9 @@ X = torch.linspace(0.5, 2.0, 6).reshape(2, 3)
 
 
 def test_functions_and_methods(fallbacks: Any) -> None:
-    assert fallbacks.nn_functions is None
-    assert fallbacks.functions.add(X, X).equal(private.torch_functions.add(X, X))
-    assert fallbacks.methods.view(X, 3, 2).equal(private.torch_methods.view(X, 3, 2))
+    assert fallbacks.torch_nn_functions is None
+    assert fallbacks.torch_functions.add(X, X).equal(private.torch_functions.add(X, X))
+    assert fallbacks.torch_methods.view(X, 3, 2).equal(private.torch_methods.view(X, 3, 2))
     assert fallbacks.kernel_of(torch.add) is torch.add
     with fallbacks.below_autograd():
         assert not torch.ones(2, requires_grad=True).mul(2).requires_grad
@@ -120,7 +120,7 @@ def test_losses_of_sequences(fallbacks: Any) -> None:
 
 
 def test_random_numbers_of_gamma_distributions(fallbacks: Any) -> None:
-    sampled = fallbacks.standard_gamma(torch.full((1000,), 3.0), None)
+    sampled = fallbacks.sample_standard_gamma(torch.full((1000,), 3.0), None)
     assert 2.5 < float(sampled.mean()) < 3.5
 
 
@@ -153,9 +153,9 @@ def test_writes_and_views(fallbacks: Any) -> None:
 
 
 def test_the_gpu_after_a_fork(fallbacks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert fallbacks.bad_fork() is False
+    assert fallbacks.is_in_bad_fork() is False
     before = torch.cuda._lazy_init
-    fallbacks.stop_cuda(lambda: None)  # has nothing to replace
+    fallbacks.block_cuda_init(lambda: None)  # has nothing to replace
     assert torch.cuda._lazy_init is before
     assert issubclass(fallbacks.out_of_memory, (RuntimeError, MemoryError))
 

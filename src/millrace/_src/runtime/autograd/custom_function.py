@@ -72,21 +72,21 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
-        wanted = tuple(isinstance(arg, Tensor) and bool(arg._torch.requires_grad) for arg in args)
-        ctx = Context(wanted)
+        needs_input_grad = tuple(isinstance(arg, Tensor) and bool(arg._torch.requires_grad) for arg in args)
+        ctx = Context(needs_input_grad)
 
-        def backward(given: tuple[Any, ...], out: Any, gradient: Any) -> Any:
-            each = gradient if isinstance(gradient, tuple) else (gradient,)
-            made = cls.backward(ctx, *each)
-            made = made if isinstance(made, tuple) else (made,)
-            if len(made) != len(args):
+        def backward(inputs: tuple[Any, ...], output: Any, gradient: Any) -> Any:
+            output_gradients = gradient if isinstance(gradient, tuple) else (gradient,)
+            gradients = cls.backward(ctx, *output_gradients)
+            gradients = gradients if isinstance(gradients, tuple) else (gradients,)
+            if len(gradients) != len(args):
                 raise ArgumentTypeError(
                     f"{cls.__name__}.backward must give a gradient, or None, for each of the {len(args)} arguments of "
-                    f"forward, but gave {len(made)}."
+                    f"forward, but gave {len(gradients)}."
                 )
-            return made
+            return gradients
 
-        return call_with_custom_backward(lambda *given: cls.forward(ctx, *given, **kwargs), backward, args)
+        return call_with_custom_backward(lambda *inputs: cls.forward(ctx, *inputs, **kwargs), backward, args)
 
 
 class no_grad(contextlib.ContextDecorator):

@@ -80,16 +80,16 @@ def is_differentiating() -> bool:
 @contextmanager
 def require_gradients(weights: Sequence[torch.Tensor]) -> Iterator[None]:
     """Weights require a gradient in here; those of an outer call go on doing so after."""
-    mine = [weight for weight in weights if not weight.requires_grad]
+    changed_weights = [weight for weight in weights if not weight.requires_grad]
     _depth.calls += 1
-    for weight in mine:
+    for weight in changed_weights:
         weight.requires_grad_(True)
     try:
         with torch.enable_grad():
             yield
     finally:
         _depth.calls -= 1
-        for weight in mine:
+        for weight in changed_weights:
             weight.requires_grad_(False)
 
 
@@ -132,39 +132,41 @@ def differentiate(
         return _differentiate_in_vmap(function, positions, weights, args, kwargs, has_aux, sens)
     inner = is_differentiating()  # the outer call may hold anything of this one, also what no argument shows
     raw_weights = [weight._torch for weight in weights]
-    given = list(args)
+    call_args = list(args)
     with require_gradients(raw_weights):
         chosen: list[torch.Tensor | None] = []
         for position in positions:
             value = args[position]
             chosen.append(as_leaf(value) if isinstance(value, Tensor) else None)
             if chosen[-1] is not None:
-                given[position] = wrap(chosen[-1])
+                call_args[position] = wrap(chosen[-1])
         with modes.differentiating():
-            value = function(*given, **kwargs)
+            value = function(*call_args, **kwargs)
         if has_aux and not (isinstance(value, (tuple, list)) and len(value) > 1):
             raise ArgumentValueError("When has_aux is True, origin fn requires more than one outputs.")
         outputs = list(iter_tensors(value[0] if has_aux else value))
         wanted = [data for data in chosen if data is not None] + raw_weights
         with _gradient_callbacks(raw_weights, on_gradient):
-            found = iter(_gradients(outputs, wanted, sens, inner))
+            gradients = iter(_gradients(outputs, wanted, sens, inner))
         inputs = [
-            None if data is None else _apply_hooks(args[position], next(found))
+            None if data is None else _apply_hooks(args[position], next(gradients))
             for position, data in zip(positions, chosen, strict=True)
         ]
-        by_weight = [_apply_hooks(weight, next(found)) for weight in weights]
-    return GradientResult(value if inner else detach_tree(value), inputs, by_weight)
+        weight_gradients = [_apply_hooks(weight, next(gradients)) for weight in weights]
+    return GradientResult(value if inner else detach_tree(value), inputs, weight_gradients)
 
 
 @contextmanager
-def _gradient_callbacks(weights: Sequence[torch.Tensor], arrived: GradientCallback | None) -> Iterator[None]:
+def _gradient_callbacks(
+    weights: Sequence[torch.Tensor], on_gradient: GradientCallback | None
+) -> Iterator[None]:
     """In here `arrived` is told of each weight's gradient."""
-    if arrived is None:
+    if on_gradient is None:
         yield
         return
     hooks = [
-        weight.register_hook(functools.partial(arrived, place))
-        for place, weight in enumerate(weights)
+        weight.register_hook(functools.partial(on_gradient, index))
+        for index, weight in enumerate(weights)
         if weight.requires_grad
     ]
     try:
@@ -190,81 +192,95 @@ def _differentiate_in_vmap(
     sens: Any,
 ) -> GradientResult:
     """The same for many rows at once: PyTorch is given a function of its own tensors."""
-    places = [p for p in positions if isinstance(args[p], Tensor) and args[p]._torch.is_floating_point()]
-    whole = [weight._torch for weight in weights]
+    tensor_positions = [
+        p for p in positions if isinstance(args[p], Tensor) and args[p]._torch.is_floating_point()
+    ]
+    raw_weights = [weight._torch for weight in weights]
     kept: list[Any] = []
 
     def run(*tensors: torch.Tensor) -> Any:
-        given = list(args)
-        for place, data in zip(places, tensors, strict=False):
-            given[place] = wrap(data)
+        call_args = list(args)
+        for position, data in zip(tensor_positions, tensors, strict=False):
+            call_args[position] = wrap(data)
         try:
-            for weight, data in zip(weights, tensors[len(places) :], strict=True):
+            for weight, data in zip(weights, tensors[len(tensor_positions) :], strict=True):
                 weight._torch = data
-            value = function(*given, **kwargs)
+            value = function(*call_args, **kwargs)
         finally:
-            for weight, data in zip(weights, whole, strict=True):
+            for weight, data in zip(weights, raw_weights, strict=True):
                 weight._torch = data
         kept.append(value)
         outputs = [o for o in iter_tensors(value[0] if has_aux else value) if o.is_floating_point()]
         return tuple(outputs), tuple(iter_tensors(value))
 
-    inputs = [args[place]._torch for place in places]
-    outputs, back, made = cast(Any, torch.func.vjp(run, *inputs, *whole, has_aux=True))
-    starts = tuple(torch.ones_like(o) for o in outputs) if sens is None else tuple(iter_tensors(sens))
-    found = [wrap(each) for each in back(starts)]
-    by_place = dict(zip(places, found, strict=False))
+    inputs = [args[position]._torch for position in tensor_positions]
+    outputs, vjp_function, aux_tensors = cast(Any, torch.func.vjp(run, *inputs, *raw_weights, has_aux=True))
+    cotangents = tuple(torch.ones_like(o) for o in outputs) if sens is None else tuple(iter_tensors(sens))
+    gradients = [wrap(gradient) for gradient in vjp_function(cotangents)]
+    gradient_by_position = dict(zip(tensor_positions, gradients, strict=False))
     return GradientResult(
-        replace_tensors(kept[0], iter(made)), [by_place.get(p) for p in positions], found[len(places) :]
+        replace_tensors(kept[0], iter(aux_tensors)),
+        [gradient_by_position.get(p) for p in positions],
+        gradients[len(tensor_positions) :],
     )
 
 
 def _gradients(
-    outputs: list[torch.Tensor], wanted: list[torch.Tensor], sens: Any, keep: bool
+    outputs: list[torch.Tensor], targets: list[torch.Tensor], sens: Any, keep: bool
 ) -> list[torch.Tensor]:
     """Gradients of all outputs together; zeros for what had no part in them."""
     if (
         sens is None
         and len(outputs) == 1
         and outputs[0].requires_grad
-        and all(data.requires_grad for data in wanted)
+        and all(data.requires_grad for data in targets)
     ):
-        return _gradients_of_one_output(outputs[0], wanted, keep)  # a loss and its weights: the usual case
-    starts = list(iter_tensors(sens)) if sens is not None else [torch.ones_like(output) for output in outputs]
-    if sens is not None and [s.shape for s in starts] != [o.shape for o in outputs]:
-        shapes = [tuple(o.shape) for o in outputs], [tuple(s.shape) for s in starts]
+        return _gradients_of_one_output(outputs[0], targets, keep)  # a loss and its weights: the usual case
+    cotangents = (
+        list(iter_tensors(sens)) if sens is not None else [torch.ones_like(output) for output in outputs]
+    )
+    if sens is not None and [s.shape for s in cotangents] != [o.shape for o in outputs]:
+        shapes = [tuple(o.shape) for o in outputs], [tuple(s.shape) for s in cotangents]
         raise ArgumentValueError(
             f"sens must have the shapes of the results: {shapes[0]}, but got {shapes[1]}."
         )
-    pairs = [(output, start) for output, start in zip(outputs, starts, strict=True) if output.requires_grad]
-    live = [index for index, data in enumerate(wanted) if data.requires_grad]
-    made: dict[int, torch.Tensor | None] = {}
-    if pairs and live:
+    pairs = [
+        (output, cotangent)
+        for output, cotangent in zip(outputs, cotangents, strict=True)
+        if output.requires_grad
+    ]
+    differentiable = [index for index, data in enumerate(targets) if data.requires_grad]
+    gradient_by_index: dict[int, torch.Tensor | None] = {}
+    if pairs and differentiable:
         try:
-            found = run_backward(
+            gradients = run_backward(
                 tuple(output for output, _ in pairs),
-                tuple(wanted[index] for index in live),
-                tuple(start.to(output.dtype) for output, start in pairs),
+                tuple(targets[index] for index in differentiable),
+                tuple(cotangent.to(output.dtype) for output, cotangent in pairs),
                 keep,
             )
         except RuntimeError as error:
-            raise translate_error("grad", error, [wrap(data) for data in wanted]) from None
-        made = dict(zip(live, found, strict=True))
-    return [torch.zeros_like(data) if made.get(i) is None else made[i] for i, data in enumerate(wanted)]  # type: ignore[misc]
+            raise translate_error("grad", error, [wrap(data) for data in targets]) from None
+        gradient_by_index = dict(zip(differentiable, gradients, strict=True))
+    return [
+        torch.zeros_like(data) if gradient_by_index.get(i) is None else gradient_by_index[i]  # type: ignore[misc]
+        for i, data in enumerate(targets)
+    ]
 
 
 def _gradients_of_one_output(
-    output: torch.Tensor, wanted: list[torch.Tensor], keep: bool
+    output: torch.Tensor, targets: list[torch.Tensor], keep: bool
 ) -> list[torch.Tensor]:
     """Gradients of one output by tensors that are all watched."""
-    if not wanted:
+    if not targets:
         return []
     try:
-        found = run_backward((output,), tuple(wanted), (torch.ones_like(output),), keep)
+        gradients = run_backward((output,), tuple(targets), (torch.ones_like(output),), keep)
     except RuntimeError as error:
-        raise translate_error("grad", error, [wrap(data) for data in wanted]) from None
+        raise translate_error("grad", error, [wrap(data) for data in targets]) from None
     return [
-        torch.zeros_like(data) if made is None else made for made, data in zip(found, wanted, strict=True)
+        torch.zeros_like(data) if gradient is None else gradient
+        for gradient, data in zip(gradients, targets, strict=True)
     ]
 
 

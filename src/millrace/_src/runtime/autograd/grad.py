@@ -31,9 +31,9 @@ def grad(
     call = _call(fn, grad_position, weights, has_aux)
 
     def after_grad(*args: Any, **kwargs: Any) -> Any:
-        made = call(args, kwargs)
-        found = _arrange_gradients(made, grad_position, weights, return_ids)
-        return (found, tuple(made.value[1:])) if has_aux else found
+        result = call(args, kwargs)
+        gradients = _arrange_gradients(result, grad_position, weights, return_ids)
+        return (gradients, tuple(result.value[1:])) if has_aux else gradients
 
     return as_graph_step(fn, after_grad)
 
@@ -56,8 +56,8 @@ def value_and_grad(
     call = _call(fn, grad_position, weights, has_aux)
 
     def after_grad(*args: Any, **kwargs: Any) -> Any:
-        made = call(args, kwargs)
-        return made.value, _arrange_gradients(made, grad_position, weights, return_ids)
+        result = call(args, kwargs)
+        return result.value, _arrange_gradients(result, grad_position, weights, return_ids)
 
     return as_graph_step(fn, after_grad)
 
@@ -107,14 +107,14 @@ def normalize_weights(weights: Any) -> list[Tensor]:
     return several
 
 
-def _arrange_gradients(made: GradientResult, grad_position: Any, weights: Any, return_ids: bool) -> Any:
+def _arrange_gradients(result: GradientResult, grad_position: Any, weights: Any, return_ids: bool) -> Any:
     """Gradients in the form of the request: one alone, several in a tuple, inputs before weights."""
     by_input: Any = None
     if grad_position is not None:
         known = normalize_positions(grad_position)
         each: list[Any] = [
-            (position, found) if return_ids else found
-            for position, found in zip(known, made.inputs, strict=True)
+            (position, gradient) if return_ids else gradient
+            for position, gradient in zip(known, result.inputs, strict=True)
         ]
         by_input = tuple(each) if isinstance(grad_position, tuple) else each[0]
         if by_input is None:
@@ -122,8 +122,8 @@ def _arrange_gradients(made: GradientResult, grad_position: Any, weights: Any, r
     if weights is None:
         return by_input
     named = [
-        (getattr(weight, "name", None), found) if return_ids else found
-        for weight, found in zip(normalize_weights(weights), made.weights, strict=True)
+        (getattr(weight, "name", None), gradient) if return_ids else gradient
+        for weight, gradient in zip(normalize_weights(weights), result.weights, strict=True)
     ]
     by_weight: Any = named[0] if isinstance(weights, Tensor) else tuple(named)
     if grad_position is None:

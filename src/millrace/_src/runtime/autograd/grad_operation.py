@@ -63,9 +63,9 @@ class GradOperation:
             )
         inputs = self.get_all or not self.get_by_list
         positions = range(len(args)) if self.get_all else range(1 if inputs else 0)
-        made = differentiate(fn, list(positions), watched, args, kwargs, sens=sens)
-        found = tuple(each for each in made.inputs if each is not None)
-        by_input: Any = found if self.get_all else found[0] if found else ()
+        result = differentiate(fn, list(positions), watched, args, kwargs, sens=sens)
+        input_gradients = tuple(gradient for gradient in result.inputs if gradient is not None)
+        by_input: Any = input_gradients if self.get_all else input_gradients[0] if input_gradients else ()
         if not self.get_by_list:
             return by_input
-        return (by_input, tuple(made.weights)) if self.get_all else tuple(made.weights)
+        return (by_input, tuple(result.weights)) if self.get_all else tuple(result.weights)

@@ -13,7 +13,7 @@ from millrace._src.runtime.tensor.storage import wrap
 
 from .differentiation import detach_tree, is_differentiating, require_gradients
 from .grad import normalize_positions
-from .jvp_vjp import TracedCall, trace
+from .jvp_vjp import TracedCall, trace_call
 
 __all__ = ["jacfwd", "jacrev"]
 
@@ -43,38 +43,44 @@ def _jacobian(
     fn: Callable[..., Any],
     grad_position: Any,
     has_aux: bool,
-    blocks: Callable[[TracedCall, list[torch.Tensor], bool], Blocks],
+    compute_blocks: Callable[[TracedCall, list[torch.Tensor], bool], Blocks],
 ) -> Callable[..., Any]:
     if not callable(fn):
         raise ArgumentValueError(f"For '{name}', 'fn' must be a function or a Cell, but got {fn!r}.")
     positions = normalize_positions(grad_position)
-    if any(place < 0 for place in positions):
+    if any(position < 0 for position in positions):
         raise ArgumentValueError("grad_position must be >= 0.")
 
     def jacobian(*args: Any) -> Any:
-        if any(place >= len(args) for place in positions):
+        if any(position >= len(args) for position in positions):
             raise ArgumentValueError("The element in grad_position must belong to [0, args_num).")
         inner = is_differentiating()
 
-        def of_chosen(*chosen: Tensor) -> Any:
-            given = list(args)
-            for place, value in zip(positions, chosen, strict=True):
-                given[place] = value
-            return fn(*given)
+        def call_with_chosen(*chosen: Tensor) -> Any:
+            call_args = list(args)
+            for position, value in zip(positions, chosen, strict=True):
+                call_args[position] = value
+            return fn(*call_args)
 
         with require_gradients(()):
-            traced = trace(of_chosen, [_floating(name, args[place]) for place in positions], has_aux)
+            traced = trace_call(
+                call_with_chosen,
+                [_require_float_tensor(name, args[position]) for position in positions],
+                has_aux,
+            )
             inputs = [data for data in traced.inputs if data is not None]
-            found = [tuple(wrap(block) for block in row) for row in blocks(traced, inputs, inner)]
-        rows: list[Any] = [row[0] if len(row) == 1 else row for row in found]
-        made = tuple(rows) if isinstance(traced.value, (tuple, list)) else rows[0]
-        made = made if inner else detach_tree(made)
-        return (made, traced.aux_value()) if has_aux else made
+            block_rows = [
+                tuple(wrap(block) for block in row) for row in compute_blocks(traced, inputs, inner)
+            ]
+        rows: list[Any] = [row[0] if len(row) == 1 else row for row in block_rows]
+        jacobians = tuple(rows) if isinstance(traced.value, (tuple, list)) else rows[0]
+        jacobians = jacobians if inner else detach_tree(jacobians)
+        return (jacobians, traced.aux_value()) if has_aux else jacobians
 
     return jacobian
 
 
-def _floating(name: str, value: Any) -> Tensor:
+def _require_float_tensor(name: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor) or not value._torch.dtype.is_floating_point:
         got = value.dtype if isinstance(value, Tensor) else type(value).__name__
         raise ArgumentTypeError(
@@ -96,7 +102,7 @@ def _batched_gradients(
     if not outputs.requires_grad or not units.numel():
         return [None for _ in wanted]
 
-    def ask(starts: torch.Tensor, at_once: bool) -> Any:
+    def compute_gradients(starts: torch.Tensor, at_once: bool) -> Any:
         return torch.autograd.grad(
             outputs,
             list(wanted),
@@ -108,14 +114,14 @@ def _batched_gradients(
         )
 
     try:
-        return list(ask(units, True))
+        return list(compute_gradients(units, True))
     except RuntimeError:  # an operation without a rule for many at once: one after the other
-        each = [ask(unit, False) for unit in units]
+        each = [compute_gradients(unit, False) for unit in units]
         return [None if parts[0] is None else torch.stack(list(parts)) for parts in zip(*each, strict=True)]
 
 
 def _jacobian_rows(traced: TracedCall, inputs: list[torch.Tensor], keep: bool) -> Blocks:
-    made = []
+    block_rows = []
     for out in traced.outputs:
         row = [
             torch.zeros((*out.shape, *data.shape), dtype=out.dtype, device=out.device)
@@ -123,24 +129,24 @@ def _jacobian_rows(traced: TracedCall, inputs: list[torch.Tensor], keep: bool) -
             else block.reshape((*out.shape, *data.shape))
             for data, block in zip(inputs, _batched_gradients(out, inputs, keep), strict=True)
         ]
-        made.append(row)
-    return made
+        block_rows.append(row)
+    return block_rows
 
 
 def _jacobian_columns(traced: TracedCall, inputs: list[torch.Tensor], keep: bool) -> Blocks:
     """By the gradient of a gradient: see `push` in products.py."""
-    weighing = [torch.zeros_like(out, requires_grad=True) for out in traced.outputs]
-    products = traced.vjp(weighing, inputs, keep=True)
-    by_input = [_batched_gradients(product, weighing, keep) for product in products]
-    made = []
-    for number, out in enumerate(traced.outputs):
+    cotangents = [torch.zeros_like(out, requires_grad=True) for out in traced.outputs]
+    products = traced.vjp(cotangents, inputs, keep=True)
+    by_input = [_batched_gradients(product, cotangents, keep) for product in products]
+    block_rows = []
+    for output_index, out in enumerate(traced.outputs):
         row = []
         for data, blocks in zip(inputs, by_input, strict=True):
-            block = blocks[number]
+            block = blocks[output_index]
             row.append(
                 torch.zeros((*out.shape, *data.shape), dtype=out.dtype, device=out.device)
                 if block is None
                 else block.reshape(data.numel(), out.numel()).T.reshape((*out.shape, *data.shape))
             )
-        made.append(row)
-    return made
+        block_rows.append(row)
+    return block_rows

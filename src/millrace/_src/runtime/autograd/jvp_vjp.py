@@ -17,7 +17,7 @@ from millrace._src.runtime.tensor.storage import wrap
 from .differentiation import as_leaf, detach_tree, is_differentiating, iter_tensors, require_gradients
 from .grad import normalize_weights
 
-__all__ = ["TracedCall", "derivative", "get_grad", "jet", "jvp", "linearize", "trace", "vjp"]
+__all__ = ["TracedCall", "derivative", "get_grad", "jet", "jvp", "linearize", "trace_call", "vjp"]
 
 
 class TracedCall:
@@ -30,16 +30,16 @@ class TracedCall:
             raise ArgumentTypeError(f"a function or a Cell is wanted, but got {function!r}.")
         self.weights = [weight._torch for weight in weights]
         self.inputs = [as_leaf(arg) if isinstance(arg, Tensor) else None for arg in args]
-        given = [arg if data is None else wrap(data) for arg, data in zip(args, self.inputs, strict=True)]
+        call_args = [arg if data is None else wrap(data) for arg, data in zip(args, self.inputs, strict=True)]
         with require_gradients(self.weights), modes.differentiating():
-            made = function(*given)
+            value = function(*call_args)
         self.aux: tuple[Any, ...] = ()
         if has_aux:
-            if not isinstance(made, (tuple, list)) or len(made) < 2:
+            if not isinstance(value, (tuple, list)) or len(value) < 2:
                 raise ArgumentValueError("When has_aux is True, origin fn requires more than one outputs.")
-            made, self.aux = made[0], tuple(made[1:])
-        self.value = made
-        self.outputs = list(iter_tensors(made))
+            value, self.aux = value[0], tuple(value[1:])
+        self.value = value
+        self.outputs = list(iter_tensors(value))
 
     def aux_value(self) -> Any:
         """The results that are not differentiated: one alone, or several."""
@@ -47,30 +47,30 @@ class TracedCall:
         return kept[0] if len(kept) == 1 else kept
 
     def vjp(
-        self, starts: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor], keep: bool
+        self, cotangents: Sequence[torch.Tensor], targets: Sequence[torch.Tensor], keep: bool
     ) -> list[torch.Tensor]:
         """Gradients of the outputs, weighed; zeros where an input had no part. `keep`: they have a history as well."""
-        pairs = [(o, s.to(o.dtype)) for o, s in zip(self.outputs, starts, strict=True) if o.requires_grad]
-        live = [i for i, each in enumerate(wanted) if each.requires_grad]
-        found: dict[int, torch.Tensor | None] = {}
-        if pairs and live:
-            made = torch.autograd.grad(
+        pairs = [(o, s.to(o.dtype)) for o, s in zip(self.outputs, cotangents, strict=True) if o.requires_grad]
+        differentiable = [i for i, tensor in enumerate(targets) if tensor.requires_grad]
+        gradient_by_index: dict[int, torch.Tensor | None] = {}
+        if pairs and differentiable:
+            gradients = torch.autograd.grad(
                 [o for o, _ in pairs],
-                [wanted[i] for i in live],
+                [targets[i] for i in differentiable],
                 [s for _, s in pairs],
                 retain_graph=True,
                 create_graph=keep,
                 allow_unused=True,
             )
-            found = dict(zip(live, made, strict=True))
-        return [_or_zeros(found.get(i), each) for i, each in enumerate(wanted)]
+            gradient_by_index = dict(zip(differentiable, gradients, strict=True))
+        return [_zeros_if_none(gradient_by_index.get(i), tensor) for i, tensor in enumerate(targets)]
 
 
-def _or_zeros(gradient: torch.Tensor | None, like: torch.Tensor) -> torch.Tensor:
+def _zeros_if_none(gradient: torch.Tensor | None, like: torch.Tensor) -> torch.Tensor:
     return torch.zeros_like(like) if gradient is None else gradient
 
 
-def trace(
+def trace_call(
     function: Callable[..., Any], args: Sequence[Any], has_aux: bool = False, weights: Any = ()
 ) -> TracedCall:
     """Call a function and keep its history."""
@@ -78,10 +78,10 @@ def trace(
 
 
 def _as_tuple(value: Any, name: str) -> tuple[Tensor, ...]:
-    several = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    if not several or not all(isinstance(each, Tensor) for each in several):
+    tensors = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not tensors or not all(isinstance(tensor, Tensor) for tensor in tensors):
         raise ArgumentTypeError(f"The {name} type must be a Tensor, tuple or list of Tensors.")
-    return several
+    return tensors
 
 
 def jvp_by_double_backward(
@@ -90,20 +90,20 @@ def jvp_by_double_backward(
     """The change of each output along a direction: the product from the left is linear in what it is weighed with, and
     its own gradient is the product from the right."""
     inputs = [data for data in traced.inputs if data is not None]
-    weighing = [torch.zeros_like(o, requires_grad=True) for o in traced.outputs]
-    products = traced.vjp(weighing, inputs, keep=True)
+    cotangents = [torch.zeros_like(o, requires_grad=True) for o in traced.outputs]
+    products = traced.vjp(cotangents, inputs, keep=True)
     pairs = [(p, t) for p, t in zip(products, tangents, strict=True) if p.requires_grad]
     if not pairs:
         return [torch.zeros_like(o) for o in traced.outputs]
-    found = torch.autograd.grad(
+    changes = torch.autograd.grad(
         [p for p, _ in pairs],
-        weighing,
+        cotangents,
         [t for _, t in pairs],
         retain_graph=True,
         create_graph=keep,
         allow_unused=True,
     )
-    return [_or_zeros(f, o) for f, o in zip(found, traced.outputs, strict=True)]
+    return [_zeros_if_none(f, o) for f, o in zip(changes, traced.outputs, strict=True)]
 
 
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
@@ -118,7 +118,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
         raise ArgumentValueError(f"v has invalid length: should be {len(args)}, but got {len(directions)}")
     inner = is_differentiating()
     with require_gradients(()):
-        traced = trace(fn, args, has_aux)
+        traced = trace_call(fn, args, has_aux)
         tangents = [
             d._torch.expand(a.shape).to(a._torch.dtype) for d, a in zip(directions, args, strict=True)
         ]
@@ -134,27 +134,29 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     >>> back(Tensor([1.0, 10.0]))[0].asnumpy().tolist()
     [2.0, 40.0]
     """
-    watching = normalize_weights(weights)
-    traced = trace(fn, inputs, has_aux, watching)
+    watched = normalize_weights(weights)
+    traced = trace_call(fn, inputs, has_aux, watched)
 
-    def back(*v: Any) -> Any:
-        starts = list(iter_tensors(v))
-        if [s.shape for s in starts] != [o.shape for o in traced.outputs]:
+    def vjp_function(*v: Any) -> Any:
+        cotangents = list(iter_tensors(v))
+        if [s.shape for s in cotangents] != [o.shape for o in traced.outputs]:
             raise ArgumentValueError(
                 "For 'vjp', the function takes a tensor for each result, of its shape: "
-                f"{[tuple(o.shape) for o in traced.outputs]}, but got {[tuple(s.shape) for s in starts]}."
+                f"{[tuple(o.shape) for o in traced.outputs]}, but got {[tuple(s.shape) for s in cotangents]}."
             )
         inner = is_differentiating()
-        places = [data for data in traced.inputs if data is not None]
+        input_tensors = [data for data in traced.inputs if data is not None]
         with require_gradients(traced.weights):
-            found = [wrap(each) for each in traced.vjp(starts, [*places, *traced.weights], inner)]
-        by_input, by_weight = tuple(found[: len(places)]), tuple(found[len(places) :])
+            gradients = [
+                wrap(each) for each in traced.vjp(cotangents, [*input_tensors, *traced.weights], inner)
+            ]
+        by_input, by_weight = tuple(gradients[: len(input_tensors)]), tuple(gradients[len(input_tensors) :])
         if weights is None:
             return by_input
         return by_input, by_weight[0] if isinstance(weights, Tensor) else by_weight
 
     value = traced.value if is_differentiating() else detach_tree(traced.value)
-    return (value, back, traced.aux_value()) if has_aux else (value, back)
+    return (value, vjp_function, traced.aux_value()) if has_aux else (value, vjp_function)
 
 
 def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
@@ -188,28 +190,28 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> Any:
         )
     orders = curves[0].shape[0]
 
-    def at(time: Any) -> Any:
+    def along_curve(time: Any) -> Any:
         moved = []
         for point, curve in zip(points, curves, strict=True):
             terms = [curve[k] * time ** (k + 1) / math.factorial(k + 1) for k in range(orders)]
             moved.append(sum(terms, point))
         return fn(*moved)
 
-    found = []
-    function: Callable[[Any], Any] = at
+    derivatives = []
+    function: Callable[[Any], Any] = along_curve
     for _ in range(orders):
-        function = _along_time(function)
-        found.append(function(Tensor(0.0)))
-    return fn(*points), _stacked(found)
+        function = _time_derivative(function)
+        derivatives.append(function(Tensor(0.0)))
+    return fn(*points), _stack_results(derivatives)
 
 
-def _along_time(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _time_derivative(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda time: jvp(function, time, Tensor(1.0))[1]
 
 
-def _stacked(values: list[Any]) -> Any:
+def _stack_results(values: list[Any]) -> Any:
     if isinstance(values[0], tuple):
-        return tuple(_stacked([value[i] for value in values]) for i in range(len(values[0])))
+        return tuple(_stack_results([value[i] for value in values]) for i in range(len(values[0])))
     return wrap(torch.stack([value._torch for value in values]))
 
 
@@ -242,14 +244,14 @@ def get_grad(gradients: Any, identifier: Any) -> Any:
     """
     wanted = getattr(identifier, "name", identifier)
 
-    def look(tree: Any) -> Any:
+    def search(tree: Any) -> Any:
         if isinstance(tree, (tuple, list)):
             if len(tree) == 2 and isinstance(tree[0], (int, str)) and isinstance(tree[1], Tensor):
                 return tree[1] if tree[0] == wanted else None
-            return next((found for found in map(look, tree) if found is not None), None)
+            return next((gradient for gradient in map(search, tree) if gradient is not None), None)
         return None
 
-    found = look(gradients)
-    if found is None:
+    gradient = search(gradients)
+    if gradient is None:
         raise OperationError(f"Can not find the gradient for position or Parameter {identifier}")
-    return found
+    return gradient

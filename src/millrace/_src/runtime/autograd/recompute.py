@@ -19,11 +19,11 @@ def call_with_recompute(function: Callable[..., Any], args: tuple[Any, ...], kwa
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
 
-    def inside() -> Any:
+    def run() -> Any:
         with modes.differentiating():  # also when it runs again, in the backward
             return function(*args, **kwargs)
 
-    return checkpoint(inside, use_reentrant=False)
+    return checkpoint(run, use_reentrant=False)
 
 
 def recompute(block: Any, *args: Any, **kwargs: Any) -> Any:

@@ -39,10 +39,10 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
 
     def mapped(*args: Any) -> Any:
         axes = _axes_of(in_axes, args)
-        size = _sizes(axes, args)
+        size = _common_size(axes, args)
         if cells is not None:
             return _vmap_over_cells(cells, axes, out_axes, args)
-        return _run(fn, axes, out_axes, args, size)
+        return _vmap_function(fn, axes, out_axes, args, size)
 
     return mapped
 
@@ -80,98 +80,105 @@ def _axes_tree(axis: Any, arg: Any) -> Any:
     return axis
 
 
-def _sizes(axes: Any, args: Any) -> int | None:
+def _common_size(axes: Any, args: Any) -> int | None:
     """How many rows there are, the same for all."""
-    found: list[int] = []
+    sizes: list[int] = []
 
-    def look(axis: Any, arg: Any) -> None:
+    def collect_sizes(axis: Any, arg: Any) -> None:
         if isinstance(arg, (tuple, list)):
             for a, part in zip(axis, arg, strict=True):
-                look(a, part)
+                collect_sizes(a, part)
         elif axis is not None:
             if not -arg.ndim <= axis < arg.ndim:
                 raise OperationError(
                     f"The axis: {axis} in 'in_axes' is out of bounds for array of dimension [-{arg.ndim},{arg.ndim})."
                 )
-            found.append(arg.shape[axis])
+            sizes.append(arg.shape[axis])
 
-    look(axes, args)
-    for size in found:
-        if size != found[0]:
+    collect_sizes(axes, args)
+    for size in sizes:
+        if size != sizes[0]:
             raise OperationError(
                 "The 'axis_size' of each argument in the scope of 'vmap' should be equal, but got "
-                f"{found[0]} and {size}."
+                f"{sizes[0]} and {size}."
             )
-    return found[0] if found else None
+    return sizes[0] if sizes else None
 
 
-def _run(fn: Callable[..., Any], axes: tuple[Any, ...], out_axes: Any, args: Any, size: int | None) -> Any:
+def _vmap_function(
+    fn: Callable[..., Any], axes: tuple[Any, ...], out_axes: Any, args: Any, size: int | None
+) -> Any:
     if size is None:
         raise OperationError("For 'vmap', at least one input must have an axis to run along.")
-    form: list[Any] = []
+    structure: list[Any] = []
 
-    def raw(*given: Any) -> Any:
+    def raw(*tensors: Any) -> Any:
         with modes.differentiating(), inside_vmap():
-            made = fn(*wrap_all(given))
-        form[:] = [made]
-        flat = _leaves(made)
+            result = fn(*wrap_all(tensors))
+        structure[:] = [result]
+        flat = _leaves(result)
         if not all(isinstance(each, Tensor) for each in flat):
             raise ArgumentTypeError("For 'vmap', 'fn' must give tensors, or tuples of them.")
         return tuple(each._torch for each in flat)
 
     try:
         # results come with the rows in front, and are moved afterwards: an axis may be None for what all share
-        made = torch.func.vmap(raw, in_dims=tuple(axes), randomness="different")(*unwrap_all(args))
+        mapped_results = torch.func.vmap(raw, in_dims=tuple(axes), randomness="different")(*unwrap_all(args))
     except (RuntimeError, ValueError, IndexError) as error:
         if isinstance(error, OperationError):
             raise
         raise translate_error("vmap", error, list(_leaves(args))) from None
-    axes_out = _out(out_axes, form[0])
-    moved = iter([_move_axis(each, axis) for each, axis in zip(made, axes_out, strict=True)])
-    return _unflatten(form[0], moved)
+    axes_out = _output_axes(out_axes, structure[0])
+    moved = iter([_move_axis(each, axis) for each, axis in zip(mapped_results, axes_out, strict=True)])
+    return _unflatten(structure[0], moved)
 
 
-def _out(out_axes: Any, form: Any) -> list[Any]:
-    if isinstance(form, (tuple, list)):
-        several = out_axes if isinstance(out_axes, (tuple, list)) else [out_axes] * len(form)
-        if len(several) != len(form):
+def _output_axes(out_axes: Any, structure: Any) -> list[Any]:
+    if isinstance(structure, (tuple, list)):
+        several = out_axes if isinstance(out_axes, (tuple, list)) else [out_axes] * len(structure)
+        if len(several) != len(structure):
             raise OperationError(
-                f"When vmap`s 'out_axes' is a tuple, its size must be the number of results: {len(form)}, "
+                f"When vmap`s 'out_axes' is a tuple, its size must be the number of results: {len(structure)}, "
                 f"but got size: {len(several)}."
             )
-        return [each for axis, part in zip(several, form, strict=True) for each in _out(axis, part)]
+        return [
+            each for axis, part in zip(several, structure, strict=True) for each in _output_axes(axis, part)
+        ]
     return [out_axes[0] if isinstance(out_axes, (tuple, list)) and len(out_axes) == 1 else out_axes]
 
 
-def _move_axis(made: torch.Tensor, axis: int | None) -> Tensor:
-    return wrap(made[0] if axis is None else made.movedim(0, axis))
+def _move_axis(data: torch.Tensor, axis: int | None) -> Tensor:
+    return wrap(data[0] if axis is None else data.movedim(0, axis))
 
 
 def _leaves(value: Any) -> list[Any]:
     return [each for part in value for each in _leaves(part)] if isinstance(value, (tuple, list)) else [value]
 
 
-def _unflatten(form: Any, tensors: Any) -> Any:
-    if isinstance(form, (tuple, list)):
-        return type(form)(_unflatten(part, tensors) for part in form)
+def _unflatten(structure: Any, tensors: Any) -> Any:
+    if isinstance(structure, (tuple, list)):
+        return type(structure)(_unflatten(part, tensors) for part in structure)
     return next(tensors)
 
 
 def _vmap_over_cells(cells: list[Any], axes: tuple[Any, ...], out_axes: Any, args: Any) -> Any:
     """The first cell on the first row, and so on."""
 
-    def row(axis: Any, arg: Any, number: int) -> Any:
+    def row(axis: Any, arg: Any, index: int) -> Any:
         if isinstance(arg, (tuple, list)):
-            return type(arg)(row(a, part, number) for a, part in zip(axis, arg, strict=True))
-        return arg if axis is None else wrap(arg._torch.select(axis, number))
+            return type(arg)(row(a, part, index) for a, part in zip(axis, arg, strict=True))
+        return arg if axis is None else wrap(arg._torch.select(axis, index))
 
-    made = [
-        cell(*(row(axis, arg, number) for axis, arg in zip(axes, args, strict=True)))
-        for number, cell in enumerate(cells)
+    results = [
+        cell(*(row(axis, arg, index) for axis, arg in zip(axes, args, strict=True)))
+        for index, cell in enumerate(cells)
     ]
-    flat = [_leaves(each) for each in made]
+    flat = [_leaves(each) for each in results]
     stacked = [torch.stack([part._torch for part in parts]) for parts in zip(*flat, strict=True)]
     moved = iter(
-        [_move_axis(each, axis) for each, axis in zip(stacked, _out(out_axes, made[0]), strict=True)]
+        [
+            _move_axis(each, axis)
+            for each, axis in zip(stacked, _output_axes(out_axes, results[0]), strict=True)
+        ]
     )
-    return _unflatten(made[0], moved)
+    return _unflatten(results[0], moved)

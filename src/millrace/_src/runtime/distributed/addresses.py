@@ -25,11 +25,11 @@ __all__ = [
     "connect_store",
     "interface_of",
     "is_loopback",
-    "is_loopback_only_here",
+    "resolves_to_loopback",
     "is_public",
     "loopback_interface",
     "open_store",
-    "public_of",
+    "find_public_hosts",
     "resolve",
     "route_to",
 ]
@@ -55,13 +55,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def is_loopback_only_here(host: str) -> bool:
+def resolves_to_loopback(host: str) -> bool:
     """Whether a name resolves to loopback on this machine: it is this machine's own, which others reach elsewhere.
 
     >>> is_loopback_only_here("127.0.0.1")
     False
     """
-    return not is_loopback(host) and bool(found := resolve(host)) and all(map(is_loopback, found))
+    return not is_loopback(host) and bool(addresses := resolve(host)) and all(map(is_loopback, addresses))
 
 
 def resolve(host: str) -> list[str]:
@@ -73,10 +73,10 @@ def resolve(host: str) -> list[str]:
     if host.lower() == "localhost":
         return [LOOPBACK]
     try:
-        found = {str(info[4][0]) for info in socket.getaddrinfo(host.strip("[]"), None)}
+        addresses = {str(info[4][0]) for info in socket.getaddrinfo(host.strip("[]"), None)}
     except OSError:
         return []
-    return sorted(found, key=lambda address: (":" in address, address))
+    return sorted(addresses, key=lambda address: (":" in address, address))
 
 
 def is_public(address: str) -> bool:
@@ -116,10 +116,10 @@ def interface_of(address: str) -> str:
         for _, name in socket.if_nameindex():
             request = struct.pack("256s", name.encode()[:15])
             try:
-                answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
+                response = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
             except OSError:
                 continue  # it has no IPv4 address
-            if socket.inet_ntoa(answer[20:24]) == address:
+            if socket.inet_ntoa(response[20:24]) == address:
                 return name
     return ""
 
@@ -133,11 +133,11 @@ def open_store(
     machines resolve to something else, `any_address` lets it listen on all of them. Else that is an error.
     """
     listener = _listen(host, port, any_address)
-    bound, number = listener.getsockname()[:2]
-    self_address = LOOPBACK if bound in ("0.0.0.0", "::") else bound  # noqa: S104  compared, not bound
+    bound_address, bound_port = listener.getsockname()[:2]
+    self_address = LOOPBACK if bound_address in ("0.0.0.0", "::") else bound_address  # noqa: S104  compared, not bound
     return dist.TCPStore(
         self_address,
-        number,
+        bound_port,
         None,
         True,
         timeout=timeout,
@@ -159,7 +159,7 @@ def _listen(host: str, port: int, any_address: bool) -> socket.socket:
     error: OSError = OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
     for address in addresses:
         try:
-            return _bound(address, port)
+            return _create_server(address, port)
         except OSError as reason:
             error = reason
             if reason.errno != errno.EADDRNOTAVAIL:
@@ -171,22 +171,22 @@ def _listen(host: str, port: int, any_address: bool) -> socket.socket:
             host,
             port,
         )
-        return _bound("", port)
-    what = f"resolves to {', '.join(addresses)}" if addresses else "resolves to no address but loopback"
+        return _create_server("", port)
+    resolution = f"resolves to {', '.join(addresses)}" if addresses else "resolves to no address but loopback"
     raise OperationError(
-        f"open a store: expected the address of a network interface of this machine, got {host}:{port}, which {what} "
-        f"({error.strerror}). Name an address of this machine that the others reach."
+        f"open a store: expected the address of a network interface of this machine, got {host}:{port}, which "
+        f"{resolution} ({error.strerror}). Name an address of this machine that the others reach."
     ) from error
 
 
-def _bound(address: str, port: int) -> socket.socket:
+def _create_server(address: str, port: int) -> socket.socket:
     if not address and socket.has_dualstack_ipv6():
         return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     return socket.create_server((address, port), family=family, backlog=BACKLOG)
 
 
-def public_of(hosts: Iterable[str]) -> list[str]:
+def find_public_hosts(hosts: Iterable[str]) -> list[str]:
     """Those of the hosts with a public address, each with that address."""
     return [
         f"{host} ({address})" if host != address else host

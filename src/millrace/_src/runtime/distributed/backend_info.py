@@ -26,8 +26,8 @@ def backend_versions() -> Libraries:
     """What is installed here."""
     nccl = None
     if dist.is_available() and dist.is_nccl_available():
-        found = torch.cuda.nccl.version()
-        nccl = found if isinstance(found, tuple) else (found,)
+        version = torch.cuda.nccl.version()
+        nccl = version if isinstance(version, tuple) else (version,)
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     gloo = dist.is_available() and dist.is_gloo_available()
     mpi = dist.is_available() and dist.is_mpi_available()

@@ -15,11 +15,11 @@ from millrace._src.core.io.runtime_directory import runtime_directory
 
 from .addresses import is_loopback
 
-__all__ = ["MEETING", "ClusterEnvironment", "detect_environment"]
+__all__ = ["RENDEZVOUS_VARIABLE", "ClusterEnvironment", "detect_environment"]
 
 DEFAULT_PORT = 29500
 # set by `millrace run` on one machine: the id of the run and the folder of its meeting file, "id:folder"
-MEETING = "MILLRACE_MEETING"
+RENDEZVOUS_VARIABLE = "MILLRACE_MEETING"
 
 
 @dataclass(frozen=True)
@@ -51,18 +51,20 @@ def detect_environment(env: Mapping[str, str] = os.environ) -> ClusterEnvironmen
     >>> detect_environment({}).size
     1
     """
-    for launcher, rank, size, local_rank, local_size in _PAIRS:
+    for launcher, rank, size, local_rank, local_size in _RANK_VARIABLES:
         if rank in env and size in env:
-            return _placed(env, launcher, rank, size, local_rank, local_size)
+            return _environment_from_rank_variables(env, launcher, rank, size, local_rank, local_size)
     if "MS_WORKER_NUM" in env:
-        return _of_msrun(env)
+        return _environment_from_msrun(env)
     if "RANK_ID" in env and "RANK_SIZE" in env:
-        return _placed(env, "RANK_ID and RANK_SIZE", "RANK_ID", "RANK_SIZE", "DEVICE_ID", "")
+        return _environment_from_rank_variables(
+            env, "RANK_ID and RANK_SIZE", "RANK_ID", "RANK_SIZE", "DEVICE_ID", ""
+        )
     return ClusterEnvironment("none", 0, 1, 0, 1)
 
 
 # launcher, and its names of rank, size, rank on the machine, size on the machine
-_PAIRS = (
+_RANK_VARIABLES = (
     ("torchrun or millrace run", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
     (
         "mpirun of Open MPI",
@@ -75,7 +77,7 @@ _PAIRS = (
 )
 
 
-def _number(env: Mapping[str, str], name: str, default: int | None = None) -> int:
+def _read_int(env: Mapping[str, str], name: str, default: int | None = None) -> int:
     text = env.get(name, "")
     if not text and default is not None:
         return default
@@ -88,39 +90,59 @@ def _number(env: Mapping[str, str], name: str, default: int | None = None) -> in
         ) from None
 
 
-def _placed(
+def _environment_from_rank_variables(
     env: Mapping[str, str], launcher: str, rank: str, size: str, local_rank: str, local_size: str
 ) -> ClusterEnvironment:
-    number, count = _number(env, rank), _number(env, size)
-    if not 0 <= number < count:
+    rank_id, num_ranks = _read_int(env, rank), _read_int(env, size)
+    if not 0 <= rank_id < num_ranks:
         raise ArgumentValueError(
-            f"The environment has {rank}={number} and {size}={count}: a rank is less than the size."
+            f"The environment has {rank}={rank_id} and {size}={num_ranks}: a rank is less than the size."
         )
-    here, among = _number(env, local_rank, number), _number(env, local_size, count)
+    local_rank_id, num_local_ranks = (
+        _read_int(env, local_rank, rank_id),
+        _read_int(env, local_size, num_ranks),
+    )
     if "MASTER_ADDR" in env or launcher.startswith(("torchrun", "RANK_ID")):
-        host, port = env.get("MASTER_ADDR", "127.0.0.1"), _number(env, "MASTER_PORT", DEFAULT_PORT)
+        host, port = env.get("MASTER_ADDR", "127.0.0.1"), _read_int(env, "MASTER_PORT", DEFAULT_PORT)
         hosted = env.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-        local = is_loopback(host) or (bool(env.get(local_size)) and among == count)
+        local = is_loopback(host) or (bool(env.get(local_size)) and num_local_ranks == num_ranks)
         return ClusterEnvironment(
-            launcher, number, count, here, among, host, port, _run_file(env), hosted, one_machine=local
+            launcher,
+            rank_id,
+            num_ranks,
+            local_rank_id,
+            num_local_ranks,
+            host,
+            port,
+            _rendezvous_file_of_run(env),
+            hosted,
+            one_machine=local,
         )
-    if count > 1 and among != count:
+    if num_ranks > 1 and num_local_ranks != num_ranks:
         raise ArgumentValueError(
             f"The processes were started by {launcher} on several machines, and do not know where to meet. Name one of "
             "them and a free port of it: mpirun -x MASTER_ADDR=host -x MASTER_PORT=29500 ... (or -genv with MPICH)."
         )
-    return ClusterEnvironment(launcher, number, count, here, among, file=_meeting_file(env), one_machine=True)
+    return ClusterEnvironment(
+        launcher,
+        rank_id,
+        num_ranks,
+        local_rank_id,
+        num_local_ranks,
+        file=_rendezvous_file_of_job(env),
+        one_machine=True,
+    )
 
 
-def _run_file(env: Mapping[str, str]) -> str:
+def _rendezvous_file_of_run(env: Mapping[str, str]) -> str:
     """The meeting file of this `millrace run` on one machine; "" for ranks of another launcher that it started."""
-    run, _, folder = env.get(MEETING, "").partition(":")
+    run, _, folder = env.get(RENDEZVOUS_VARIABLE, "").partition(":")
     if not folder or run != env.get("TORCHELASTIC_RUN_ID"):
         return ""
-    return os.path.join(folder, f"meet-{_number(env, 'TORCHELASTIC_RESTART_COUNT', 0)}")
+    return os.path.join(folder, f"meet-{_read_int(env, 'TORCHELASTIC_RESTART_COUNT', 0)}")
 
 
-def _meeting_file(env: Mapping[str, str]) -> str:
+def _rendezvous_file_of_job(env: Mapping[str, str]) -> str:
     """A file whose name only the processes of this job make up: its number, or the process that started them."""
     job = next(
         (env[name] for name in ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID") if name in env), ""
@@ -129,17 +151,19 @@ def _meeting_file(env: Mapping[str, str]) -> str:
     return str(runtime_directory(make=True, error=OperationError) / f"meet-{name[:128]}")
 
 
-def _of_msrun(env: Mapping[str, str]) -> ClusterEnvironment:
+def _environment_from_msrun(env: Mapping[str, str]) -> ClusterEnvironment:
     """MindSpore's own: workers, and one more process that is only there so that they meet."""
     missing = [name for name in ("MS_SCHED_HOST", "MS_SCHED_PORT") if name not in env]
     if missing:
         raise ArgumentValueError(
             f"The environment has MS_WORKER_NUM, but not {' and '.join(missing)}: msrun sets them."
         )
-    count, number = _number(env, "MS_WORKER_NUM"), _number(env, "MS_NODE_ID", -1)
+    num_ranks, rank_id = _read_int(env, "MS_WORKER_NUM"), _read_int(env, "MS_NODE_ID", -1)
     role = "scheduler" if env.get("MS_ROLE", "MS_WORKER") == "MS_SCHED" else "worker"
-    here = _number(env, "MS_LOCAL_RANK", _number(env, "DEVICE_ID", max(number, 0)))
-    among = _number(env, "MS_LOCAL_WORKER_NUM", count)
-    host, port = env["MS_SCHED_HOST"], _number(env, "MS_SCHED_PORT")
-    local = is_loopback(host) or ("MS_LOCAL_WORKER_NUM" in env and among == count)
-    return ClusterEnvironment("msrun", number, count, here, among, host, port, "", True, role, local)
+    local_rank_id = _read_int(env, "MS_LOCAL_RANK", _read_int(env, "DEVICE_ID", max(rank_id, 0)))
+    num_local_ranks = _read_int(env, "MS_LOCAL_WORKER_NUM", num_ranks)
+    host, port = env["MS_SCHED_HOST"], _read_int(env, "MS_SCHED_PORT")
+    local = is_loopback(host) or ("MS_LOCAL_WORKER_NUM" in env and num_local_ranks == num_ranks)
+    return ClusterEnvironment(
+        "msrun", rank_id, num_ranks, local_rank_id, num_local_ranks, host, port, "", True, role, local
+    )

@@ -16,7 +16,15 @@ from millrace._src.runtime.ops.collective.torch_library_ops import ASYNC_COLLECT
 from millrace._src.runtime.tensor.device_placement import ensure_on_device, to_context_device
 from millrace._src.runtime.tensor.storage import to_torch_dtype, wrap
 
-from .comm_handle import CommHandle, group_of, group_rank, run_collective, to_torch, to_torch_list, wrapped
+from .comm_handle import (
+    CommHandle,
+    group_of,
+    group_rank,
+    run_collective,
+    to_torch,
+    to_torch_list,
+    wrap_tensors,
+)
 
 __all__ = [
     "P2POp",
@@ -37,10 +45,12 @@ __all__ = [
     "send",
 ]
 
-Answer = tuple[Tensor, CommHandle | None]
+CollectiveResult = tuple[Tensor, CommHandle | None]
 
 
-def all_reduce(tensor: Tensor, op: str = "sum", group: str = WORLD_GROUP, async_op: bool = False) -> Answer:
+def all_reduce(
+    tensor: Tensor, op: str = "sum", group: str = WORLD_GROUP, async_op: bool = False
+) -> CollectiveResult:
     """The sum over the processes of a group, and a handle where `async_op` is True.
 
     >>> from millrace.communication import init, release
@@ -50,67 +60,69 @@ def all_reduce(tensor: Tensor, op: str = "sum", group: str = WORLD_GROUP, async_
     >>> release()
     """
     x, name = to_torch(tensor, "tensor", "all_reduce"), group_of(group, "all_reduce").name
-    made, handle = run_collective(
+    reduced, handle = run_collective(
         "all_reduce", lambda: collective.all_reduce(x, op, name), (x.detach(), op, name), async_op
     )
-    return _given(made), handle
+    return _wrap_result(reduced), handle
 
 
-def all_gather_into_tensor(tensor: Tensor, group: str = WORLD_GROUP, async_op: bool = False) -> Answer:
+def all_gather_into_tensor(
+    tensor: Tensor, group: str = WORLD_GROUP, async_op: bool = False
+) -> CollectiveResult:
     """The tensors of all processes along the first axis."""
     x, name = (
         to_torch(tensor, "tensor", "all_gather_into_tensor"),
         group_of(group, "all_gather_into_tensor").name,
     )
-    made, handle = run_collective(
+    gathered, handle = run_collective(
         "all_gather", lambda: collective.all_gather(x, name), (x.detach(), [], name), async_op
     )
-    return _given(made), handle
+    return _wrap_result(gathered), handle
 
 
 def reduce_scatter_tensor(
     tensor: Tensor, op: str = "sum", group: str = WORLD_GROUP, async_op: bool = False
-) -> Answer:
+) -> CollectiveResult:
     """The sum over the processes, of which each keeps its equal part of the first axis."""
     x, name = (
         to_torch(tensor, "tensor", "reduce_scatter_tensor"),
         group_of(group, "reduce_scatter_tensor").name,
     )
-    made, handle = run_collective(
+    scattered, handle = run_collective(
         "reduce_scatter",
         lambda: collective.reduce_scatter(x, op, name),
         (x.detach(), [], op, name),
         async_op,
     )
-    return _given(made), handle
+    return _wrap_result(scattered), handle
 
 
 def reduce(tensor: Tensor, dst: int, op: str = "sum", group: str = WORLD_GROUP) -> Tensor:
     """The sum over the processes at rank `dst`; the others keep what they gave."""
-    among = group_of(group, "reduce")
-    x, root = to_torch(tensor, "tensor", "reduce"), group_rank(among, dst, "dst", "reduce")
-    return wrap(collective.reduce(x, root, op, among.name))
+    process_group = group_of(group, "reduce")
+    x, root = to_torch(tensor, "tensor", "reduce"), group_rank(process_group, dst, "dst", "reduce")
+    return wrap(collective.reduce(x, root, op, process_group.name))
 
 
 def broadcast(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP) -> Tensor:
     """The tensor of rank `src`, in all processes."""
-    among = group_of(group, "broadcast")
-    x, root = to_torch(tensor, "tensor", "broadcast"), group_rank(among, src, "src", "broadcast")
-    return wrap(collective.broadcast(x, root, among.name))
+    process_group = group_of(group, "broadcast")
+    x, root = to_torch(tensor, "tensor", "broadcast"), group_rank(process_group, src, "src", "broadcast")
+    return wrap(collective.broadcast(x, root, process_group.name))
 
 
 def gather_into_tensor(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP) -> Tensor:
     """The tensors of all processes along the first axis, at rank `dst`; zeros in the others."""
-    among = group_of(group, "gather_into_tensor")
-    root = group_rank(among, dst, "dst", "gather_into_tensor")
-    return wrap(collective.gather(to_torch(tensor, "tensor", "gather_into_tensor"), root, among.name))
+    process_group = group_of(group, "gather_into_tensor")
+    root = group_rank(process_group, dst, "dst", "gather_into_tensor")
+    return wrap(collective.gather(to_torch(tensor, "tensor", "gather_into_tensor"), root, process_group.name))
 
 
 def scatter_tensor(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP) -> Tensor:
     """Each process's equal part, along the first axis, of the tensor at rank `src`."""
-    among = group_of(group, "scatter_tensor")
-    root = group_rank(among, src, "src", "scatter_tensor")
-    return wrap(collective.scatter(to_torch(tensor, "tensor", "scatter_tensor"), root, among.name))
+    process_group = group_of(group, "scatter_tensor")
+    root = group_rank(process_group, src, "src", "scatter_tensor")
+    return wrap(collective.scatter(to_torch(tensor, "tensor", "scatter_tensor"), root, process_group.name))
 
 
 def barrier(group: str = WORLD_GROUP) -> None:
@@ -120,41 +132,52 @@ def barrier(group: str = WORLD_GROUP) -> None:
 
 def send(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> None:
     """Send a tensor to rank `dst`, which receives it with the same `tag`."""
-    among = _other(group, dst, "dst", "send")
+    process_group = _require_peer(group, dst, "dst", "send")
     collective.send_receive(
-        [to_torch(tensor, "tensor", "send").detach()], [among.ranks.index(dst)], [], [], tag, among.name
+        [to_torch(tensor, "tensor", "send").detach()],
+        [process_group.ranks.index(dst)],
+        [],
+        [],
+        tag,
+        process_group.name,
     )
 
 
 def recv(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> Tensor:
     """What rank `src` sends; `tensor` says its shape and type."""
-    among, x = _other(group, src, "src", "recv"), to_torch(tensor, "tensor", "recv")
+    process_group, x = _require_peer(group, src, "src", "recv"), to_torch(tensor, "tensor", "recv")
     like = [(tuple(x.shape), x.dtype, x.device)]
-    return wrap(collective.send_receive([], [], like, [among.ranks.index(src)], tag, among.name)[0])
+    return wrap(
+        collective.send_receive([], [], like, [process_group.ranks.index(src)], tag, process_group.name)[0]
+    )
 
 
 def isend(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> CommHandle:
     """Begin to send; the handle waits until it is done."""
-    among = _other(group, dst, "dst", "isend")
+    process_group = _require_peer(group, dst, "dst", "isend")
     x = to_torch(tensor, "tensor", "isend").detach()
-    return CommHandle(ASYNC_COLLECTIVES["exchange"]([x], [among.ranks.index(dst)], [], [], tag, among.name))
+    return CommHandle(
+        ASYNC_COLLECTIVES["exchange"]([x], [process_group.ranks.index(dst)], [], [], tag, process_group.name)
+    )
 
 
 def irecv(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> tuple[Tensor, CommHandle]:
     """Begin to receive; after ``handle.wait()`` the tensor has what came."""
-    among = _other(group, src, "src", "irecv")
-    made = torch.empty_like(to_torch(tensor, "tensor", "irecv"))
-    pending = ASYNC_COLLECTIVES["exchange"]([], [], [made], [among.ranks.index(src)], tag, among.name)
-    return wrap(made), CommHandle(pending)
+    process_group = _require_peer(group, src, "src", "irecv")
+    buffer = torch.empty_like(to_torch(tensor, "tensor", "irecv"))
+    pending = ASYNC_COLLECTIVES["exchange"](
+        [], [], [buffer], [process_group.ranks.index(src)], tag, process_group.name
+    )
+    return wrap(buffer), CommHandle(pending)
 
 
-def _other(group: Any, rank: int, name: str, owner: str) -> ProcessGroup:
-    among = group_of(group, owner)
-    if group_rank(among, rank, name, owner) == among.rank:
+def _require_peer(group: Any, rank: int, name: str, owner: str) -> ProcessGroup:
+    process_group = group_of(group, owner)
+    if group_rank(process_group, rank, name, owner) == process_group.rank:
         raise ArgumentValueError(
             f"Invalid destination rank: {name} should not be the same as the rank of itself."
         )
-    return among
+    return process_group
 
 
 class P2POp:
@@ -191,39 +214,47 @@ class P2POp:
         """Where what is received goes."""
         if isinstance(self.tensor, Tensor):
             data = ensure_on_device(self.tensor)
-            kind = data.dtype if self.recv_dtype is None else to_torch_dtype(self.recv_dtype)
-            return torch.empty_like(data, dtype=kind)
+            dtype = data.dtype if self.recv_dtype is None else to_torch_dtype(self.recv_dtype)
+            return torch.empty_like(data, dtype=dtype)
         shape = (self.tensor,) if isinstance(self.tensor, int) else tuple(self.tensor)
         return to_context_device(torch.empty(shape, dtype=to_torch_dtype(self.recv_dtype)))
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> tuple[Tensor, ...]:
     """Several sends and receives at once; a result for each, which of a send means nothing."""
-    return wrapped(run_p2p_ops(p2p_op_list, lambda each: each.memory()))
+    return wrap_tensors(run_p2p_ops(p2p_op_list, lambda each: each.memory()))
 
 
-def run_p2p_ops(p2p_op_list: Any, room: Any) -> list[torch.Tensor]:
+def run_p2p_ops(p2p_op_list: Any, allocate: Any) -> list[torch.Tensor]:
     """Run a list of `P2POp`; `room` says where each receive goes."""
     if not isinstance(p2p_op_list, (list, tuple)) or not p2p_op_list:
         raise ArgumentTypeError(
             f"For 'batch_isend_irecv', 'p2p_op_list' must be a list of P2POp that is not empty, but got "
             f"{p2p_op_list!r}."
         )
-    if any(not isinstance(each, P2POp) for each in p2p_op_list):
+    if any(not isinstance(operation, P2POp) for operation in p2p_op_list):
         raise ArgumentTypeError("For 'batch_isend_irecv', each element of 'p2p_op_list' must be a P2POp.")
-    among = group_of(p2p_op_list[0].group, "batch_isend_irecv")
-    if any(group_of(each.group, "batch_isend_irecv") != among for each in p2p_op_list):
+    process_group = group_of(p2p_op_list[0].group, "batch_isend_irecv")
+    if any(group_of(operation.group, "batch_isend_irecv") != process_group for operation in p2p_op_list):
         raise ArgumentTypeError("For 'batch_isend_irecv', all of 'p2p_op_list' must be of one group.")
-    sends = [each for each in p2p_op_list if each.op == "isend"]
-    receives = [each for each in p2p_op_list if each.op == "irecv"]
-    memory = [room(each) for each in receives]
-    peer = [group_rank(among, each.peer, "peer", "batch_isend_irecv") for each in (*sends, *receives)]
-    data = [ensure_on_device(each.tensor).detach() for each in sends]
+    sends = [operation for operation in p2p_op_list if operation.op == "isend"]
+    receives = [operation for operation in p2p_op_list if operation.op == "irecv"]
+    buffers = [allocate(operation) for operation in receives]
+    peer_ranks = [
+        group_rank(process_group, operation.peer, "peer", "batch_isend_irecv")
+        for operation in (*sends, *receives)
+    ]
+    data = [ensure_on_device(operation.tensor).detach() for operation in sends]
     torch.ops.millrace.exchange(
-        data, peer[: len(sends)], memory, peer[len(sends) :], p2p_op_list[0].tag, among.name
+        data,
+        peer_ranks[: len(sends)],
+        buffers,
+        peer_ranks[len(sends) :],
+        p2p_op_list[0].tag,
+        process_group.name,
     )
-    made = iter(memory)
-    return [next(made) if each.op == "irecv" else torch.zeros(1) for each in p2p_op_list]
+    received = iter(buffers)
+    return [next(received) if operation.op == "irecv" else torch.zeros(1) for operation in p2p_op_list]
 
 
 def all_to_all_with_output_shape(
@@ -231,31 +262,36 @@ def all_to_all_with_output_shape(
 ) -> tuple[tuple[Tensor, ...], CommHandle | None]:
     """A tensor to each process, and one of a given shape from each."""
     owner = "all_to_all_with_output_shape"
-    among, sent = group_of(group, owner), to_torch_list(input_tensor_list, "input_tensor_list", owner)
+    process_group, sent = group_of(group, owner), to_torch_list(input_tensor_list, "input_tensor_list", owner)
     shapes = [tuple(s.shape) if isinstance(s, Tensor) else tuple(s) for s in output_shape_list]
-    made, handle = all_to_all_lists(sent, shapes, among, async_op)
-    return wrapped(made), handle
+    received, handle = all_to_all_lists(sent, shapes, process_group, async_op)
+    return wrap_tensors(received), handle
 
 
 def all_to_all_lists(
-    sent: list[torch.Tensor], shapes: list[tuple[int, ...]], among: ProcessGroup, async_op: bool
+    sent: list[torch.Tensor], shapes: list[tuple[int, ...]], process_group: ProcessGroup, async_op: bool
 ) -> tuple[list[torch.Tensor], CommHandle | None]:
     """A tensor to each, one from each."""
-    if len(sent) != among.size or len(shapes) != among.size:
+    if len(sent) != process_group.size or len(shapes) != process_group.size:
         raise ArgumentValueError(
-            f"'all_to_all' takes a tensor to and from each of {among.size} processes, but got {len(sent)} and "
+            f"'all_to_all' takes a tensor to and from each of {process_group.size} processes, but got {len(sent)} and "
             f"{len(shapes)}."
         )
-    joined = torch.cat([each.reshape(-1) for each in sent])
-    lengths, numbers = [each.numel() for each in sent], [math.prod(shape) for shape in shapes]
-    made, handle = run_collective(
+    joined = torch.cat([tensor.reshape(-1) for tensor in sent])
+    send_lengths, receive_lengths = (
+        [tensor.numel() for tensor in sent],
+        [math.prod(shape) for shape in shapes],
+    )
+    received, handle = run_collective(
         "all_to_all",
-        lambda: collective.all_to_all(joined, lengths, numbers, among.name),
-        (joined.detach(), lengths, numbers, among.name),
+        lambda: collective.all_to_all(joined, send_lengths, receive_lengths, process_group.name),
+        (joined.detach(), send_lengths, receive_lengths, process_group.name),
         async_op,
     )
-    assert made is not None
-    return [part.reshape(shape) for part, shape in zip(made.split(numbers), shapes, strict=True)], handle
+    assert received is not None
+    return [
+        part.reshape(shape) for part, shape in zip(received.split(receive_lengths), shapes, strict=True)
+    ], handle
 
 
 def all_to_all_single_with_output_shape(
@@ -265,13 +301,15 @@ def all_to_all_single_with_output_shape(
     input_split_sizes: Any = None,
     group: str | None = None,
     async_op: bool = False,
-) -> Answer:
+) -> CollectiveResult:
     """Rows of a tensor to each process, and rows from each; without sizes, equal parts."""
     owner = "all_to_all_single_with_output_shape"
-    among, x = group_of(group, owner), to_torch(tensor, "tensor", owner)
+    process_group, x = group_of(group, owner), to_torch(tensor, "tensor", owner)
     shape = tuple(output_shape.shape) if isinstance(output_shape, Tensor) else tuple(output_shape)
-    made, handle = all_to_all_rows(x, shape, output_split_sizes, input_split_sizes, among, async_op, owner)
-    return wrap(made), handle
+    received, handle = all_to_all_rows(
+        x, shape, output_split_sizes, input_split_sizes, process_group, async_op, owner
+    )
+    return wrap(received), handle
 
 
 def all_to_all_rows(
@@ -279,23 +317,26 @@ def all_to_all_rows(
     shape: tuple[int, ...],
     received: Any,
     sent: Any,
-    among: ProcessGroup,
+    process_group: ProcessGroup,
     async_op: bool,
     owner: str,
 ) -> tuple[torch.Tensor, CommHandle | None]:
     """Rows to each, rows from each."""
-    there, back = _parts(x.shape[0], sent, among, owner), _parts(shape[0], received, among, owner)
-    made, handle = run_collective(
+    send_sizes, receive_sizes = (
+        _split_sizes(x.shape[0], sent, process_group, owner),
+        _split_sizes(shape[0], received, process_group, owner),
+    )
+    received_rows, handle = run_collective(
         "all_to_all",
-        lambda: collective.all_to_all(x, there, back, among.name),
-        (x.detach(), there, back, among.name),
+        lambda: collective.all_to_all(x, send_sizes, receive_sizes, process_group.name),
+        (x.detach(), send_sizes, receive_sizes, process_group.name),
         async_op,
     )
-    assert made is not None
-    return made, handle
+    assert received_rows is not None
+    return received_rows, handle
 
 
-def _parts(length: int, sizes: Any, among: ProcessGroup, owner: str) -> list[int]:
+def _split_sizes(length: int, sizes: Any, among: ProcessGroup, owner: str) -> list[int]:
     if sizes:
         return [int(size) for size in sizes]
     if length % among.size:
@@ -305,6 +346,6 @@ def _parts(length: int, sizes: Any, among: ProcessGroup, owner: str) -> list[int
     return [length // among.size] * among.size
 
 
-def _given(made: torch.Tensor | None) -> Tensor:
-    assert made is not None
-    return wrap(made)
+def _wrap_result(data: torch.Tensor | None) -> Tensor:
+    assert data is not None
+    return wrap(data)

@@ -38,15 +38,15 @@ class CommHandle:
 
 def run_collective(
     name: str,
-    plain: Callable[[], torch.Tensor | None],
+    run_sync: Callable[[], torch.Tensor | None],
     args: tuple[Any, ...],
     async_op: bool,
 ) -> tuple[torch.Tensor | None, CommHandle | None]:
     """Run a collective: at once, with its gradient; or behind the caller, where nobody wants one or records."""
     if not async_op:
-        return plain(), None
+        return run_sync(), None
     if modes.thread_state.capturing or modes.thread_state.differentiation_depth:
-        return plain(), CommHandle()
+        return run_sync(), CommHandle()
     pending = ASYNC_COLLECTIVES[name](*args)
     return pending.result, CommHandle(pending)
 
@@ -88,6 +88,6 @@ def to_torch_list(values: Any, name: str, owner: str) -> list[torch.Tensor]:
     return [to_torch(value, name, owner) for value in values]
 
 
-def wrapped(values: Sequence[torch.Tensor]) -> tuple[Tensor, ...]:
+def wrap_tensors(values: Sequence[torch.Tensor]) -> tuple[Tensor, ...]:
     """Tensors of ours."""
     return tuple(wrap(value) for value in values)

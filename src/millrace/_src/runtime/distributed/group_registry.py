@@ -78,32 +78,32 @@ def world_group() -> ProcessGroup | None:
 def get_group(name: Any = WORLD_GROUP, owner: str = "") -> ProcessGroup:
     """A group by its name."""
     if not isinstance(name, str):
-        who = f"For '{owner}', the" if owner else "The"
+        subject = f"For '{owner}', the" if owner else "The"
         raise ArgumentTypeError(
-            f"{who} argument 'group' must be type of string, but got 'group' type : {type(name)}."
+            f"{subject} argument 'group' must be type of string, but got 'group' type : {type(name)}."
         )
     if world_group() is None:
-        who = f"For '{owner}': " if owner else ""
+        subject = f"For '{owner}': " if owner else ""
         raise OperationError(
-            f"{who}Distributed Communication has not been inited.You can't invoke this interface yet. "
+            f"{subject}Distributed Communication has not been inited.You can't invoke this interface yet. "
             "Please call `init()` method first: from millrace.communication import init; init()"
         )
-    found = _groups.get(WORLD_GROUP if name in WORLD_NAMES else name)
-    if found is None:
+    group = _groups.get(WORLD_GROUP if name in WORLD_NAMES else name)
+    if group is None:
         raise ArgumentValueError(
             f"There is no group '{name}'; the groups are {group_names()}. Every process has to call "
             f"create_group('{name}', [ranks]) first."
         )
-    return found
+    return group
 
 
 def require_membership(name: Any, owner: str) -> ProcessGroup:
     """A group that this process has a part in."""
     group = get_group(name, owner)
     if group.rank < 0:
-        here = world_group()
+        world = world_group()
         raise OperationError(
-            f"For '{owner}', rank {here.rank if here else 0} is not in group '{group.name}', whose ranks are "
+            f"For '{owner}', rank {world.rank if world else 0} is not in group '{group.name}', whose ranks are "
             f"{list(group.ranks)}. Only its members may call it."
         )
     return group

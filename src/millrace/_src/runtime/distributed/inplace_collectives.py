@@ -23,7 +23,7 @@ from . import process_groups as communication
 from .addresses import is_loopback
 from .cluster_environment import ClusterEnvironment, detect_environment
 from .comm_handle import CommHandle, group_of, run_collective, to_torch, to_torch_list
-from .comm_handle import group_rank as place_in
+from .comm_handle import group_rank as rank_in_group
 
 __all__ = [
     "P2POp",
@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 Handle = CommHandle | None
-_numbers = itertools.count(1)
+_group_counter = itertools.count(1)
 
 
 # groups -----------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def init_process_group(
         raise ArgumentValueError("For 'init_process_group', 'store' and 'pg_options' must be None.")
     if communication.GlobalComm.INITED:
         return
-    place = detect_environment()
+    environment = detect_environment()
     if init_method is not None:
         if not init_method.startswith("tcp://") or ":" not in init_method[6:]:
             raise ArgumentValueError(
@@ -100,7 +100,7 @@ def init_process_group(
                 f"{world_size} and {rank}."
             )
         host, _, port = init_method[6:].rpartition(":")
-        place = ClusterEnvironment(
+        environment = ClusterEnvironment(
             "init_process_group",
             rank,
             world_size,
@@ -111,7 +111,7 @@ def init_process_group(
             one_machine=is_loopback(host),
         )
     gpu = get_context("device_target") == "GPU" and backend != "gloo"
-    communication._join(place, "nccl" if gpu else "gloo", timeout)
+    communication._join(environment, "nccl" if gpu else "gloo", timeout)
 
 
 def destroy_process_group(group: str | None = None) -> None:
@@ -132,7 +132,7 @@ def new_group(
 ) -> str:
     """Make a group of ranks; every process calls it. Gives its name."""
     world = groups.get_group(WORLD_GROUP, "new_group")
-    name = group_desc or f"group_{next(_numbers)}"
+    name = group_desc or f"group_{next(_group_counter)}"
     communication.create_group(name, list(world.ranks if ranks is None else ranks))
     return name
 
@@ -167,8 +167,8 @@ def get_world_size(group: str | None = None) -> int:
     """How many processes a group has; -1 where this one is no member."""
     if not communication.GlobalComm.INITED:
         return 1
-    found = groups.get_group(WORLD_GROUP if group is None else group, "get_world_size")
-    return found.size if found.rank >= 0 else -1
+    process_group = groups.get_group(WORLD_GROUP if group is None else group, "get_world_size")
+    return process_group.size if process_group.rank >= 0 else -1
 
 
 def get_global_rank(group: str | None, group_rank: int) -> int:
@@ -189,23 +189,23 @@ def get_process_group_ranks(group: str | None = None) -> list[int]:
 # tensors ----------------------------------------------------------------------------------------------
 
 
-def _into(
+def _copy_into(
     target: torch.Tensor,
-    made: torch.Tensor | None,
+    result: torch.Tensor | None,
     handle: Handle,
     owner: str,
 ) -> Handle:
     """Write a result where the caller wants it, now or when it has arrived."""
-    assert made is not None
-    if made.numel() != target.numel() or made.dtype != target.dtype:
+    assert result is not None
+    if result.numel() != target.numel() or result.dtype != target.dtype:
         raise ArgumentValueError(
-            f"For '{owner}', the result is {tuple(made.shape)} of {made.dtype}, but the tensor for it is "
+            f"For '{owner}', the result is {tuple(result.shape)} of {result.dtype}, but the tensor for it is "
             f"{tuple(target.shape)} of {target.dtype}."
         )
 
     def write() -> None:
         with torch.no_grad():
-            target.copy_(made.detach().reshape(target.shape))
+            target.copy_(result.detach().reshape(target.shape))
 
     if handle is None or handle._pending is None:
         write()
@@ -225,18 +225,18 @@ def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_
     """
     x, name = to_torch(tensor, "tensor", "all_reduce"), group_of(group, "all_reduce").name
     data = x.detach()
-    made = run_collective(
+    result_and_handle = run_collective(
         "all_reduce", lambda: collective.all_reduce(data, op, name), (data, op, name), async_op
     )
-    return _into(x, *made, "all_reduce")
+    return _copy_into(x, *result_and_handle, "all_reduce")
 
 
 def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool = False) -> Handle:
     """The tensor of rank `src`, in place in all processes."""
-    among, x = group_of(group, "broadcast"), to_torch(tensor, "tensor", "broadcast")
-    root, data = place_in(among, src, "src", "broadcast"), x.detach()
-    args = (data, root, among.name)
-    return _into(
+    process_group, x = group_of(group, "broadcast"), to_torch(tensor, "tensor", "broadcast")
+    root, data = rank_in_group(process_group, src, "src", "broadcast"), x.detach()
+    args = (data, root, process_group.name)
+    return _copy_into(
         x, *run_collective("broadcast", lambda: collective.broadcast(*args), args, async_op), "broadcast"
     )
 
@@ -245,16 +245,18 @@ def reduce(
     tensor: Tensor, dst: int, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
     """The sum over the processes, in place at rank `dst`."""
-    among, x = group_of(group, "reduce"), to_torch(tensor, "tensor", "reduce")
-    args = (x.detach(), place_in(among, dst, "dst", "reduce"), op, among.name)
-    return _into(x, *run_collective("reduce", lambda: collective.reduce(*args), args, async_op), "reduce")
+    process_group, x = group_of(group, "reduce"), to_torch(tensor, "tensor", "reduce")
+    args = (x.detach(), rank_in_group(process_group, dst, "dst", "reduce"), op, process_group.name)
+    return _copy_into(
+        x, *run_collective("reduce", lambda: collective.reduce(*args), args, async_op), "reduce"
+    )
 
 
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: str | None = None, async_op: bool = False
 ) -> Handle:
     """The tensors of all processes along the first axis, written into `output_tensor`."""
-    return _gathered(output_tensor, input_tensor, (), group, async_op, "all_gather_into_tensor")
+    return _all_gather_into(output_tensor, input_tensor, (), group, async_op, "all_gather_into_tensor")
 
 
 def all_gather_into_tensor_uneven(
@@ -266,54 +268,58 @@ def all_gather_into_tensor_uneven(
 ) -> Handle:
     """The tensors of all processes along the first axis, as many rows of each as `output_split_sizes` says."""
     sizes = list(output_split_sizes or ())
-    return _gathered(output, input, sizes, group, async_op, "all_gather_into_tensor_uneven")
+    return _all_gather_into(output, input, sizes, group, async_op, "all_gather_into_tensor_uneven")
 
 
-def _gathered(output: Any, given: Any, sizes: Any, group: Any, async_op: bool, owner: str) -> Handle:
-    among = group_of(group, owner)
-    target, x = to_torch(output, "output", owner), to_torch(given, "input", owner).detach()
-    made = run_collective(
+def _all_gather_into(
+    output: Any, input_tensor: Any, sizes: Any, group: Any, async_op: bool, owner: str
+) -> Handle:
+    process_group = group_of(group, owner)
+    target, x = to_torch(output, "output", owner), to_torch(input_tensor, "input", owner).detach()
+    result_and_handle = run_collective(
         "all_gather",
-        lambda: collective.all_gather(x, among.name, sizes),
-        (x, list(sizes), among.name),
+        lambda: collective.all_gather(x, process_group.name, sizes),
+        (x, list(sizes), process_group.name),
         async_op,
     )
-    return _into(target, *made, owner)
+    return _copy_into(target, *result_and_handle, owner)
 
 
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: str | None = None, async_op: bool = False
 ) -> Handle:
     """The tensor of each process, written into the tensors of a list."""
-    among = group_of(group, "all_gather")
+    process_group = group_of(group, "all_gather")
     targets, x = (
         to_torch_list(tensor_list, "tensor_list", "all_gather"),
         to_torch(tensor, "tensor", "all_gather").detach(),
     )
-    _as_many(targets, among.size, "tensor_list", "all_gather")
+    _check_list_length(targets, process_group.size, "tensor_list", "all_gather")
     flat = x.reshape(1, -1)
-    made, handle = run_collective(
+    gathered, handle = run_collective(
         "all_gather",
-        lambda: collective.all_gather(flat, among.name),
-        (flat, [], among.name),
+        lambda: collective.all_gather(flat, process_group.name),
+        (flat, [], process_group.name),
         async_op,
     )
-    return _spread(targets, made, handle, "all_gather")
+    return _copy_into_list(targets, gathered, handle, "all_gather")
 
 
-def _spread(targets: list[torch.Tensor], made: torch.Tensor | None, handle: Handle, owner: str) -> Handle:
+def _copy_into_list(
+    targets: list[torch.Tensor], rows: torch.Tensor | None, handle: Handle, owner: str
+) -> Handle:
     """Rows of a result into tensors of a list."""
-    assert made is not None
-    wrong = [t for t in targets if t.numel() != made.shape[1] or t.dtype != made.dtype]
+    assert rows is not None
+    wrong = [t for t in targets if t.numel() != rows.shape[1] or t.dtype != rows.dtype]
     if wrong:
         raise ArgumentValueError(
-            f"For '{owner}', the tensors of the list must have {made.shape[1]} elements of {made.dtype}, but one is "
+            f"For '{owner}', the tensors of the list must have {rows.shape[1]} elements of {rows.dtype}, but one is "
             f"{tuple(wrong[0].shape)} of {wrong[0].dtype}."
         )
 
     def write() -> None:
         with torch.no_grad():
-            for target, part in zip(targets, made, strict=True):
+            for target, part in zip(targets, rows, strict=True):
                 target.copy_(part.reshape(target.shape))
 
     if handle is None or handle._pending is None:
@@ -322,7 +328,7 @@ def _spread(targets: list[torch.Tensor], made: torch.Tensor | None, handle: Hand
     return CommHandle(handle._pending, write)
 
 
-def _as_many(values: list[Any], size: int, name: str, owner: str) -> None:
+def _check_list_length(values: list[Any], size: int, name: str, owner: str) -> None:
     if len(values) != size:
         raise ArgumentValueError(
             f"For '{owner}', '{name}' must have a tensor for each of {size} processes, but it has {len(values)}."
@@ -333,31 +339,31 @@ def gather(
     tensor: Tensor, gather_list: Any, dst: int = 0, group: str | None = None, async_op: bool = False
 ) -> Handle:
     """The tensor of each process, written into the tensors of a list at rank `dst`."""
-    among, x = group_of(group, "gather"), to_torch(tensor, "tensor", "gather").detach()
-    root, flat = place_in(among, dst, "dst", "gather"), x.reshape(1, -1)
-    args = (flat, root, among.name)
-    made, handle = run_collective("gather", lambda: collective.gather(*args), args, async_op)
-    if among.rank != root:
+    process_group, x = group_of(group, "gather"), to_torch(tensor, "tensor", "gather").detach()
+    root, flat = rank_in_group(process_group, dst, "dst", "gather"), x.reshape(1, -1)
+    args = (flat, root, process_group.name)
+    gathered, handle = run_collective("gather", lambda: collective.gather(*args), args, async_op)
+    if process_group.rank != root:
         return handle
     targets = to_torch_list(gather_list, "gather_list", "gather")
-    _as_many(targets, among.size, "gather_list", "gather")
-    return _spread(targets, made, handle, "gather")
+    _check_list_length(targets, process_group.size, "gather_list", "gather")
+    return _copy_into_list(targets, gathered, handle, "gather")
 
 
 def scatter(
     tensor: Tensor, scatter_list: Any, src: int = 0, group: str | None = None, async_op: bool = False
 ) -> Handle:
     """Each process's tensor of a list at rank `src`, written into `tensor`."""
-    among, target = group_of(group, "scatter"), to_torch(tensor, "tensor", "scatter")
-    root = place_in(among, src, "src", "scatter")
-    if among.rank == root:
+    process_group, target = group_of(group, "scatter"), to_torch(tensor, "tensor", "scatter")
+    root = rank_in_group(process_group, src, "src", "scatter")
+    if process_group.rank == root:
         parts = to_torch_list(scatter_list, "scatter_list", "scatter")
-        _as_many(parts, among.size, "scatter_list", "scatter")
+        _check_list_length(parts, process_group.size, "scatter_list", "scatter")
         rows = torch.stack([part.detach().reshape(-1) for part in parts])
     else:
-        rows = target.new_empty((among.size, target.numel()))
-    args = (rows, root, among.name)
-    return _into(
+        rows = target.new_empty((process_group.size, target.numel()))
+    args = (rows, root, process_group.name)
+    return _copy_into(
         target, *run_collective("scatter", lambda: collective.scatter(*args), args, async_op), "scatter"
     )
 
@@ -366,7 +372,7 @@ def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
     """The sum over the processes, of which each keeps its equal part of the first axis, written into `output`."""
-    return _scattered(output, to_torch(input, "input", "reduce_scatter_tensor"), (), op, group, async_op,
+    return _reduce_scatter_into(output, to_torch(input, "input", "reduce_scatter_tensor"), (), op, group, async_op,
                       "reduce_scatter_tensor")  # fmt: skip
 
 
@@ -380,7 +386,7 @@ def reduce_scatter_tensor_uneven(
 ) -> Handle:
     """The sum over the processes, of which each keeps as many rows as `input_split_sizes` says."""
     owner, sizes = "reduce_scatter_tensor_uneven", list(input_split_sizes or ())
-    return _scattered(output, to_torch(input, "input", owner), sizes, op, group, async_op, owner)
+    return _reduce_scatter_into(output, to_torch(input, "input", owner), sizes, op, group, async_op, owner)
 
 
 def reduce_scatter(
@@ -389,35 +395,35 @@ def reduce_scatter(
     """The sums over the processes of the tensors of a list, of which each keeps its own, written into `output`."""
     parts = to_torch_list(input_list, "input_list", "reduce_scatter")
     rows = torch.stack([part.reshape(-1) for part in parts])
-    return _scattered(output, rows, (), op, group, async_op, "reduce_scatter")
+    return _reduce_scatter_into(output, rows, (), op, group, async_op, "reduce_scatter")
 
 
-def _scattered(
+def _reduce_scatter_into(
     output: Any, x: torch.Tensor, sizes: Any, op: str, group: Any, async_op: bool, owner: str
 ) -> Handle:
-    among, target, data = group_of(group, owner), to_torch(output, "output", owner), x.detach()
-    made = run_collective(
+    process_group, target, data = group_of(group, owner), to_torch(output, "output", owner), x.detach()
+    result_and_handle = run_collective(
         "reduce_scatter",
-        lambda: collective.reduce_scatter(data, op, among.name, sizes),
-        (data, list(sizes), op, among.name),
+        lambda: collective.reduce_scatter(data, op, process_group.name, sizes),
+        (data, list(sizes), op, process_group.name),
         async_op,
     )
-    return _into(target, *made, owner)
+    return _copy_into(target, *result_and_handle, owner)
 
 
 def all_to_all(
     output_tensor_list: Any, input_tensor_list: Any, group: str | None = None, async_op: bool = False
 ) -> Handle:
     """A tensor to each process, and one from each, written into the tensors of a list."""
-    among = group_of(group, "all_to_all")
+    process_group = group_of(group, "all_to_all")
     targets = to_torch_list(output_tensor_list, "output_tensor_list", "all_to_all")
-    sent = [each.detach() for each in to_torch_list(input_tensor_list, "input_tensor_list", "all_to_all")]
+    sent = [tensor.detach() for tensor in to_torch_list(input_tensor_list, "input_tensor_list", "all_to_all")]
     shapes = [tuple(target.shape) for target in targets]
-    made, handle = functions.all_to_all_lists(sent, shapes, among, async_op)
+    received, handle = functions.all_to_all_lists(sent, shapes, process_group, async_op)
 
     def write() -> None:
         with torch.no_grad():
-            for target, part in zip(targets, made, strict=True):
+            for target, part in zip(targets, received, strict=True):
                 target.copy_(part)
 
     if handle is None or handle._pending is None:
@@ -435,12 +441,21 @@ def all_to_all_single(
     async_op: bool = False,
 ) -> Handle:
     """Rows of a tensor to each process, and rows from each, written into `output`."""
-    among, target = group_of(group, "all_to_all_single"), to_torch(output, "output", "all_to_all_single")
-    x = to_torch(input, "input", "all_to_all_single").detach()
-    made = functions.all_to_all_rows(
-        x, tuple(target.shape), output_split_sizes, input_split_sizes, among, async_op, "all_to_all_single"
+    process_group, target = (
+        group_of(group, "all_to_all_single"),
+        to_torch(output, "output", "all_to_all_single"),
     )
-    return _into(target, *made, "all_to_all_single")
+    x = to_torch(input, "input", "all_to_all_single").detach()
+    result_and_handle = functions.all_to_all_rows(
+        x,
+        tuple(target.shape),
+        output_split_sizes,
+        input_split_sizes,
+        process_group,
+        async_op,
+        "all_to_all_single",
+    )
+    return _copy_into(target, *result_and_handle, "all_to_all_single")
 
 
 def barrier(group: str | None = None, async_op: bool = False, device_ids: Any = None) -> Handle:
@@ -456,8 +471,8 @@ def send(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -
 
 def recv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> int:
     """Receive from rank `src` into `tensor`; gives 0."""
-    made = functions.recv(tensor, src, WORLD_GROUP if group is None else group, tag)
-    _into(to_torch(tensor, "tensor", "recv"), made._torch, None, "recv")
+    received = functions.recv(tensor, src, WORLD_GROUP if group is None else group, tag)
+    _copy_into(to_torch(tensor, "tensor", "recv"), received._torch, None, "recv")
     return 0
 
 
@@ -469,10 +484,10 @@ def isend(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) 
 def irecv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
     """Begin to receive; after ``handle.wait()`` the tensor has what came."""
     target = to_torch(tensor, "tensor", "irecv")
-    made, handle = functions.irecv(tensor, src, WORLD_GROUP if group is None else group, tag)
-    done = _into(target, made._torch, handle, "irecv")
-    assert done is not None
-    return done
+    received, handle = functions.irecv(tensor, src, WORLD_GROUP if group is None else group, tag)
+    copy_handle = _copy_into(target, received._torch, handle, "irecv")
+    assert copy_handle is not None
+    return copy_handle
 
 
 class P2POp(functions.P2POp):
@@ -488,8 +503,10 @@ class P2POp(functions.P2POp):
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
     """Several sends and receives at once; what is received is written into the tensors. Gives a handle for each."""
-    made = functions.run_p2p_ops(p2p_op_list, lambda each: torch.empty_like(ensure_on_device(each.tensor)))
-    for each, data in zip(p2p_op_list, made, strict=True):
-        if each.op == "irecv":
-            _into(each.tensor._torch, data, None, "batch_isend_irecv")
-    return [CommHandle() for _ in made]
+    received = functions.run_p2p_ops(
+        p2p_op_list, lambda operation: torch.empty_like(ensure_on_device(operation.tensor))
+    )
+    for operation, data in zip(p2p_op_list, received, strict=True):
+        if operation.op == "irecv":
+            _copy_into(operation.tensor._torch, data, None, "batch_isend_irecv")
+    return [CommHandle() for _ in received]

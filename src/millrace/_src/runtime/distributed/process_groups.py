@@ -23,8 +23,8 @@ from millrace._src.runtime.tensor.backend.context import get_context, get_device
 
 from .addresses import connect_store, is_public, loopback_interface, open_store, resolve
 from .cluster_environment import ClusterEnvironment, detect_environment
-from .rendezvous_file import open_meeting
-from .termination import watch_for_end
+from .rendezvous_file import open_rendezvous_file
+from .termination import watch_for_termination
 
 __all__ = [
     "HCCL_WORLD_COMM_GROUP",
@@ -68,11 +68,11 @@ class GlobalComm:
 
 
 # the place of this process on its machine, and where it met the others, from `init` on
-_here: list[tuple[ClusterEnvironment, Any]] = []
+_session: list[tuple[ClusterEnvironment, Any]] = []
 # variables that keep the connections on loopback, set by `_join` and unset by `release`
 _loopback_variables: list[str] = []
 # how often this process has met others at a file: each time has its own
-_meetings = itertools.count(1)
+_rendezvous_counter = itertools.count(1)
 
 
 def is_initialized() -> bool:
@@ -101,20 +101,20 @@ def init(backend_name: str | None = None) -> None:
             "For 'init', the argument 'backend_name' must be one of 'hccl', 'nccl' and 'mccl', but got 'backend_name' "
             f": {backend_name}"
         )
-    fitting = {"CPU": "mccl", "GPU": "nccl"}.get(device, "mccl")
-    if backend_name is not None and backend_name not in (fitting, "gloo"):
+    expected = {"CPU": "mccl", "GPU": "nccl"}.get(device, "mccl")
+    if backend_name is not None and backend_name not in (expected, "gloo"):
         raise OperationError(
-            f"For 'init', the argument 'backend_name' should be '{fitting}' to init '{device}', but got "
+            f"For 'init', the argument 'backend_name' should be '{expected}' to init '{device}', but got "
             f"'{backend_name}'."
         )
     if GlobalComm.INITED:
         return
-    place = detect_environment()
-    library = "nccl" if fitting == "nccl" and backend_name != "gloo" else "gloo"
-    _join(place, library, None)
+    environment = detect_environment()
+    library = "nccl" if expected == "nccl" and backend_name != "gloo" else "gloo"
+    _join(environment, library, None)
 
 
-def _join(place: ClusterEnvironment, library: str, timeout: datetime.timedelta | None) -> None:
+def _join(environment: ClusterEnvironment, library: str, timeout: datetime.timedelta | None) -> None:
     if library == "nccl" and not dist.is_nccl_available():
         raise OperationError(
             "For 'init', this PyTorch was built without NCCL, which connects GPUs: install PyTorch's CUDA build, or "
@@ -122,66 +122,68 @@ def _join(place: ClusterEnvironment, library: str, timeout: datetime.timedelta |
         )
     if library == "nccl":
         if "DEVICE_ID" not in os.environ:
-            set_context(device_id=place.local_rank)
+            set_context(device_id=environment.local_rank)
         torch.cuda.set_device(get_device())
-    waiting = timeout or datetime.timedelta(minutes=float(os.environ.get("MILLRACE_COMM_TIMEOUT", "30")))
-    if place.role == "scheduler":
-        _schedule(place, waiting)
-    if place.one_machine and place.size > 1:
+    join_timeout = timeout or datetime.timedelta(minutes=float(os.environ.get("MILLRACE_COMM_TIMEOUT", "30")))
+    if environment.role == "scheduler":
+        _run_scheduler(environment, join_timeout)
+    if environment.one_machine and environment.size > 1:
         _stay_on_loopback()
     try:
-        rank, store = _rendezvous(place, waiting)
+        rank, store = _rendezvous(environment, join_timeout)
         # what stays on the host of a GPU machine, such as objects, goes over gloo
-        both = "cpu:gloo,cuda:nccl" if library == "nccl" else library
-        dist.init_process_group(both, store=store, rank=rank, world_size=place.size, timeout=waiting)
+        backends = "cpu:gloo,cuda:nccl" if library == "nccl" else library
+        dist.init_process_group(
+            backends, store=store, rank=rank, world_size=environment.size, timeout=join_timeout
+        )
     except OperationError:
         _leave_loopback()
         raise
     except (RuntimeError, ValueError) as error:
         _leave_loopback()
         raise OperationError(
-            f"For 'init', rank {place.rank} of {place.size} (started by {place.launcher}) did not meet the others at "
-            f"{place.file or f'{place.host}:{place.port}'}: {str(error).splitlines()[0]}. Are all of them running, and "
-            "may they reach that address?"
+            f"For 'init', rank {environment.rank} of {environment.size} (started by {environment.launcher}) did not "
+            f"meet the others at {environment.file or f'{environment.host}:{environment.port}'}: "
+            f"{str(error).splitlines()[0]}. Are all of them running, and may they reach that address?"
         ) from error
-    _here[:] = [(place, store)]
-    watch_for_end(lambda: _here[0][1] if _here else None, rank, place.size)
-    groups.register_group(ProcessGroup(WORLD_GROUP, tuple(range(place.size)), rank, dist.group.WORLD))
+    _session[:] = [(environment, store)]
+    watch_for_termination(lambda: _session[0][1] if _session else None, rank, environment.size)
+    groups.register_group(ProcessGroup(WORLD_GROUP, tuple(range(environment.size)), rank, dist.group.WORLD))
     GlobalComm.INITED = True
     GlobalComm.BACKEND = "nccl" if library == "nccl" else "mccl"
     GlobalComm.WORLD_COMM_GROUP = f"{GlobalComm.BACKEND}_world_group"
-    parallel_context.set_world(rank, place.size)
-    logger.info("rank %d of %d is here, over %s", rank, place.size, library)
+    parallel_context.set_world(rank, environment.size)
+    logger.info("rank %d of %d is here, over %s", rank, environment.size, library)
 
 
-def _rendezvous(place: ClusterEnvironment, waiting: datetime.timedelta) -> tuple[int, Any]:
+def _rendezvous(environment: ClusterEnvironment, timeout: datetime.timedelta) -> tuple[int, Any]:
     """The rank of this process, and the store over which the ranks find each other."""
-    if place.size == 1:
+    if environment.size == 1:
         return 0, dist.HashStore()
-    if place.file:
-        path = f"{place.file}.{next(_meetings)}"
-        return place.rank, open_meeting(path, place.rank, place.size, waiting)
-    if place.rank == 0 and not place.hosted:
-        address = _open(place, waiting)
+    if environment.file:
+        path = f"{environment.file}.{next(_rendezvous_counter)}"
+        return environment.rank, open_rendezvous_file(path, environment.rank, environment.size, timeout)
+    if environment.rank == 0 and not environment.hosted:
+        address = _open_rendezvous_store(environment, timeout)
     else:
-        address = connect_store(place.host, place.port, waiting)
+        address = connect_store(environment.host, environment.port, timeout)
     # a launcher that starts its processes anew leaves what the former ones said at the meeting place
     store = dist.PrefixStore(f"/millrace/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", address)
-    rank = place.rank if place.rank >= 0 else store.add("ranks", 1) - 1
+    rank = environment.rank if environment.rank >= 0 else store.add("ranks", 1) - 1
     return rank, store
 
 
-def _open(place: ClusterEnvironment, waiting: datetime.timedelta) -> Any:
+def _open_rendezvous_store(environment: ClusterEnvironment, timeout: datetime.timedelta) -> Any:
     """The store that the others connect to. The environment names its address: that is the user's choice."""
-    public = [address for address in resolve(place.host) if is_public(address)]
+    public = [address for address in resolve(environment.host) if is_public(address)]
     if public:
         logger.warning(
             "the processes meet at %s, port %d, which is a public address: whoever reaches it can change the run. "
             "Name an address of a private network in MASTER_ADDR.",
             public[0],
-            place.port,
+            environment.port,
         )
-    return open_store(place.host, place.port, waiting, any_address=True)
+    return open_store(environment.host, environment.port, timeout, any_address=True)
 
 
 def _stay_on_loopback() -> None:
@@ -198,10 +200,10 @@ def _leave_loopback() -> None:
         os.environ.pop(_loopback_variables.pop(), None)
 
 
-def _schedule(place: ClusterEnvironment, waiting: datetime.timedelta) -> None:
+def _run_scheduler(environment: ClusterEnvironment, timeout: datetime.timedelta) -> None:
     """What MindSpore's scheduler does: be the meeting place until every worker has left."""
-    store = _open(place, waiting)
-    for number in range(place.size):
+    store = _open_rendezvous_store(environment, timeout)
+    for number in range(environment.size):
         store.wait([f"/millrace/0/left/{number}"], datetime.timedelta(days=365))
     sys.exit(0)
 
@@ -218,12 +220,12 @@ def release() -> None:
     GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP = "hccl", WORLD_GROUP
     groups.unregister_group()
     parallel_context.clear_world()
-    place, store = _here.pop()
-    if place.launcher == "msrun" and world is not None:
+    environment, store = _session.pop()
+    if environment.launcher == "msrun" and world is not None:
         store.set(f"left/{world.rank}", "1")
     dist.destroy_process_group()
     _leave_loopback()
-    if place.file:
+    if environment.file:
         # the store removes its file when it is collected: the frames of an error may hold it in a cycle
         del store
         gc.collect()
@@ -242,7 +244,7 @@ def create_group(group: str, rank_ids: Sequence[int], options: Any = None) -> No
     >>> destroy_group("pair")
     >>> release()
     """
-    _text("create_group", group)
+    _check_group_name("create_group", group)
     if not isinstance(rank_ids, (list, range)):
         raise ArgumentTypeError(
             f"For 'create_group', the argument 'rank_ids' must be type of list, but got 'rank_ids' type : "
@@ -265,21 +267,21 @@ def create_group(group: str, rank_ids: Sequence[int], options: Any = None) -> No
         raise ArgumentValueError(
             f"For 'create_group', there is a group '{group}' already: choose another name, or destroy_group it first."
         )
-    made = dist.new_group(list(ranks))
-    place = ranks.index(world.rank) if world.rank in ranks else -1
-    groups.register_group(ProcessGroup(group, ranks, place, made if place >= 0 else None))
+    handle = dist.new_group(list(ranks))
+    group_rank = ranks.index(world.rank) if world.rank in ranks else -1
+    groups.register_group(ProcessGroup(group, ranks, group_rank, handle if group_rank >= 0 else None))
 
 
 def destroy_group(group: str) -> None:
     """End a group that `create_group` made."""
-    _text("destroy_group", group)
+    _check_group_name("destroy_group", group)
     if group in groups.WORLD_NAMES:
         groups.get_group(WORLD_GROUP, "destroy_group")
         raise ArgumentValueError("The world group does not support to be destroyed: call release().")
-    found = groups.get_group(group, "destroy_group")
+    process_group = groups.get_group(group, "destroy_group")
     groups.unregister_group(group)
-    if found.handle is not None:
-        dist.destroy_process_group(found.handle)
+    if process_group.handle is not None:
+        dist.destroy_process_group(process_group.handle)
 
 
 def get_rank(group: str = WORLD_GROUP) -> int:
@@ -288,7 +290,7 @@ def get_rank(group: str = WORLD_GROUP) -> int:
     >>> get_rank()
     0
     """
-    _text("get_rank", group)
+    _check_group_name("get_rank", group)
     if not GlobalComm.INITED:
         return 0
     return groups.require_membership(group, "get_rank").rank
@@ -300,62 +302,62 @@ def get_group_size(group: str = WORLD_GROUP) -> int:
     >>> get_group_size()
     1
     """
-    _text("get_group_size", group)
+    _check_group_name("get_group_size", group)
     return groups.get_group(group, "get_group_size").size if GlobalComm.INITED else 1
 
 
 def get_local_rank(group: str = WORLD_GROUP) -> int:
     """The number of this process on its machine; 0 before `init`."""
-    _text("get_local_rank", group)
-    return _here[0][0].local_rank if GlobalComm.INITED else 0
+    _check_group_name("get_local_rank", group)
+    return _session[0][0].local_rank if GlobalComm.INITED else 0
 
 
 def get_local_rank_size(group: str = WORLD_GROUP) -> int:
     """How many processes are on this machine; 1 before `init`."""
-    _text("get_local_rank_size", group)
-    return _here[0][0].local_size if GlobalComm.INITED else 1
+    _check_group_name("get_local_rank_size", group)
+    return _session[0][0].local_size if GlobalComm.INITED else 1
 
 
 def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
     """The rank in the world of a place in a group."""
-    _text("get_world_rank_from_group_rank", group)
-    _whole("get_world_rank_from_group_rank", "group_rank_id", group_rank_id)
-    found = groups.get_group(group, "get_world_rank_from_group_rank")
-    if not 0 <= group_rank_id < found.size:
+    _check_group_name("get_world_rank_from_group_rank", group)
+    _check_int("get_world_rank_from_group_rank", "group_rank_id", group_rank_id)
+    process_group = groups.get_group(group, "get_world_rank_from_group_rank")
+    if not 0 <= group_rank_id < process_group.size:
         raise ArgumentValueError(
-            f"For 'get_world_rank_from_group_rank', 'group_rank_id' must be in [0, {found.size}), but got "
+            f"For 'get_world_rank_from_group_rank', 'group_rank_id' must be in [0, {process_group.size}), but got "
             f"{group_rank_id}."
         )
-    return found.ranks[group_rank_id]
+    return process_group.ranks[group_rank_id]
 
 
 def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
     """The place in a group of a rank of the world."""
-    _text("get_group_rank_from_world_rank", group)
-    _whole("get_group_rank_from_world_rank", "world_rank_id", world_rank_id)
+    _check_group_name("get_group_rank_from_world_rank", group)
+    _check_int("get_group_rank_from_world_rank", "world_rank_id", world_rank_id)
     return groups.get_group(group, "get_group_rank_from_world_rank").group_rank(world_rank_id)
 
 
 def get_process_group_ranks(group: str = WORLD_GROUP) -> list[int]:
     """The ranks of the world that a group has, in its order."""
-    _text("get_process_group_ranks", group)
+    _check_group_name("get_process_group_ranks", group)
     return list(groups.get_group(group, "get_process_group_ranks").ranks)
 
 
 def get_comm_name(group: str = WORLD_GROUP) -> str:
     """The name that the library has for a group."""
-    _text("get_comm_name", group)
+    _check_group_name("get_comm_name", group)
     return str(getattr(groups.require_membership(group, "get_comm_name").handle, "group_name", group))
 
 
-def _text(owner: str, group: Any) -> None:
+def _check_group_name(owner: str, group: Any) -> None:
     if not isinstance(group, str):
         raise ArgumentTypeError(
             f"For '{owner}', the argument 'group' must be type of string, but got 'group' type : {type(group)}."
         )
 
 
-def _whole(owner: str, name: str, value: Any) -> None:
+def _check_int(owner: str, name: str, value: Any) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ArgumentTypeError(
             f"For '{owner}', the argument '{name}' must be type of int, but got '{name}' type : {type(value)}."

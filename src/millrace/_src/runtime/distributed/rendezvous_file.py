@@ -17,26 +17,26 @@ import torch.distributed as dist
 
 from millrace._src.core.errors import OperationError
 
-__all__ = ["open_meeting"]
+__all__ = ["open_rendezvous_file"]
 
 MAX_BYTES = 64 << 20
 LOCK_POLL = 0.01  # seconds
 
 
-def open_meeting(path: str, rank: int, size: int, timeout: datetime.timedelta) -> dist.FileStore:
+def open_rendezvous_file(path: str, rank: int, size: int, timeout: datetime.timedelta) -> dist.FileStore:
     """The store in the file `path`, created where it is missing. Waits for at most `timeout`."""
     _check_folder(os.path.dirname(path))
     _check_file(path, timeout)
     store = dist.FileStore(path, size)
     store.set_timeout(timeout)
     if store.add(f"millrace/joined/{rank}", 1) != 1:
-        raise _refusal(
+        raise _rendezvous_error(
             path, f"a file without rank {rank}", "one where it has joined: another run uses it, or was killed"
         )
     return store
 
 
-def _refusal(path: str, expected: str, got: str) -> OperationError:
+def _rendezvous_error(path: str, expected: str, got: str) -> OperationError:
     return OperationError(
         f"For 'init', the meeting file {path}: expected {expected}, got {got}. End that run or remove the file."
     )
@@ -60,45 +60,47 @@ def _check_folder(folder: str) -> None:
 def _check_file(path: str, timeout: datetime.timedelta) -> None:
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
-        number = os.open(path, flags, 0o600)
+        descriptor = os.open(path, flags, 0o600)
     except OSError as error:
         got = "a symbolic link" if error.errno == errno.ELOOP else error.strerror or str(error)
-        raise _refusal(path, "a regular file", got) from error
+        raise _rendezvous_error(path, "a regular file", got) from error
     try:
-        status = os.fstat(number)
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise _refusal(path, "a regular file", "something else")
+            raise _rendezvous_error(path, "a regular file", "something else")
         if status.st_uid != os.getuid() or status.st_mode & 0o077:
             got = f"mode {stat.S_IMODE(status.st_mode):o} and owner {status.st_uid}"
-            raise _refusal(path, "a file that only you may read and write", got)
-        _lock(number, path, timeout)  # writers hold it exclusively: nobody is in the middle of a record
-        size = os.fstat(number).st_size
+            raise _rendezvous_error(path, "a file that only you may read and write", got)
+        _lock(descriptor, path, timeout)  # writers hold it exclusively: nobody is in the middle of a record
+        size = os.fstat(descriptor).st_size
         if size > MAX_BYTES:
-            raise _refusal(path, f"at most {MAX_BYTES} bytes", f"{size}")
-        _check_records(path, os.pread(number, size, 0))
+            raise _rendezvous_error(path, f"at most {MAX_BYTES} bytes", f"{size}")
+        _check_records(path, os.pread(descriptor, size, 0))
     finally:
-        os.close(number)
+        os.close(descriptor)
 
 
-def _lock(number: int, path: str, timeout: datetime.timedelta) -> None:
-    until = time.monotonic() + timeout.total_seconds()
+def _lock(descriptor: int, path: str, timeout: datetime.timedelta) -> None:
+    deadline = time.monotonic() + timeout.total_seconds()
     while True:
         try:
-            fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return
         except BlockingIOError:
-            if time.monotonic() > until:
-                raise _refusal(path, "an unlocked file", "one that another process keeps locked") from None
+            if time.monotonic() > deadline:
+                raise _rendezvous_error(
+                    path, "an unlocked file", "one that another process keeps locked"
+                ) from None
             time.sleep(LOCK_POLL)
 
 
 def _check_records(path: str, data: bytes) -> None:
     """Keys and values in turn, each after its length in four bytes."""
-    at = parts = 0
-    while at < len(data):
-        end = at + 4 + int.from_bytes(data[at : at + 4], "little")
-        if at + 4 > len(data) or end > len(data):
-            raise _refusal(path, "pairs of keys and values", f"something else from byte {at} on")
-        at, parts = end, parts + 1
-    if parts % 2:
-        raise _refusal(path, "pairs of keys and values", "a key without a value")
+    offset = num_records = 0
+    while offset < len(data):
+        end = offset + 4 + int.from_bytes(data[offset : offset + 4], "little")
+        if offset + 4 > len(data) or end > len(data):
+            raise _rendezvous_error(path, "pairs of keys and values", f"something else from byte {offset} on")
+        offset, num_records = end, num_records + 1
+    if num_records % 2:
+        raise _rendezvous_error(path, "pairs of keys and values", "a key without a value")

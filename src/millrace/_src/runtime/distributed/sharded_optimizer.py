@@ -40,12 +40,12 @@ class ShardedParameters(ParameterTuple):
 
     def assign_owners(self, rank: int, size: int) -> ShardedParameters:
         """Deal them out: the largest first, each to who has least."""
-        held = [0] * size
+        owned_sizes = [0] * size
         owners = [0] * len(self)
-        for place in sorted(range(len(self)), key=lambda at: (-self[at]._torch.numel(), at)):
-            owner = min(range(size), key=lambda each: (held[each], each))
-            owners[place] = owner
-            held[owner] += self[place]._torch.numel()
+        for index in sorted(range(len(self)), key=lambda at: (-self[at]._torch.numel(), at)):
+            owner = min(range(size), key=lambda each: (owned_sizes[each], each))
+            owners[index] = owner
+            owned_sizes[owner] += self[index]._torch.numel()
         self.owners = tuple(owners)
         self.local = tuple(
             owner == rank or parameter.layerwise_parallel
@@ -55,45 +55,45 @@ class ShardedParameters(ParameterTuple):
 
     def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:
         """What an optimizer keeps for them; of parameters of other processes nothing."""
-        made = []
-        for item, mine in zip(self, self.local, strict=True):
-            fresh = item.clone(init) if mine else _nothing(item)
-            fresh.name = f"{prefix}.{item.name}"
-            made.append(fresh)
-        kept = ShardedParameters(made)
-        kept.owners, kept.local = self.owners, self.local
-        return kept
+        states = []
+        for item, is_local in zip(self, self.local, strict=True):
+            state = item.clone(init) if is_local else _empty_state(item)
+            state.name = f"{prefix}.{item.name}"
+            states.append(state)
+        sharded = ShardedParameters(states)
+        sharded.owners, sharded.local = self.owners, self.local
+        return sharded
 
     def share(self) -> None:
         """Give each process the parameters that the others changed."""
         for owner in sorted(set(self.owners)):
-            for several in self._of(owner):
-                flat = torch.cat([each.reshape(-1) for each in several])
+            for tensors in self._tensors_by_dtype(owner):
+                flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
                 flat = collective.broadcast(flat, owner)
-                parts = flat.split([each.numel() for each in several])
-                for each, part in zip(several, parts, strict=True):
-                    each.copy_(part.view(each.shape))
+                parts = flat.split([tensor.numel() for tensor in tensors])
+                for tensor, part in zip(tensors, parts, strict=True):
+                    tensor.copy_(part.view(tensor.shape))
 
-    def _of(self, owner: int) -> list[list[torch.Tensor]]:
+    def _tensors_by_dtype(self, owner: int) -> list[list[torch.Tensor]]:
         """The tensors of one process, by type."""
-        found: dict[torch.dtype, list[torch.Tensor]] = {}
-        for parameter, who in zip(self, self.owners, strict=True):
-            if who == owner and not parameter.layerwise_parallel:
-                found.setdefault(parameter._torch.dtype, []).append(parameter._torch)
-        return list(found.values())
+        by_dtype: dict[torch.dtype, list[torch.Tensor]] = {}
+        for parameter, parameter_owner in zip(self, self.owners, strict=True):
+            if parameter_owner == owner and not parameter.layerwise_parallel:
+                by_dtype.setdefault(parameter._torch.dtype, []).append(parameter._torch)
+        return list(by_dtype.values())
 
 
-def _nothing(item: Parameter) -> Parameter:
+def _empty_state(item: Parameter) -> Parameter:
     empty = torch.empty(0, dtype=item._torch.dtype, device=item._torch.device)
     return Parameter(wrap(empty), item.name, item.requires_grad)
 
 
-def _kept_by(optimizer: Any) -> list[ShardedParameters]:
-    own = optimizer._parameters
+def _sharded_states_of(optimizer: Any) -> list[ShardedParameters]:
+    parameters = optimizer._parameters
     return [
-        each
-        for each in vars(optimizer).values()
-        if isinstance(each, ShardedParameters) and each is not own and each.owners
+        value
+        for value in vars(optimizer).values()
+        if isinstance(value, ShardedParameters) and value is not parameters and value.owners
     ]
 
 
@@ -102,22 +102,29 @@ def gather_states(optimizer: Any) -> dict[str, Tensor]:
 
     Every process calls it. What is not divided is there too.
     """
-    found = {
+    states = {
         parameter.name: wrap(parameter._torch.detach().clone()) for parameter in optimizer.get_parameters()
     }
-    for kept in _kept_by(optimizer):
-        for state, parameter, owner, mine in zip(
-            kept, optimizer._parameters, kept.owners, kept.local, strict=True
+    for sharded in _sharded_states_of(optimizer):
+        for state, parameter, owner, is_local in zip(
+            sharded, optimizer._parameters, sharded.owners, sharded.local, strict=True
         ):
             if not parameter.layerwise_parallel:
-                data = state._torch if mine else torch.zeros_like(parameter._torch, dtype=state._torch.dtype)
-                found[state.name] = wrap(collective.broadcast(data, owner, WORLD_GROUP))
-    return found
+                data = (
+                    state._torch if is_local else torch.zeros_like(parameter._torch, dtype=state._torch.dtype)
+                )
+                states[state.name] = wrap(collective.broadcast(data, owner, WORLD_GROUP))
+    return states
 
 
 def load_states(optimizer: Any, states: dict[str, Tensor]) -> None:
     """Take what `gather_states` gave, on any number of processes; each takes its part."""
-    divided_states = {id(state) for kept in _kept_by(optimizer) for state, mine in _pairs(kept) if not mine}
+    divided_states = {
+        id(state)
+        for sharded in _sharded_states_of(optimizer)
+        for state, is_local in _states_with_locality(sharded)
+        if not is_local
+    }
     missing = [p.name for p in optimizer.get_parameters() if p.name not in states]
     if missing:
         raise ArgumentValueError(
@@ -128,5 +135,5 @@ def load_states(optimizer: Any, states: dict[str, Tensor]) -> None:
             parameter.set_data(states[parameter.name])
 
 
-def _pairs(kept: ShardedParameters) -> Sequence[tuple[Parameter, bool]]:
-    return list(zip(kept, kept.local, strict=True))
+def _states_with_locality(sharded: ShardedParameters) -> Sequence[tuple[Parameter, bool]]:
+    return list(zip(sharded, sharded.local, strict=True))

@@ -9,7 +9,7 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.distributions import parameters as given
+from millrace._src.runtime.distributions import parameters as parameter_checks
 from millrace._src.runtime.distributions.distribution import Distribution
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.nn.cell import Cell
@@ -52,15 +52,15 @@ class Bijector(Cell):
         )
         self._is_injective: bool = check_kind(is_injective, "is_injective", owner, bool)
         if dtype is not None:
-            given.check_dtype(dtype, "dtype", owner, given.FLOATS)
+            parameter_checks.check_dtype(dtype, "dtype", owner, parameter_checks.FLOATS)
         self._dtype = dtype
-        self._parameters = given.init_arguments(param or {})
+        self._parameters = parameter_checks.init_arguments(param or {})
         self.default_parameters: list[Any] = []
         self.parameter_names: list[str] = []
         self.common_dtype: DType | None = None
         values = self._parameters.get("param_dict")
-        self._batch_shape = None if values is None else given.batch_shape(values)
-        self._is_scalar_batch = values is not None and given.is_scalar_batch(values)
+        self._batch_shape = None if values is None else parameter_checks.batch_shape(values)
+        self._is_scalar_batch = values is not None and parameter_checks.is_scalar_batch(values)
 
     @property
     def name(self) -> str:
@@ -100,32 +100,34 @@ class Bijector(Cell):
     def _add_parameter(self, value: Any, name: str) -> Tensor:
         if isinstance(value, bool) or value is None:
             raise ArgumentTypeError(f"{name} cannot be type {type(value)}")
-        made = value if isinstance(value, Tensor) else Tensor(value)
-        if self.dtype is not None and made.dtype != self.dtype:
+        tensor = value if isinstance(value, Tensor) else Tensor(value)
+        if self.dtype is not None and tensor.dtype != self.dtype:
             raise ArgumentTypeError(
                 f"{name} should have the same dtype as the bijector's dtype, {self.dtype}."
             )
-        if self.common_dtype not in (None, made.dtype):
+        if self.common_dtype not in (None, tensor.dtype):
             raise ArgumentTypeError(
-                f"{name} should have the same dtype as other arguments, {self.common_dtype}, but got {made.dtype}."
+                f"{name} should have the same dtype as other arguments, {self.common_dtype}, but got {tensor.dtype}."
             )
-        given.check_dtype(made.dtype, f"dtype of {name}", type(self).__name__, given.FLOATS)
-        self.common_dtype = made.dtype
+        parameter_checks.check_dtype(
+            tensor.dtype, f"dtype of {name}", type(self).__name__, parameter_checks.FLOATS
+        )
+        self.common_dtype = tensor.dtype
         self.default_parameters.append(value)
         self.parameter_names.append(name)
-        return made
+        return tensor
 
     def _check_value(self, value: Any, name: str) -> Tensor:
-        return given.check_tensor(value, name)
+        return parameter_checks.check_tensor(value, name)
 
     def _check_value_dtype(self, value: Any) -> Tensor:
         """A floating tensor, of the bijector's type if it has one."""
-        given.check_tensor(value, "input value of bijector")
-        allowed = given.FLOATS if self.dtype is None else (self.dtype,)
+        parameter_checks.check_tensor(value, "input value of bijector")
+        allowed = parameter_checks.FLOATS if self.dtype is None else (self.dtype,)
         if value.dtype not in allowed:
-            wanted = "Float" if self.dtype is None else self.dtype
+            expected = "Float" if self.dtype is None else self.dtype
             raise ArgumentTypeError(
-                f"For input value of bijector, the type must be or be subclass of {wanted}, but got {value.dtype}. "
+                f"For input value of bijector, the type must be or be subclass of {expected}, but got {value.dtype}. "
                 "Write value.astype(...)."
             )
         return value
@@ -138,27 +140,27 @@ class Bijector(Cell):
         """The shape of what is made of values of a shape."""
         return tuple(np.broadcast_shapes(tuple(shape), self.batch_shape or ()))
 
-    def _ask(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        own = getattr(self, f"_{method}", None)
-        if own is None:
+    def _dispatch(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        implementation = getattr(self, f"_{method}", None)
+        if implementation is None:
             raise NotImplementedError(f"{method} is not implemented for {self.name} bijector.")
-        return own(*args, **kwargs)
+        return implementation(*args, **kwargs)
 
     def forward(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """What is made of a value."""
-        return self._ask("forward", value, *args, **kwargs)
+        return self._dispatch("forward", value, *args, **kwargs)
 
     def inverse(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """What a value was made of."""
-        return self._ask("inverse", value, *args, **kwargs)
+        return self._dispatch("inverse", value, *args, **kwargs)
 
     def forward_log_jacobian(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The log of how far the way there stretches."""
-        return self._ask("forward_log_jacobian", value, *args, **kwargs)
+        return self._dispatch("forward_log_jacobian", value, *args, **kwargs)
 
     def inverse_log_jacobian(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The log of how far the way back stretches."""
-        return self._ask("inverse_log_jacobian", value, *args, **kwargs)
+        return self._dispatch("inverse_log_jacobian", value, *args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], Distribution):

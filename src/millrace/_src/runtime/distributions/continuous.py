@@ -15,9 +15,10 @@ from millrace._src.runtime.ops.array.cast import cast
 from millrace._src.runtime.ops.array.creation import zeros_like
 from millrace._src.runtime.ops.array.where import where
 from millrace._src.runtime.ops.math.elementwise_unary import abs as abs_op
-from millrace._src.runtime.ops.math.elementwise_unary import atan, erf, exp, expm1, log, log1p, square, tan
-from millrace._src.runtime.ops.math.pairs import logical_and
+from millrace._src.runtime.ops.math.elementwise_unary import erf, exp, expm1, log, log1p, square
+from millrace._src.runtime.ops.math.logical_bitwise import logical_and
 from millrace._src.runtime.ops.math.special import lgamma
+from millrace._src.runtime.ops.math.trigonometric import atan, tan
 from millrace._src.runtime.ops.nn.activation import sigmoid
 from millrace._src.runtime.ops.nn.nonlinear import logsigmoid
 from millrace._src.runtime.ops.random.uniform_normal import standard_normal, uniform
@@ -46,10 +47,10 @@ class Normal(ParametricDistribution):
         dtype: DType = mstype.float32,
         name: str = "Normal",
     ) -> None:
-        self._begin({"mean": mean, "sd": sd}, seed, dtype, name)
+        self._initialize({"mean": mean, "sd": sd}, seed, dtype, name)
         check_positive(self._sd_value, "Standard deviation")
 
-    def _take(self, values: dict[str, Any]) -> None:
+    def _add_parameters(self, values: dict[str, Any]) -> None:
         # beside the methods _mean and _sd
         for key, value in values.items():
             setattr(self, f"_{key}_value", self._add_parameter(value, key))
@@ -71,25 +72,25 @@ class Normal(ParametricDistribution):
         return self._entropy(mean, sd) + loss
 
     def _log_prob(self, value: Any, mean: Any = None, sd: Any = None) -> Any:
-        value = self._value(value)
+        value = self._cast_value(value)
         mean, sd = self._check_param_type(mean, sd)
         return -0.5 * square((value - mean) / sd) - HALF_LOG_2PI - log(sd)
 
     def _cdf(self, value: Any, mean: Any = None, sd: Any = None) -> Any:
-        value = self._value(value)
+        value = self._cast_value(value)
         mean, sd = self._check_param_type(mean, sd)
         return 0.5 * (1.0 + erf((value - mean) / (sd * math.sqrt(2.0))))
 
     def _kl_loss(self, dist: Any, mean_b: Any, sd_b: Any, mean: Any = None, sd: Any = None) -> Any:
-        mean_b, sd_b = self._other(dist, mean_b=mean_b, sd_b=sd_b)
+        mean_b, sd_b = self._second_parameters(dist, mean_b=mean_b, sd_b=sd_b)
         mean, sd = self._check_param_type(mean, sd)
         ratio = log(sd) - log(sd_b)
         return 0.5 * square((mean - mean_b) / sd_b) + 0.5 * expm1(2 * ratio) - ratio
 
     def _sample(self, shape: tuple[int, ...] = (), mean: Any = None, sd: Any = None) -> Any:
         mean, sd = self._check_param_type(mean, sd)
-        made = standard_normal(self._shape(shape, mean), self.seed)
-        return cast(made * sd + mean, self.dtype)
+        noise = standard_normal(self._sample_shape(shape, mean), self.seed)
+        return cast(noise * sd + mean, self.dtype)
 
 
 class Uniform(ParametricDistribution):
@@ -110,7 +111,7 @@ class Uniform(ParametricDistribution):
         dtype: DType = mstype.float32,
         name: str = "Uniform",
     ) -> None:
-        self._begin({"low": low, "high": high}, seed, dtype, name)
+        self._initialize({"low": low, "high": high}, seed, dtype, name)
         check_less(self.low, self.high, "low", "high")
 
     def _mean(self, low: Any = None, high: Any = None) -> Any:
@@ -132,26 +133,26 @@ class Uniform(ParametricDistribution):
         return self._entropy(low, high) + loss
 
     def _prob(self, value: Any, low: Any = None, high: Any = None) -> Any:
-        value = self._value(value)
+        value = self._cast_value(value)
         low, high = self._check_param_type(low, high)
-        inside = logical_and(low <= value, value <= high)
-        return where(inside, 1.0 / (high - low), 0.0)
+        in_support = logical_and(low <= value, value <= high)
+        return where(in_support, 1.0 / (high - low), 0.0)
 
     def _kl_loss(self, dist: Any, low_b: Any, high_b: Any, low: Any = None, high: Any = None) -> Any:
-        low_b, high_b = self._other(dist, low_b=low_b, high_b=high_b)
+        low_b, high_b = self._second_parameters(dist, low_b=low_b, high_b=high_b)
         low, high = self._check_param_type(low, high)
-        inside = logical_and(low_b <= low, high <= high_b)
-        return where(inside, log(high_b - low_b) - log(high - low), math.inf)
+        is_contained = logical_and(low_b <= low, high <= high_b)
+        return where(is_contained, log(high_b - low_b) - log(high - low), math.inf)
 
     def _cdf(self, value: Any, low: Any = None, high: Any = None) -> Any:
-        value = self._value(value)
+        value = self._cast_value(value)
         low, high = self._check_param_type(low, high)
         return ((value - low) / (high - low)).clip(0.0, 1.0)
 
     def _sample(self, shape: tuple[int, ...] = (), low: Any = None, high: Any = None) -> Any:
         low, high = self._check_param_type(low, high)
-        made = uniform(self._shape(shape, low), Tensor(0.0), Tensor(1.0), self.seed)
-        return cast(made * (high - low) + low, self.dtype)
+        uniform_samples = uniform(self._sample_shape(shape, low), Tensor(0.0), Tensor(1.0), self.seed)
+        return cast(uniform_samples * (high - low) + low, self.dtype)
 
 
 class Exponential(ParametricDistribution):
@@ -171,7 +172,7 @@ class Exponential(ParametricDistribution):
         dtype: DType = mstype.float32,
         name: str = "Exponential",
     ) -> None:
-        self._begin({"rate": rate}, seed, dtype, name)
+        self._initialize({"rate": rate}, seed, dtype, name)
         check_positive(self.rate, "rate")
 
     def _mean(self, rate: Any = None) -> Any:
@@ -191,24 +192,24 @@ class Exponential(ParametricDistribution):
         return self._entropy(rate) + loss
 
     def _log_prob(self, value: Any, rate: Any = None) -> Any:
-        value, rate = self._value(value), self._check_param_type(rate)
+        value, rate = self._cast_value(value), self._check_param_type(rate)
         return where(value < 0.0, -math.inf, log(rate) - rate * value)
 
     def _cdf(self, value: Any, rate: Any = None) -> Any:
-        value, rate = self._value(value), self._check_param_type(rate)
+        value, rate = self._cast_value(value), self._check_param_type(rate)
         return where(value < 0.0, 0.0, 1.0 - exp(-rate * value))
 
     def _log_survival(self, value: Any, rate: Any = None) -> Any:
-        value, rate = self._value(value), self._check_param_type(rate)
+        value, rate = self._cast_value(value), self._check_param_type(rate)
         return where(value < 0.0, 0.0, -rate * value)
 
     def _kl_loss(self, dist: Any, rate_b: Any, rate: Any = None) -> Any:
-        rate_b, rate = self._other(dist, rate_b=rate_b), self._check_param_type(rate)
+        rate_b, rate = self._second_parameters(dist, rate_b=rate_b), self._check_param_type(rate)
         return log(rate) - log(rate_b) + rate_b / rate - 1.0
 
     def _sample(self, shape: tuple[int, ...] = (), rate: Any = None) -> Any:
         rate = self._check_param_type(rate)
-        return cast(-log(self._uniform(self._shape(shape, rate))) / rate, self.dtype)
+        return cast(-log(self._sample_uniform(self._sample_shape(shape, rate))) / rate, self.dtype)
 
 
 class _LocationScale(ParametricDistribution):
@@ -220,9 +221,9 @@ class _LocationScale(ParametricDistribution):
     def _mode(self, loc: Any = None, scale: Any = None) -> Any:
         return self._check_param_type(loc, scale)[0]
 
-    def _z(self, value: Any, loc: Any, scale: Any) -> tuple[Any, Any]:
+    def _standardize(self, value: Any, loc: Any, scale: Any) -> tuple[Any, Any]:
         loc, scale = self._check_param_type(loc, scale)
-        return (self._value(value) - loc) / scale, scale
+        return (self._cast_value(value) - loc) / scale, scale
 
 
 class Cauchy(_LocationScale):
@@ -240,7 +241,7 @@ class Cauchy(_LocationScale):
         dtype: DType = mstype.float32,
         name: str = "Cauchy",
     ) -> None:
-        self._begin({"loc": loc, "scale": scale}, seed, dtype, name)
+        self._initialize({"loc": loc, "scale": scale}, seed, dtype, name)
         check_positive(self.scale, "scale")
 
     def _mean(self, *args: Any, **kwargs: Any) -> Any:
@@ -256,20 +257,20 @@ class Cauchy(_LocationScale):
         return log(self._check_param_type(loc, scale)[1]) + math.log(4 * math.pi)
 
     def _log_prob(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
-        z, scale = self._z(value, loc, scale)
+        z, scale = self._standardize(value, loc, scale)
         return -log1p(square(z)) - log(math.pi * scale)
 
     def _cdf(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
-        return atan(self._z(value, loc, scale)[0]) / math.pi + 0.5
+        return atan(self._standardize(value, loc, scale)[0]) / math.pi + 0.5
 
     def _log_cdf(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
-        return log1p(2.0 * atan(self._z(value, loc, scale)[0]) / math.pi) - math.log(2.0)
+        return log1p(2.0 * atan(self._standardize(value, loc, scale)[0]) / math.pi) - math.log(2.0)
 
     def _kl_loss(self, dist: Any, loc_b: Any, scale_b: Any, loc_a: Any = None, scale_a: Any = None) -> Any:
-        loc_b, scale_b = self._other(dist, loc_b=loc_b, scale_b=scale_b)
+        loc_b, scale_b = self._second_parameters(dist, loc_b=loc_b, scale_b=scale_b)
         loc, scale = self._check_param_type(loc_a, scale_a)
-        apart = square(scale + scale_b) + square(loc - loc_b)
-        return log(apart) - math.log(4.0) - log(scale) - log(scale_b)
+        squared_distance = square(scale + scale_b) + square(loc - loc_b)
+        return log(squared_distance) - math.log(4.0) - log(scale) - log(scale_b)
 
     def _cross_entropy(
         self, dist: Any, loc_b: Any, scale_b: Any, loc_a: Any = None, scale_a: Any = None
@@ -279,8 +280,8 @@ class Cauchy(_LocationScale):
 
     def _sample(self, shape: tuple[int, ...] = (), loc: Any = None, scale: Any = None) -> Any:
         loc, scale = self._check_param_type(loc, scale)
-        made = tan(math.pi * (self._uniform(self._shape(shape, loc)) - 0.5))
-        return cast(made * scale + loc, self.dtype)
+        standard_samples = tan(math.pi * (self._sample_uniform(self._sample_shape(shape, loc)) - 0.5))
+        return cast(standard_samples * scale + loc, self.dtype)
 
 
 class Logistic(_LocationScale):
@@ -298,7 +299,7 @@ class Logistic(_LocationScale):
         dtype: DType = mstype.float32,
         name: str = "Logistic",
     ) -> None:
-        self._begin({"loc": loc, "scale": scale}, seed, dtype, name)
+        self._initialize({"loc": loc, "scale": scale}, seed, dtype, name)
         check_positive(self.scale, "scale")
 
     def _mean(self, loc: Any = None, scale: Any = None) -> Any:
@@ -311,35 +312,35 @@ class Logistic(_LocationScale):
         return log(self._check_param_type(loc, scale)[1]) + 2.0
 
     def _log_prob(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
-        z, scale = self._z(value, loc, scale)
+        z, scale = self._standardize(value, loc, scale)
         return -z + 2.0 * logsigmoid(z) - log(scale)
 
     def _cdf(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
-        return sigmoid(self._z(value, loc, scale)[0])
+        return sigmoid(self._standardize(value, loc, scale)[0])
 
     def _log_cdf(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
-        return logsigmoid(self._z(value, loc, scale)[0])
+        return logsigmoid(self._standardize(value, loc, scale)[0])
 
     def _survival_function(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
-        return sigmoid(-self._z(value, loc, scale)[0])
+        return sigmoid(-self._standardize(value, loc, scale)[0])
 
     def _log_survival(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
-        return logsigmoid(-self._z(value, loc, scale)[0])
+        return logsigmoid(-self._standardize(value, loc, scale)[0])
 
     def _sample(self, shape: tuple[int, ...] = (), loc: Any = None, scale: Any = None) -> Any:
         loc, scale = self._check_param_type(loc, scale)
-        made = self._uniform(self._shape(shape, loc))
-        return cast((log(made) - log1p(-made)) * scale + loc, self.dtype)
+        probability = self._sample_uniform(self._sample_shape(shape, loc))
+        return cast((log(probability) - log1p(-probability)) * scale + loc, self.dtype)
 
 
 class _DensityOnly(ParametricDistribution):
     """A distribution of which only the density is known, with a mean and a spread."""
 
-    def _begin(self, values: dict[str, Any], seed: Any, dtype: Any, name: Any) -> None:
-        super()._begin(values, seed, dtype, name)
+    def _initialize(self, values: dict[str, Any], seed: Any, dtype: Any, name: Any) -> None:
+        super()._initialize(values, seed, dtype, name)
         check_positive(self._sd_value, "Standard deviation")
 
-    _take = Normal._take
+    _add_parameters = Normal._add_parameters
 
 
 class HalfNormal(_DensityOnly):
@@ -357,10 +358,10 @@ class HalfNormal(_DensityOnly):
         dtype: DType = mstype.float32,
         name: str = "HalfNormal",
     ) -> None:
-        self._begin({"mean": mean, "sd": sd}, seed, dtype, name)
+        self._initialize({"mean": mean, "sd": sd}, seed, dtype, name)
 
     def _prob(self, value: Any, mean: Any = None, sd: Any = None) -> Any:
-        value = self._value(value)
+        value = self._cast_value(value)
         mean, sd = self._check_param_type(mean, sd)
         density = math.sqrt(2.0 / math.pi) / sd * exp(-0.5 * square((value - mean) / sd))
         density = where(value >= 0.0, density, 0.0)
@@ -382,10 +383,10 @@ class Laplace(_DensityOnly):
         dtype: DType = mstype.float32,
         name: str = "Laplace",
     ) -> None:
-        self._begin({"mean": mean, "sd": sd}, seed, dtype, name)
+        self._initialize({"mean": mean, "sd": sd}, seed, dtype, name)
 
     def _log_prob(self, value: Any, mean: Any = None, sd: Any = None) -> Any:
-        value = self._value(value)
+        value = self._cast_value(value)
         mean, sd = self._check_param_type(mean, sd)
         return -abs_op((value - mean) / sd) - log(2.0 * sd)
 
@@ -406,13 +407,13 @@ class StudentT(_DensityOnly):
         dtype: DType = mstype.float32,
         name: str = "StudentT",
     ) -> None:
-        self._begin({"df": df, "mean": mean, "sd": sd}, seed, dtype, name)
+        self._initialize({"df": df, "mean": mean, "sd": sd}, seed, dtype, name)
         check_positive(self._df_value, "Degrees of freedom")
 
     def _log_prob(self, value: Any, df: Any = None, mean: Any = None, sd: Any = None) -> Any:
-        value = self._value(value)
+        value = self._cast_value(value)
         df, mean, sd = self._check_param_type(df, mean, sd)
         z = (value - mean) / sd
-        whole = log(sd) + 0.5 * log(df) + 0.5 * math.log(math.pi)
-        whole = whole + lgamma(0.5 * df) - lgamma(0.5 * (df + 1.0))
-        return -0.5 * (df + 1.0) * log1p(square(z) / df) - whole
+        log_normalizer = log(sd) + 0.5 * log(df) + 0.5 * math.log(math.pi)
+        log_normalizer = log_normalizer + lgamma(0.5 * df) - lgamma(0.5 * (df + 1.0))
+        return -0.5 * (df + 1.0) * log1p(square(z) / df) - log_normalizer

@@ -12,7 +12,8 @@ from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributions.distribution import ParametricDistribution, parameter_property
-from millrace._src.runtime.distributions.parameters import FLOATS, INTS, check_probabilities
+from millrace._src.runtime.distributions.gamma import _reject_scalar
+from millrace._src.runtime.distributions.parameters import FLOATS, INTS, check_positive, check_probabilities
 from millrace._src.runtime.ops.array.broadcast import broadcast_to
 from millrace._src.runtime.ops.array.cast import cast
 from millrace._src.runtime.ops.array.creation import arange, zeros_like
@@ -24,10 +25,11 @@ from millrace._src.runtime.ops.math.elementwise_unary import exp, floor, log, tr
 from millrace._src.runtime.ops.math.elementwise_unary import square as square_op
 from millrace._src.runtime.ops.math.max_min import argmax
 from millrace._src.runtime.ops.math.pairs import pow as pow_op
-from millrace._src.runtime.ops.random.distributions import multinomial
+from millrace._src.runtime.ops.math.special import igamma, lgamma
+from millrace._src.runtime.ops.random.categorical import multinomial, random_poisson
 from millrace._src.runtime.ops.random.uniform_normal import uniform
 
-__all__ = ["Bernoulli", "Categorical", "Geometric"]
+__all__ = ["Bernoulli", "Categorical", "Geometric", "Poisson"]
 
 # The distance from 1 to the next number of each type.
 _MACHINE_EPSILON = {"Float16": 2.0**-10, "Float32": 2.0**-23, "Float64": 2.0**-52, "BFloat16": 2.0**-7}
@@ -49,7 +51,7 @@ class _TrialDistribution(ParametricDistribution):
         return self._entropy(probs1) + loss
 
     def _kl_loss(self, dist: Any, probs1_b: Any, probs1: Any = None) -> Any:
-        q, p = self._other(dist, probs1_b=probs1_b), self._check_param_type(probs1)
+        q, p = self._second_parameters(dist, probs1_b=probs1_b), self._check_param_type(probs1)
         return p * log(p / q) + (1.0 - p) * log((1.0 - p) / (1.0 - q))
 
 
@@ -67,7 +69,7 @@ class Bernoulli(_TrialDistribution):
         dtype: DType = mstype.int32,
         name: str = "Bernoulli",
     ) -> None:
-        self._begin({"probs": probs}, seed, dtype, name)
+        self._initialize({"probs": probs}, seed, dtype, name)
         check_probabilities(self.probs)
 
     def _mean(self, probs1: Any = None) -> Any:
@@ -81,22 +83,22 @@ class Bernoulli(_TrialDistribution):
         return p * (1.0 - p)
 
     def _log_prob(self, value: Any, probs1: Any = None) -> Any:
-        value = self._value(value, self.parameter_type)
+        value = self._cast_value(value, self.parameter_type)
         p = self._check_param_type(probs1)
-        step = _MACHINE_EPSILON[str(p.dtype)]
-        p = p.clip(step, 1.0 - step)
+        epsilon = _MACHINE_EPSILON[str(p.dtype)]
+        p = p.clip(epsilon, 1.0 - epsilon)
         return log(p) * value + log(1.0 - p) * (1.0 - value)
 
     def _cdf(self, value: Any, probs1: Any = None) -> Any:
-        value = self._value(value, self.parameter_type)
+        value = self._cast_value(value, self.parameter_type)
         p = self._check_param_type(probs1)
         below = where(value < 0.0, 0.0, 1.0 - p)
         return where(value < 1.0, below, 1.0)
 
     def _sample(self, shape: tuple[int, ...] = (), probs1: Any = None) -> Any:
         p = self._check_param_type(probs1)
-        made = uniform(self._shape(shape, p), Tensor(0.0), Tensor(1.0), self.seed)
-        return cast(made < p, self.dtype)
+        uniform_samples = uniform(self._sample_shape(shape, p), Tensor(0.0), Tensor(1.0), self.seed)
+        return cast(uniform_samples < p, self.dtype)
 
 
 class Geometric(_TrialDistribution):
@@ -113,7 +115,7 @@ class Geometric(_TrialDistribution):
         dtype: DType = mstype.int32,
         name: str = "Geometric",
     ) -> None:
-        self._begin({"probs": probs}, seed, dtype, name)
+        self._initialize({"probs": probs}, seed, dtype, name)
         check_probabilities(self.probs)
 
     def _mean(self, probs1: Any = None) -> Any:
@@ -134,17 +136,17 @@ class Geometric(_TrialDistribution):
         return super()._kl_loss(dist, probs1_b, probs1) / self._check_param_type(probs1)
 
     def _prob(self, value: Any, probs1: Any = None) -> Any:
-        count, p = floor(self._value(value, self.parameter_type)), self._check_param_type(probs1)
+        count, p = floor(self._cast_value(value, self.parameter_type)), self._check_param_type(probs1)
         return where(count < 0.0, 0.0, exp(log(1.0 - p) * count + log(p)))
 
     def _cdf(self, value: Any, probs1: Any = None) -> Any:
-        count, p = floor(self._value(value, self.parameter_type)), self._check_param_type(probs1)
+        count, p = floor(self._cast_value(value, self.parameter_type)), self._check_param_type(probs1)
         return where(count < 0.0, 0.0, 1.0 - pow_op(1.0 - p, count + 1.0))
 
     def _sample(self, shape: tuple[int, ...] = (), probs1: Any = None) -> Any:
         p = self._check_param_type(probs1)
-        made = log(self._uniform(self._shape(shape, p))) / log(1.0 - p)
-        return cast(floor(made), self.dtype)
+        failures = log(self._sample_uniform(self._sample_shape(shape, p))) / log(1.0 - p)
+        return cast(floor(failures), self.dtype)
 
 
 class Categorical(ParametricDistribution):
@@ -165,7 +167,7 @@ class Categorical(ParametricDistribution):
         dtype: DType = mstype.int32,
         name: str = "Categorical",
     ) -> None:
-        self._begin({"probs": probs}, seed, dtype, name)
+        self._initialize({"probs": probs}, seed, dtype, name)
         if self.probs is None:
             return
         if self.probs.ndim == 0:
@@ -181,28 +183,28 @@ class Categorical(ParametricDistribution):
             self._is_scalar_batch = True
         self._broadcast_shape = tuple(self.probs.shape[:-1])
 
-    def _numbers(self, probs: Any) -> Any:
+    def _category_indices(self, probs: Any) -> Any:
         return cast(arange(probs.shape[-1]), probs.dtype)
 
     def _mean(self, probs: Any = None) -> Any:
         p = self._check_param_type(probs)
-        return (self._numbers(p) * p).sum(-1, keepdims=True)  # MindSpore keeps the axis
+        return (self._category_indices(p) * p).sum(-1, keepdims=True)  # MindSpore keeps the axis
 
     def _mode(self, probs: Any = None) -> Any:
         return cast(argmax(self._check_param_type(probs), -1), self.dtype)
 
     def _var(self, probs: Any = None) -> Any:
         p = self._check_param_type(probs)
-        each = self._numbers(p)
-        square = (square_op(each) * p).sum(-1, keepdims=True)
-        return square - square_op((each * p).sum(-1, keepdims=True))
+        categories = self._category_indices(p)
+        square = (square_op(categories) * p).sum(-1, keepdims=True)
+        return square - square_op((categories * p).sum(-1, keepdims=True))
 
     def _entropy(self, probs: Any = None) -> Any:
         p = self._check_param_type(probs)
         return squeeze(-(log(p) * p).sum(-1))
 
     def _kl_loss(self, dist: Any, probs_b: Any, probs: Any = None) -> Any:
-        q, p = self._other(dist, probs_b=probs_b), self._check_param_type(probs)
+        q, p = self._second_parameters(dist, probs_b=probs_b), self._check_param_type(probs)
         p, q = p / p.sum(-1, keepdims=True), q / q.sum(-1, keepdims=True)
         return squeeze((p * (log(p) - log(q))).sum(-1))
 
@@ -210,7 +212,7 @@ class Categorical(ParametricDistribution):
         loss = self._kl_loss(dist, probs_b, probs)
         return self._entropy(probs) + loss
 
-    def _at(self, value: Any, table: Any, below: float, above: float | None) -> Any:
+    def _lookup(self, value: Any, table: Any, below: float, above: float | None) -> Any:
         """What a table, with categories on its last axis, says of a value; and what of those outside."""
         count = table.shape[-1]
         value = cast(self._check_value(value, "value"), table.dtype)
@@ -219,20 +221,67 @@ class Categorical(ParametricDistribution):
         value = broadcast_to(value, shape)
         table = broadcast_to(table, (*shape, count))
         index = cast(value.clip(0.0, count - 1.0), mstype.int64)
-        found = gather_elements(table, -1, index.expand_dims(-1)).squeeze(-1)
-        found = where(value < 0.0, below, found)
-        return found if above is None else where(value > count - 1.0, above, found)
+        entry = gather_elements(table, -1, index.expand_dims(-1)).squeeze(-1)
+        entry = where(value < 0.0, below, entry)
+        return entry if above is None else where(value > count - 1.0, above, entry)
 
     def _log_prob(self, value: Any, probs: Any = None) -> Any:
-        return self._at(value, log(self._check_param_type(probs)), math.nan, math.nan)
+        return self._lookup(value, log(self._check_param_type(probs)), math.nan, math.nan)
 
     def _cdf(self, value: Any, probs: Any = None) -> Any:
         p = self._check_param_type(probs)
-        return self._at(value, cumsum(p, -1), 0.0, None)
+        return self._lookup(value, cumsum(p, -1), 0.0, None)
 
     def _sample(self, shape: tuple[int, ...] = (), probs: Any = None) -> Any:
         p = self._check_param_type(probs)
-        self._shape(shape, p)
+        self._sample_shape(shape, p)
         count = int(np.prod(shape))
-        made = multinomial(p.reshape((-1, p.shape[-1])), count, True, self.seed)
-        return cast(made.T.reshape((*shape, *p.shape[:-1])), self.dtype)
+        indices = multinomial(p.reshape((-1, p.shape[-1])), count, True, self.seed)
+        return cast(indices.T.reshape((*shape, *p.shape[:-1])), self.dtype)
+
+
+class Poisson(ParametricDistribution):
+    """The Poisson distribution: how many events there are, at a rate.
+
+    >>> from millrace import Tensor
+    >>> Poisson([2.0]).prob(Tensor([0.0]))
+    Tensor(shape=[1], dtype=Float32, value= [ 1.35335281e-01])
+    """
+
+    printed_parameters = {"rate": "rate"}  # noqa: RUF012
+    allowed_dtypes = (*INTS, *FLOATS)
+    rate = parameter_property("rate")
+
+    def __init__(
+        self, rate: Any = None, seed: int | None = None, dtype: DType = mstype.float32, name: str = "Poisson"
+    ) -> None:
+        _reject_scalar(rate, "rate", int, float)
+        self._initialize({"rate": rate}, seed, dtype, name)
+        check_positive(self.rate, "rate")
+
+    def _mean(self, rate: Any = None) -> Any:
+        return self._check_param_type(rate)
+
+    def _mode(self, rate: Any = None) -> Any:
+        return floor(self._check_param_type(rate))
+
+    def _var(self, rate: Any = None) -> Any:
+        return self._check_param_type(rate)
+
+    def _log_prob(self, value: Any, rate: Any = None) -> Any:
+        rate = self._check_param_type(rate)
+        value = cast(self._cast_value(value), rate.dtype)
+        count = value.clip(0.0, None)
+        log_probability = log(rate) * count - lgamma(count + 1.0)
+        return where(value < 0.0, -math.inf, log_probability) - rate
+
+    def _cdf(self, value: Any, rate: Any = None) -> Any:
+        rate = self._check_param_type(rate)
+        value = cast(self._cast_value(value), rate.dtype)
+        return where(value < 0.0, 0.0, 1.0 - igamma(1.0 + value.clip(0.0, None), rate))
+
+    def _sample(self, shape: tuple[int, ...] = (), rate: Any = None) -> Any:
+        rate = self._check_param_type(rate)
+        self._sample_shape(shape, rate)
+        counts = random_poisson(shape, cast(rate, mstype.float32), self.seed, mstype.float32)
+        return cast(counts, self.dtype)

@@ -10,7 +10,7 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.distributions import parameters as given
+from millrace._src.runtime.distributions import parameters as parameter_checks
 from millrace._src.runtime.nn.argument_types import check_int, check_kind
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.array.broadcast import broadcast_to
@@ -54,13 +54,13 @@ class Distribution(Cell):
         self._name = name
         self._seed = 0 if seed is None else check_int(seed, "seed", name, 0)
         self._dtype = dtype
-        self._parameters = given.init_arguments(param)
+        self._parameters = parameter_checks.init_arguments(param)
         self._reset_parameters()
         if "distribution" not in self._parameters:
             values = self._parameters.get("param_dict", {})
-            self.parameter_type = given.parameter_type(values, dtype)
-            self._batch_shape = given.batch_shape(values)
-            self._is_scalar_batch = given.is_scalar_batch(values)
+            self.parameter_type = parameter_checks.parameter_type(values, dtype)
+            self._batch_shape = parameter_checks.batch_shape(values)
+            self._is_scalar_batch = parameter_checks.is_scalar_batch(values)
             self._broadcast_shape = self._batch_shape
 
     # --- what it is ------------------------------------------------------------------------------------------
@@ -108,54 +108,58 @@ class Distribution(Cell):
 
     def _add_parameter(self, value: Any, name: str) -> Tensor | None:
         """A parameter as a tensor, kept as what holds where a call gives none."""
-        made = None if value is None else given.as_tensor(value, self.parameter_type)
-        self.default_parameters.append(made)
+        tensor = None if value is None else parameter_checks.as_tensor(value, self.parameter_type)
+        self.default_parameters.append(tensor)
         self.parameter_names.append(name)
-        return made
+        return tensor
 
     def _check_param_type(self, *args: Any) -> Any:
         """The parameters of a call, in one shape and type; what is not given is what the distribution was made with."""
-        found = []
+        values = []
         for arg, name, default in zip(args, self.parameter_names, self.default_parameters, strict=False):
             if arg is None and default is None:
                 raise ArgumentTypeError(
                     f"the type {name} must be subclass of Tensor. It can not be None since it is not specified during "
                     f"initialization: give '{name}' in this call or to {type(self).__name__}(...)."
                 )
-            value = default if arg is None else given.check_tensor(arg, name)
-            found.append(cast(value, self.parameter_type))
-        if len(found) == 1:
-            return found[0]
-        shapes = [value.shape for value in found]
+            value = default if arg is None else parameter_checks.check_tensor(arg, name)
+            values.append(cast(value, self.parameter_type))
+        if len(values) == 1:
+            return values[0]
+        shapes = [value.shape for value in values]
         if all(shape == shapes[0] for shape in shapes):
-            return tuple(found)
+            return tuple(values)
         try:
-            whole = tuple(np.broadcast_shapes(*shapes))
+            common_shape = tuple(np.broadcast_shapes(*shapes))
         except ValueError as error:
-            said = ", ".join(
+            shape_list = ", ".join(
                 f"{name}: {shape}" for name, shape in zip(self.parameter_names, shapes, strict=False)
             )
             raise ArgumentValueError(
-                f"For '{type(self).__name__}', the shapes of parameters need to broadcast, but got {said}."
+                f"For '{type(self).__name__}', the shapes of parameters need to broadcast, but got {shape_list}."
             ) from error
-        return tuple(broadcast_to(value, whole) for value in found)
+        return tuple(broadcast_to(value, common_shape) for value in values)
 
     def _check_value(self, value: Any, name: str) -> Any:
         """A value must be a tensor."""
-        return given.check_tensor(value, name)
+        return parameter_checks.check_tensor(value, name)
 
     def _not_implemented(self, method: str) -> NotImplementedError:
         return NotImplementedError(f"{method} is not implemented for {self.name} distribution.")
 
     def _dispatch(
-        self, method: str, ways: Mapping[str, Callable[[Any], Any] | None], *args: Any, **kwargs: Any
+        self,
+        method: str,
+        implementations: Mapping[str, Callable[[Any], Any] | None],
+        *args: Any,
+        **kwargs: Any,
     ) -> Any:
         """What the first of these methods that the class has says, and what is made of that."""
-        for own, after in ways.items():
-            found = getattr(self, own, None)
-            if found is not None:
-                answer = found(*args, **kwargs)
-                return answer if after is None else after(answer)
+        for method_name, transform in implementations.items():
+            implementation = getattr(self, method_name, None)
+            if implementation is not None:
+                value = implementation(*args, **kwargs)
+                return value if transform is None else transform(value)
         raise self._not_implemented(method)
 
     # --- what it can be asked --------------------------------------------------------------------------------
@@ -170,13 +174,13 @@ class Distribution(Cell):
 
     def cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability of at most a value."""
-        ways = {
+        implementations = {
             "_cdf": None,
             "_log_cdf": exp,
-            "_survival_function": _rest,
-            "_log_survival": lambda x: _rest(exp(x)),
+            "_survival_function": _complement,
+            "_log_survival": lambda x: _complement(exp(x)),
         }
-        return self._dispatch("cdf", ways, value, *args, **kwargs)
+        return self._dispatch("cdf", implementations, value, *args, **kwargs)
 
     def log_cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The log of the probability of at most a value."""
@@ -186,8 +190,8 @@ class Distribution(Cell):
 
     def survival_function(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability of more than a value."""
-        ways = {"_survival_function": None, "_log_survival": exp, "cdf": _rest}
-        return self._dispatch("survival_function", ways, value, *args, **kwargs)
+        implementations = {"_survival_function": None, "_log_survival": exp, "cdf": _complement}
+        return self._dispatch("survival_function", implementations, value, *args, **kwargs)
 
     def log_survival(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The log of the probability of more than a value."""
@@ -233,8 +237,8 @@ class Distribution(Cell):
 
     def get_dist_type(self) -> str:
         """What ``kl_loss`` calls its kind."""
-        found: str = self._dispatch("get_dist_type", {"_get_dist_type": None})
-        return found
+        dist_type: str = self._dispatch("get_dist_type", {"_get_dist_type": None})
+        return dist_type
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
         if name not in QUERY_METHODS:
@@ -242,7 +246,7 @@ class Distribution(Cell):
         return getattr(self, name)(*args, **kwargs)
 
 
-def _rest(x: Any) -> Any:
+def _complement(x: Any) -> Any:
     return 1.0 - x
 
 
@@ -255,16 +259,16 @@ class ParametricDistribution(Distribution):
     """A distribution that has a name, and parameters that calls may override."""
 
     printed_parameters: dict[str, str] = {}  # parameter -> what it is called in print  # noqa: RUF012
-    allowed_dtypes: tuple[DType, ...] = given.FLOATS
+    allowed_dtypes: tuple[DType, ...] = parameter_checks.FLOATS
 
-    def _begin(self, values: dict[str, Any], seed: Any, dtype: Any, name: Any) -> None:
+    def _initialize(self, values: dict[str, Any], seed: Any, dtype: Any, name: Any) -> None:
         """What every ``__init__`` does."""
-        given.check_dtype(dtype, "dtype", type(self).__name__, self.allowed_dtypes)
+        parameter_checks.check_dtype(dtype, "dtype", type(self).__name__, self.allowed_dtypes)
         param = {**values, "seed": seed, "dtype": dtype, "name": name, "param_dict": values}
         Distribution.__init__(self, seed, dtype, name, param)
-        self._take(values)
+        self._add_parameters(values)
 
-    def _take(self, values: dict[str, Any]) -> None:
+    def _add_parameters(self, values: dict[str, Any]) -> None:
         for key, value in values.items():
             setattr(self, f"_{key}", self._add_parameter(value, key))
 
@@ -274,7 +278,7 @@ class ParametricDistribution(Distribution):
         if not self.is_scalar_batch:
             return f"batch_shape = {self._broadcast_shape}"
         return ", ".join(
-            f"{words} = {getattr(self, '_' + key)}" for key, words in self.printed_parameters.items()
+            f"{label} = {getattr(self, '_' + key)}" for key, label in self.printed_parameters.items()
         )
 
     def _get_dist_type(self) -> str:
@@ -283,26 +287,29 @@ class ParametricDistribution(Distribution):
     def _get_dist_args(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         values = [*args, *(kwargs.get(name) for name in self.parameter_names[len(args) :])]
         return tuple(
-            default if value is None else given.check_tensor(value, name)
+            default if value is None else parameter_checks.check_tensor(value, name)
             for value, name, default in zip(
                 values, self.parameter_names, self.default_parameters, strict=True
             )
         )
 
-    def _value(self, value: Any, dtype: DType | None = None) -> Any:
+    def _cast_value(self, value: Any, dtype: DType | None = None) -> Any:
         return cast(self._check_value(value, "value"), dtype or self.dtype)
 
-    def _other(self, dist: Any, **others: Any) -> Any:
+    def _second_parameters(self, dist: Any, **parameters: Any) -> Any:
         """The parameters of the other distribution, which must be of the same kind."""
-        wanted = type(self).__name__
+        expected = type(self).__name__
         if dist is None:
             raise ArgumentValueError("Input dist must be a constant which is not None.")
-        if dist != wanted:
-            raise ArgumentValueError(f"Expected dist input is {wanted}, but got {dist}.")
-        made = [cast(given.check_tensor(value, name), self.parameter_type) for name, value in others.items()]
-        return made[0] if len(made) == 1 else made
+        if dist != expected:
+            raise ArgumentValueError(f"Expected dist input is {expected}, but got {dist}.")
+        tensors = [
+            cast(parameter_checks.check_tensor(value, name), self.parameter_type)
+            for name, value in parameters.items()
+        ]
+        return tensors[0] if len(tensors) == 1 else tensors
 
-    def _shape(self, shape: Any, *parameters: Tensor) -> tuple[int, ...]:
+    def _sample_shape(self, shape: Any, *parameters: Tensor) -> tuple[int, ...]:
         """The whole shape of samples."""
         if not isinstance(shape, tuple):
             raise ArgumentTypeError(
@@ -311,7 +318,7 @@ class ParametricDistribution(Distribution):
             )
         return (*shape, *parameters[0].shape)
 
-    def _uniform(self, shape: tuple[int, ...]) -> Any:
+    def _sample_uniform(self, shape: tuple[int, ...]) -> Any:
         """Numbers above 0 and below 1."""
-        tiny = 2.0**-25  # half of the smallest step that is drawn
-        return uniform(shape, Tensor(0.0), Tensor(1.0), self.seed).clip(tiny, None)
+        lower_bound = 2.0**-25  # half of the smallest step that is drawn
+        return uniform(shape, Tensor(0.0), Tensor(1.0), self.seed).clip(lower_bound, None)

@@ -50,21 +50,21 @@ def as_tensor(value: Any, dtype: DType = mstype.float32) -> Tensor:
     raise ArgumentTypeError(f"Unable to convert input of type {type(value)} to a Tensor of type {dtype}")
 
 
-def parameter_type(values: dict[str, Any], wanted: DType | None) -> DType:
+def parameter_type(values: dict[str, Any], default: DType | None) -> DType:
     """The type that parameters have: what their arrays have in common, float32 where that is no type to compute in."""
-    found: DType | None = None
+    common_dtype: DType | None = None
     for name, value in values.items():
         if not hasattr(value, "dtype"):
             continue
         dtype = Tensor(value).dtype if isinstance(value, np.ndarray) else value.dtype
-        if found is not None and dtype != found:
+        if common_dtype is not None and dtype != common_dtype:
             raise ArgumentTypeError(
-                f"{name} should have the same dtype as other arguments, {found}, but got {dtype}."
+                f"{name} should have the same dtype as other arguments, {common_dtype}, but got {dtype}."
             )
-        found = dtype
-    if found is None:
-        return mstype.float32 if wanted is None or wanted in INTS else wanted
-    return mstype.float32 if found in INTS or found == mstype.float64 else found
+        common_dtype = dtype
+    if common_dtype is None:
+        return mstype.float32 if default is None or default in INTS else default
+    return mstype.float32 if common_dtype in INTS or common_dtype == mstype.float64 else common_dtype
 
 
 def batch_shape(values: dict[str, Any]) -> tuple[int, ...] | None:
@@ -75,8 +75,10 @@ def batch_shape(values: dict[str, Any]) -> tuple[int, ...] | None:
     try:
         return tuple(np.broadcast_shapes(*shapes.values()))
     except ValueError as error:
-        said = ", ".join(f"{name}: {shape}" for name, shape in shapes.items())
-        raise ArgumentValueError(f"The shapes of parameters need to broadcast, but got {said}.") from error
+        shape_list = ", ".join(f"{name}: {shape}" for name, shape in shapes.items())
+        raise ArgumentValueError(
+            f"The shapes of parameters need to broadcast, but got {shape_list}."
+        ) from error
 
 
 def is_scalar_batch(values: dict[str, Any]) -> bool:
@@ -87,8 +89,10 @@ def is_scalar_batch(values: dict[str, Any]) -> bool:
 def check_dtype(dtype: Any, name: str, owner: str, allowed: tuple[DType, ...]) -> None:
     """One of these element types."""
     if dtype not in allowed:
-        words = ", ".join(f"mindspore.{str(each).lower()}" for each in allowed)
-        raise ArgumentTypeError(f"For '{owner}', the '{name}' should be one of [{words}], but got '{dtype}'.")
+        allowed_names = ", ".join(f"mindspore.{str(allowed_dtype).lower()}" for allowed_dtype in allowed)
+        raise ArgumentTypeError(
+            f"For '{owner}', the '{name}' should be one of [{allowed_names}], but got '{dtype}'."
+        )
 
 
 def check_tensor(value: Any, name: str) -> Tensor:
@@ -109,16 +113,16 @@ def check_positive(value: Tensor | None, name: str, or_zero: bool = False) -> No
         return
     array = value.asnumpy()
     if not (array >= 0 if or_zero else array > 0).all():
-        wanted = "greater than or equal to zero" if or_zero else "greater than zero"
-        raise ArgumentValueError(f"{name} must be {wanted}, but got {array.min()}.")
+        expected = "greater than or equal to zero" if or_zero else "greater than zero"
+        raise ArgumentValueError(f"{name} must be {expected}, but got {array.min()}.")
 
 
-def check_less(low: Tensor | None, high: Tensor | None, name: str, other: str) -> None:
+def check_less(low: Tensor | None, high: Tensor | None, low_name: str, high_name: str) -> None:
     """Each element of one below that of the other."""
     if low is None or high is None or isinstance(low, Parameter) or isinstance(high, Parameter):
         return
     if not (low.asnumpy() < high.asnumpy()).all():
-        raise ArgumentValueError(f"{name} must be less than {other}, but got {low} and {high}.")
+        raise ArgumentValueError(f"{low_name} must be less than {high_name}, but got {low} and {high}.")
 
 
 def check_probabilities(probs: Tensor | None) -> None:

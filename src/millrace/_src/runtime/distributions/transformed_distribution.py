@@ -16,8 +16,8 @@ from millrace._src.runtime.distributions.distribution import (
     ParametricDistribution,
     parameter_property,
 )
-from millrace._src.runtime.distributions.kinds import Exp, GumbelCDF, Invert
 from millrace._src.runtime.distributions.parameters import FLOATS, check_dtype
+from millrace._src.runtime.distributions.scalar_bijectors import Exp, GumbelCDF, Invert
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.ops.array.cast import cast
 from millrace._src.runtime.ops.array.where import where
@@ -57,7 +57,7 @@ class TransformedDistribution(Distribution):
         self._is_scalar_batch = distribution.is_scalar_batch and bijector.is_scalar_batch
         self._batch_shape = distribution.batch_shape
         self.default_parameters = distribution.default_parameters
-        self.printed_parameters = distribution.printed_parameters
+        self.parameter_names = distribution.parameter_names
         self.parameter_type = distribution.parameter_type
         shapes = (bijector.batch_shape, self._batch_shape)
         self._broadcast_shape = None if None in shapes else tuple(np.broadcast_shapes(*shapes))  # type: ignore[arg-type]
@@ -81,9 +81,13 @@ class TransformedDistribution(Distribution):
         return self.distribution("cdf", self.bijector("inverse", value), *args, **kwargs)
 
     def _log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        before = self.distribution("log_prob", self.bijector("inverse", value), *args, **kwargs)
+        base_log_prob = self.distribution("log_prob", self.bijector("inverse", value), *args, **kwargs)
         # where nothing can be, nothing can be, whatever the stretch
-        return where(before == -math.inf, before, before + self.bijector("inverse_log_jacobian", value))
+        return where(
+            base_log_prob == -math.inf,
+            base_log_prob,
+            base_log_prob + self.bijector("inverse_log_jacobian", value),
+        )
 
     def _sample(self, *args: Any, **kwargs: Any) -> Any:
         return self.bijector("forward", self.distribution("sample", *args, **kwargs))
@@ -115,7 +119,7 @@ class LogNormal(TransformedDistribution, ParametricDistribution):
     ) -> None:
         super().__init__(Exp(), Normal(loc, scale, seed, dtype), seed, name)
         self._reset_parameters()
-        self._take({"loc": loc, "scale": scale})
+        self._add_parameters({"loc": loc, "scale": scale})
 
     def _mean(self, loc: Any = None, scale: Any = None) -> Any:
         mean, sd = self._check_param_type(loc, scale)
@@ -136,13 +140,13 @@ class LogNormal(TransformedDistribution, ParametricDistribution):
 
     def _cdf(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
         mean, sd = self._check_param_type(loc, scale)
-        found = self.distribution("cdf", self.bijector("inverse", value), mean, sd)
-        return where(value > 0.0, found, 0.0)
+        probability = self.distribution("cdf", self.bijector("inverse", value), mean, sd)
+        return where(value > 0.0, probability, 0.0)
 
     def _log_prob(self, value: Any, loc: Any = None, scale: Any = None) -> Any:
         mean, sd = self._check_param_type(loc, scale)
-        before = self.distribution("log_prob", self.bijector("inverse", value), mean, sd)
-        return before + self.bijector("inverse_log_jacobian", value)
+        base_log_prob = self.distribution("log_prob", self.bijector("inverse", value), mean, sd)
+        return base_log_prob + self.bijector("inverse_log_jacobian", value)
 
     def _cross_entropy(
         self, dist: Any, loc_b: Any, scale_b: Any, loc_a: Any = None, scale_a: Any = None
@@ -151,7 +155,7 @@ class LogNormal(TransformedDistribution, ParametricDistribution):
         return self._entropy(loc_a, scale_a) + loss
 
     def _kl_loss(self, dist: Any, loc_b: Any, scale_b: Any, loc_a: Any = None, scale_a: Any = None) -> Any:
-        loc_b, scale_b = self._other(dist, loc_b=loc_b, scale_b=scale_b)
+        loc_b, scale_b = self._second_parameters(dist, loc_b=loc_b, scale_b=scale_b)
         return self.distribution("kl_loss", "Normal", loc_b, scale_b, loc_a, scale_a)
 
     def _sample(self, shape: tuple[int, ...] = (), loc: Any = None, scale: Any = None) -> Any:
@@ -179,46 +183,46 @@ class Gumbel(TransformedDistribution, ParametricDistribution):
         name: str = "Gumbel",
     ) -> None:
         check_dtype(dtype, "dtype", type(self).__name__, FLOATS)
-        curve = GumbelCDF(loc, scale)
-        super().__init__(Invert(curve), Uniform(0.0, 1.0, seed, dtype), seed, name)
+        gumbel_cdf = GumbelCDF(loc, scale)
+        super().__init__(Invert(gumbel_cdf), Uniform(0.0, 1.0, seed, dtype), seed, name)
         self._reset_parameters()
-        self._take({"loc": loc, "scale": scale})
-        self._gumbel_bijector = curve
+        self._add_parameters({"loc": loc, "scale": scale})
+        self._gumbel_bijector = gumbel_cdf
 
-    def _both(self) -> tuple[Any, Any]:
+    def _loc_and_scale(self) -> tuple[Any, Any]:
         return self._check_param_type(None, None)
 
     def _mean(self) -> Any:
-        loc, scale = self._both()
+        loc, scale = self._loc_and_scale()
         return loc + scale * np.euler_gamma
 
     def _mode(self) -> Any:
-        return self._both()[0]
+        return self._loc_and_scale()[0]
 
     def _sd(self) -> Any:
-        return self._both()[1] * (math.pi / math.sqrt(6.0))
+        return self._loc_and_scale()[1] * (math.pi / math.sqrt(6.0))
 
     def _entropy(self) -> Any:
-        return 1.0 + log(self._both()[1]) + np.euler_gamma
+        return 1.0 + log(self._loc_and_scale()[1]) + np.euler_gamma
 
     def _log_prob(self, value: Any) -> Any:
-        loc, scale = self._both()
-        z = (self._value(value) - loc) / scale
+        loc, scale = self._loc_and_scale()
+        z = (self._cast_value(value) - loc) / scale
         return -(z + exp(-z)) - log(scale)
 
     def _cdf(self, value: Any) -> Any:
-        return self._gumbel_bijector("forward", self._value(value))
+        return self._gumbel_bijector("forward", self._cast_value(value))
 
     def _cross_entropy(self, dist: Any, loc_b: Any, scale_b: Any) -> Any:
         loss = self._kl_loss(dist, loc_b, scale_b)
         return self._entropy() + loss
 
     def _kl_loss(self, dist: Any, loc_b: Any, scale_b: Any) -> Any:
-        loc_b, scale_b = self._other(dist, loc_b=loc_b, scale_b=scale_b)
-        loc, scale = self._both()
+        loc_b, scale_b = self._second_parameters(dist, loc_b=loc_b, scale_b=scale_b)
+        loc, scale = self._loc_and_scale()
         loss = log(scale_b / scale) + np.euler_gamma * (scale / scale_b - 1.0) + (loc - loc_b) / scale_b
         return loss + expm1((loc_b - loc) / scale_b + lgamma(scale / scale_b + 1.0))
 
     def _sample(self, shape: tuple[int, ...] = ()) -> Any:
-        made = self._uniform(self._shape(shape, self._both()[0]))
-        return self.bijector("forward", cast(made, self.dtype))
+        uniform_samples = self._sample_uniform(self._sample_shape(shape, self._loc_and_scale()[0]))
+        return self.bijector("forward", cast(uniform_samples, self.dtype))

@@ -20,11 +20,11 @@ __all__ = [
     "UNDECLARED_WRITES",
     "Argument",
     "Operator",
-    "denial",
-    "emitted",
+    "denial_reason",
+    "is_emitted",
     "operators",
-    "refusal",
-    "resolve",
+    "refusal_message",
+    "resolve_operator",
 ]
 
 # Families that never enter the table, with the reason. A pattern matches the whole name without namespace and overload.
@@ -81,7 +81,7 @@ class Operator(NamedTuple):
     returned: tuple[int | None, ...]
 
 
-def denial(name: str) -> str | None:
+def denial_reason(name: str) -> str | None:
     """Why an operator, ``aten::name.overload``, may never be in a stored program; None where nothing forbids it."""
     base = name.removeprefix("aten::").partition(".")[0]
     if base in _ARITHMETIC:
@@ -96,27 +96,27 @@ def operators() -> dict[str, Any]:
     return {name: func for name, func in resolved.items() if func is not None}
 
 
-def emitted(name: str) -> bool:
+def is_emitted(name: str) -> bool:
     """Whether the exporter may write this operator."""
     return name in operators()
 
 
-def resolve(name: Any) -> Operator:
+def resolve_operator(name: Any) -> Operator:
     """The operator of a name in a file; FormatError where it is not on the list."""
     func = operators().get(name) if isinstance(name, str) else None
     if func is None:
-        raise FormatError(refusal(name))
-    return _described(name)
+        raise FormatError(refusal_message(name))
+    return _parse_operator(name)
 
 
-def refusal(name: Any) -> str:
+def refusal_message(name: Any) -> str:
     """Why a name in a file is refused."""
     shown = ascii(name)[:120]
     if not isinstance(name, str) or not _PLAIN_NAME.fullmatch(name):
         return f"the archive's program: expected the name of an operator, got {shown}. The file is damaged or hostile"
     if name in TABLE:
         return f"the archive's program: the installed PyTorch has no operator {shown}. Export the network again with it"
-    reason = denial(name) or "the exporter does not emit it"
+    reason = denial_reason(name) or "the exporter does not emit it"
     return (
         f"the archive's program calls {shown}, which is not in the operator table (version {TABLE_VERSION}): {reason}. "
         "If Millrace 0.2.0 wrote the archive, export the network again with this version"
@@ -124,7 +124,7 @@ def refusal(name: Any) -> str:
 
 
 @functools.cache
-def _described(name: str) -> Operator:
+def _parse_operator(name: str) -> Operator:
     func = operators()[name]
     parsed = _SIGNATURE.fullmatch(schema_text(func))
     if parsed is None:
@@ -168,9 +168,9 @@ def _parse_returns(text: str, aliases: dict[str, int]) -> tuple[str, tuple[int |
 def _split(text: str) -> list[str]:
     """Parts between the commas that are in no bracket."""
     parts, depth, begin = [], 0, 0
-    for place, letter in enumerate(text):
+    for index, letter in enumerate(text):
         depth += (letter in "([") - (letter in ")]")
         if letter == "," and not depth:
-            parts.append(text[begin:place].strip())
-            begin = place + 1
+            parts.append(text[begin:index].strip())
+            begin = index + 1
     return [part for part in (*parts, text[begin:].strip()) if part]

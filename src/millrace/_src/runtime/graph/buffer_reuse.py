@@ -18,7 +18,7 @@ __all__ = ["reuse_buffers"]
 
 _aten = torch.ops.aten
 # Calls with a form that writes to its first operand.
-_IN_PLACE = {
+_INPLACE_VARIANTS = {
     getattr(_aten, name).default: getattr(_aten, f"{name}_").default
     for name in ("relu", "neg", "sigmoid", "tanh", "exp", "sqrt", "rsqrt", "reciprocal", "abs", "hardswish", "silu")
 } | {
@@ -35,14 +35,14 @@ _OUT_VARIANTS = {
 
 
 def reuse_buffers(
-    calls: Calls, kept: set[Slot], kinds: dict[Slot, Any], shares: dict[Slot, Slot]
+    calls: Calls, kept: set[Slot], result_specs: dict[Slot, Any], storage_owners: dict[Slot, Slot]
 ) -> tuple[Calls, dict[Slot, Slot]]:
     """Give a dying operand's memory to the result where that changes nothing.
 
     `kinds` says shape, type, strides and device of results, `shares` in whose storage those are that have none of
     their own.
     """
-    parents = dict(shares)
+    parents = dict(storage_owners)
     last: dict[Slot, int] = {}
     for number, call in enumerate(calls):
         for slot in (*iter_slots((call.args, call.kwargs)), *call.results):
@@ -51,20 +51,20 @@ def reuse_buffers(
     for slot in kept:
         last[_storage_root(slot, parents)] = len(calls)
     names: dict[Slot, Slot] = {}
-    left: list[CapturedCall] = []
+    remaining: list[CapturedCall] = []
     for number, call in enumerate(calls):
         call = rename_slots(call, names)
-        operand = _operand(call, kinds, parents)
+        operand = _reusable_operand(call, result_specs, parents)
         if operand is None or last[operand] != number:
-            left.append(call)
+            remaining.append(call)
             continue
         result = call.results[0]
         assert result is not None
         # what shares the result's storage shares the operand's from here on
         last[operand] = last[result]
         names[result] = parents[result] = operand
-        left.append(_inplace_call(call, operand))
-    return tuple(left), names
+        remaining.append(_inplace_call(call, operand))
+    return tuple(remaining), names
 
 
 def _storage_root(slot: Slot, parents: dict[Slot, Slot]) -> Slot:
@@ -74,23 +74,31 @@ def _storage_root(slot: Slot, parents: dict[Slot, Slot]) -> Slot:
     return slot
 
 
-def _operand(call: CapturedCall, kinds: dict[Slot, Any], parents: dict[Slot, Slot]) -> Slot | None:
+def _reusable_operand(
+    call: CapturedCall, result_specs: dict[Slot, Any], parents: dict[Slot, Slot]
+) -> Slot | None:
     """The operand that the result could be written over, if nobody needs it after."""
-    if call.result_structure != "one" or (call.func not in _IN_PLACE and call.func not in _OUT_VARIANTS):
+    if call.result_structure != "one" or (
+        call.func not in _INPLACE_VARIANTS and call.func not in _OUT_VARIANTS
+    ):
         return None
     operand, result = call.args[0], call.results[0]
     if not isinstance(operand, Slot) or operand.source != "temp" or result is None or result in parents:
         return None
-    if operand in parents or kinds.get(operand) is None or kinds.get(operand) != kinds.get(result):
+    if (
+        operand in parents
+        or result_specs.get(operand) is None
+        or result_specs.get(operand) != result_specs.get(result)
+    ):
         return None
-    others = [slot for slot in iter_slots((call.args[1:], call.kwargs)) if slot != operand]
-    if any(_storage_root(slot, parents) == operand for slot in others):
+    remaining_slots = [slot for slot in iter_slots((call.args[1:], call.kwargs)) if slot != operand]
+    if any(_storage_root(slot, parents) == operand for slot in remaining_slots):
         return None  # another view of the same memory: it would be read after it was written
     return operand
 
 
 def _inplace_call(call: CapturedCall, operand: Slot) -> CapturedCall:
-    if call.func in _IN_PLACE:
-        return call._replace(func=_IN_PLACE[call.func], results=(operand,))
-    func, place = _OUT_VARIANTS[call.func]
-    return call._replace(func=func, kwargs={**call.kwargs, place: operand}, results=(operand,))
+    if call.func in _INPLACE_VARIANTS:
+        return call._replace(func=_INPLACE_VARIANTS[call.func], results=(operand,))
+    func, out_argument = _OUT_VARIANTS[call.func]
+    return call._replace(func=func, kwargs={**call.kwargs, out_argument: operand}, results=(operand,))

@@ -63,8 +63,8 @@ class CapturedCall(NamedTuple):
 class GraphBreak(NamedTuple):
     """Why a step cannot be replayed: what left for Python, and the user's line."""
 
-    what: str
-    where: str
+    cause: str
+    source_line: str
 
 
 class GraphCapture(DispatchMode):
@@ -77,12 +77,12 @@ class GraphCapture(DispatchMode):
         self.num_temporaries = 0
         self.graph_break: GraphBreak | None = None
         self._slots: dict[int, tuple[weakref.ref[torch.Tensor], Slot]] = {}
-        self._numbers: dict[tuple[torch.dtype, str], torch.Tensor] = {}
+        self._scalar_tensors: dict[tuple[torch.dtype, str], torch.Tensor] = {}
         # of results: shape, type, strides and device; and in whose storage those are that have none of their own
         self.result_specs: dict[Slot, Any] = {}
         self.storage_owners: dict[Slot, Slot] = {}
         for number, tensor in enumerate(inputs):
-            self._name(tensor, Slot("in", number))
+            self._assign_slot(tensor, Slot("in", number))
 
     def __enter__(self) -> GraphCapture:
         storage.host_read_listeners.append(self.break_graph)
@@ -93,10 +93,10 @@ class GraphCapture(DispatchMode):
         super().__exit__(*exc)
         storage.host_read_listeners.remove(self.break_graph)
 
-    def break_graph(self, what: str) -> None:
+    def break_graph(self, cause: str) -> None:
         """A value has gone where the recording cannot follow; the step itself goes on."""
         if self.graph_break is None:
-            self.graph_break = GraphBreak(what, user_source_line())
+            self.graph_break = GraphBreak(cause, user_source_line())
 
     def is_external(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor is neither an input nor computed here: an attribute, or a constant."""
@@ -105,7 +105,7 @@ class GraphCapture(DispatchMode):
 
     # slots ------------------------------------------------------------------------------------------
 
-    def _name(self, tensor: torch.Tensor, slot: Slot) -> None:
+    def _assign_slot(self, tensor: torch.Tensor, slot: Slot) -> None:
         self._slots[id(tensor)] = weakref.ref(tensor), slot
 
     def slot_of(self, tensor: torch.Tensor) -> Slot:
@@ -114,7 +114,7 @@ class GraphCapture(DispatchMode):
             return known[1]
         slot = Slot("out", len(self.external_tensors))
         self.external_tensors.append(tensor)  # alive from here on: its number stays its own
-        self._name(tensor, slot)
+        self._assign_slot(tensor, slot)
         return slot
 
     def _template(self, value: Any) -> Any:
@@ -132,12 +132,12 @@ class GraphCapture(DispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        made = func(*args, **kwargs)
+        result = func(*args, **kwargs)
         if self.graph_break is None:
-            self._write(func, args, kwargs, made)
-        return made
+            self._record_call(func, args, kwargs, result)
+        return result
 
-    def _write(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
+    def _record_call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         name = describe_operator(func).name
         if name in _HOST_READ_OPS:
             self.break_graph("the value of a tensor")
@@ -145,25 +145,25 @@ class GraphCapture(DispatchMode):
         if name in _DATA_DEPENDENT_SHAPE_OPS:
             self.break_graph(f"a shape that depends on values ({name.partition('::')[2]})")
             return
-        if name in _ALIAS_OPS and isinstance(made, torch.Tensor) and isinstance(args[0], torch.Tensor):
-            self._name(made, self.slot_of(args[0]))
+        if name in _ALIAS_OPS and isinstance(result, torch.Tensor) and isinstance(args[0], torch.Tensor):
+            self._assign_slot(result, self.slot_of(args[0]))
             return
         if name in _SCALAR_OPERAND_OPS and not kwargs and len(args) == 2:
-            func, args = self._with_tensor(func, *args)
-        given = self._template(args), self._template(kwargs)
-        known = self.num_temporaries
-        results, form = self._results(made)
-        if self.num_temporaries > known:
-            self._describe(made, (args, kwargs), known)
-        if form == "other" and not any(isinstance(each, torch.Tensor) for each in args):
+            func, args = self._replace_scalar_operand(func, *args)
+        templates = self._template(args), self._template(kwargs)
+        first_new = self.num_temporaries
+        results, structure = self._slots_of_results(result)
+        if self.num_temporaries > first_new:
+            self._record_result_specs(result, (args, kwargs), first_new)
+        if structure == "other" and not any(isinstance(each, torch.Tensor) for each in args):
             return  # a fact about types, say: the same in every replay
-        if form == "other":
+        if structure == "other":
             self.break_graph(f"a result that is no tensor ({name})")
             return
-        lengths = tuple(len(m) if isinstance(m, list) else -1 for m in made) if form == "nest" else ()
-        self.calls.append(CapturedCall(func, *given, results, form, user_source_line(), lengths))
+        lengths = tuple(len(m) if isinstance(m, list) else -1 for m in result) if structure == "nest" else ()
+        self.calls.append(CapturedCall(func, *templates, results, structure, user_source_line(), lengths))
 
-    def _with_tensor(self, func: Any, left: Any, right: Any) -> tuple[Any, tuple[Any, Any]]:
+    def _replace_scalar_operand(self, func: Any, left: Any, right: Any) -> tuple[Any, tuple[Any, Any]]:
         """The same call with its number as a tensor that is made once.
 
         The bits stay: in the type of the other operand, to which PyTorch rounds it too, it cannot change the result's.
@@ -172,41 +172,41 @@ class GraphCapture(DispatchMode):
         if not number or left.dtype not in _SCALAR_TENSOR_DTYPES or left.device.type != "cpu":
             return func, (left, right)
         key = (left.dtype, repr(float(right)))
-        if key not in self._numbers:
-            self._numbers[key] = torch.tensor(right, dtype=left.dtype)
-        return _SCALAR_OPERAND_OPS[describe_operator(func).name], (left, self._numbers[key])
+        if key not in self._scalar_tensors:
+            self._scalar_tensors[key] = torch.tensor(right, dtype=left.dtype)
+        return _SCALAR_OPERAND_OPS[describe_operator(func).name], (left, self._scalar_tensors[key])
 
-    def _results(self, made: Any) -> tuple[tuple[Slot | None, ...], str]:
-        if made is None:
+    def _slots_of_results(self, value: Any) -> tuple[tuple[Slot | None, ...], str]:
+        if value is None:
             return (), "none"
-        if isinstance(made, torch.Tensor):
-            return (self._result(made),), "one"
-        if isinstance(made, (tuple, list)) and all(isinstance(m, torch.Tensor) or m is None for m in made):
-            return tuple(None if m is None else self._result(m) for m in made), "many"
-        if isinstance(made, tuple) and all(isinstance(m, (torch.Tensor, list)) or m is None for m in made):
-            flat = [part for m in made for part in (m if isinstance(m, list) else [m])]
+        if isinstance(value, torch.Tensor):
+            return (self._slot_of_result(value),), "one"
+        if isinstance(value, (tuple, list)) and all(isinstance(m, torch.Tensor) or m is None for m in value):
+            return tuple(None if m is None else self._slot_of_result(m) for m in value), "many"
+        if isinstance(value, tuple) and all(isinstance(m, (torch.Tensor, list)) or m is None for m in value):
+            flat = [part for m in value for part in (m if isinstance(m, list) else [m])]
             if all(isinstance(part, torch.Tensor) or part is None for part in flat):
-                return tuple(None if part is None else self._result(part) for part in flat), "nest"
+                return tuple(None if part is None else self._slot_of_result(part) for part in flat), "nest"
         return (), "other"
 
-    def _describe(self, made: Any, given: Any, known: int) -> None:
+    def _record_result_specs(self, result: Any, arguments: Any, first_new: int) -> None:
         """Note what new results are, and which argument's storage they are in, if it is one's."""
-        storages = {_storage(tensor): self.slot_of(tensor) for tensor in _tensors(given)}
-        for tensor in _tensors(made):
+        storages = {_storage(tensor): self.slot_of(tensor) for tensor in _tensors(arguments)}
+        for tensor in _tensors(result):
             slot = self.slot_of(tensor)
-            if slot.source == "temp" and slot.number >= known:
+            if slot.source == "temp" and slot.number >= first_new:
                 self.result_specs[slot] = tensor.shape, tensor.dtype, tensor.stride(), tensor.device
                 holder = storages.setdefault(_storage(tensor), slot)
                 if holder != slot:
                     self.storage_owners[slot] = holder
 
-    def _result(self, tensor: torch.Tensor) -> Slot:
+    def _slot_of_result(self, tensor: torch.Tensor) -> Slot:
         known = self._slots.get(id(tensor))
         if known is not None and known[0]() is tensor:
             return known[1]  # written in place
         slot = Slot("temp", self.num_temporaries)
         self.num_temporaries += 1
-        self._name(tensor, slot)
+        self._assign_slot(tensor, slot)
         return slot
 
 

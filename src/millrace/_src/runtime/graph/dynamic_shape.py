@@ -16,7 +16,7 @@ from .replay import all_capture_caches
 
 __all__ = ["enable_dynamic", "ms_memory_recycle"]
 
-_SAYS = "When using decorator enable_dynamic, "
+_MESSAGE_PREFIX = "When using decorator enable_dynamic, "
 
 
 def enable_dynamic(**kwargs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -33,16 +33,18 @@ def enable_dynamic(**kwargs: Any) -> Callable[[Callable[..., Any]], Callable[...
     ([2.0], [2.0, 4.0])
     """
     if not kwargs:
-        raise ArgumentValueError(_SAYS + "the input cannot be empty!")
+        raise ArgumentValueError(_MESSAGE_PREFIX + "the input cannot be empty!")
     for name, value in kwargs.items():
-        for each in value if isinstance(value, (tuple, list)) else (value,):
-            if not isinstance(each, Tensor):
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if not isinstance(item, Tensor):
                 raise ArgumentTypeError(
                     "The decorator enable_dynamic only supports Tensor or a tuple/list of Tensor, but the argument : "
                     f"{name} is type of:{type(value)}."
                 )
         if isinstance(value, Tensor) and min(value.shape, default=0) >= 0:
-            raise ArgumentTypeError(f"{_SAYS}the shape of argument '{name}' at least have one None.")
+            raise ArgumentTypeError(
+                f"{_MESSAGE_PREFIX}the shape of argument '{name}' at least have one None."
+            )
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(function)
@@ -52,9 +54,9 @@ def enable_dynamic(**kwargs: Any) -> Callable[[Callable[..., Any]], Callable[...
 
         @functools.wraps(function)
         def call(*args: Any, **named: Any) -> Any:
-            given = signature.bind(*args, **named).arguments
-            for name, wanted in kwargs.items():
-                _check(wanted, given.get(name))
+            arguments = signature.bind(*args, **named).arguments
+            for name, declared in kwargs.items():
+                _check(declared, arguments.get(name))
             return function(*args, **named)
 
         return call
@@ -62,26 +64,28 @@ def enable_dynamic(**kwargs: Any) -> Callable[[Callable[..., Any]], Callable[...
     return decorate
 
 
-def _check(wanted: Any, got: Any) -> None:
-    if isinstance(wanted, (tuple, list)):
-        if not isinstance(got, (tuple, list)) or len(got) != len(wanted):
-            raise ArgumentTypeError(f"{_SAYS}a tuple or list of {len(wanted)} is wanted, but got {got!r}.")
-        for part, given in zip(wanted, got, strict=True):
-            _check(part, given)
+def _check(declared: Any, got: Any) -> None:
+    if isinstance(declared, (tuple, list)):
+        if not isinstance(got, (tuple, list)) or len(got) != len(declared):
+            raise ArgumentTypeError(
+                f"{_MESSAGE_PREFIX}a tuple or list of {len(declared)} is wanted, but got {got!r}."
+            )
+        for part, argument in zip(declared, got, strict=True):
+            _check(part, argument)
         return
     if not isinstance(got, Tensor):
-        raise ArgumentTypeError(f"{_SAYS}a Tensor is wanted, but got {type(got)}.")
-    if got.dtype is not wanted.dtype:
+        raise ArgumentTypeError(f"{_MESSAGE_PREFIX}a Tensor is wanted, but got {type(got)}.")
+    if got.dtype is not declared.dtype:
         raise ArgumentTypeError(
-            f"{_SAYS}input tensor dtype = {got.dtype}, dynamic tensor dtype = {wanted.dtype}, "
+            f"{_MESSAGE_PREFIX}input tensor dtype = {got.dtype}, dynamic tensor dtype = {declared.dtype}, "
             "tensor dtypes are not the same."
         )
-    same = len(got.shape) == len(wanted.shape) and all(
-        expected in (-1, length) for expected, length in zip(wanted.shape, got.shape, strict=True)
+    same = len(got.shape) == len(declared.shape) and all(
+        expected in (-1, length) for expected, length in zip(declared.shape, got.shape, strict=True)
     )
-    if not same and wanted.shape != (-2,):
+    if not same and declared.shape != (-2,):
         raise ArgumentValueError(
-            f"{_SAYS}input tensor shape = {got.shape}, dynamic tensor shape = {wanted.shape}, "
+            f"{_MESSAGE_PREFIX}input tensor shape = {got.shape}, dynamic tensor shape = {declared.shape}, "
             "tensor shapes are not the same."
         )
 

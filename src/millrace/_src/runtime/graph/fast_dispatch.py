@@ -51,20 +51,20 @@ _BY_OVERLOAD = frozenset({"random_", "index_put_", "normal_", "uniform_", "berno
 def fastest_callable(call: CapturedCall) -> tuple[Callable[..., Any], bool]:
     """What to call, and whether its list of sizes goes as arguments one by one."""
     operator = describe_operator(call.func).name
-    space, _, name = operator.partition("::")
-    found = None
-    if space == "aten":
+    namespace, _, name = operator.partition("::")
+    function = None
+    if namespace == "aten":
         if name in AS_FUNCTIONS:
-            found = getattr(torch_functions, name, None)
+            function = getattr(torch_functions, name, None)
         elif name in AS_NN:
-            found = getattr(torch_nn_functions, name, None)
+            function = getattr(torch_nn_functions, name, None)
         elif name in AS_METHODS or _inplace_method(call, name):
-            found = getattr(torch_methods, name, None)
-            if found is not None and name in VARARG_SIZE_OPS:
+            function = getattr(torch_methods, name, None)
+            if function is not None and name in VARARG_SIZE_OPS:
                 if isinstance(call.args[1], list):
-                    return found, bool(call.args[1])
-                found = None  # another type for the same bits: `view.dtype`
-    return (found or kernel_of(call.func)), False
+                    return function, bool(call.args[1])
+                function = None  # another type for the same bits: `view.dtype`
+    return (function or kernel_of(call.func)), False
 
 
 def _inplace_method(call: CapturedCall, name: str) -> bool:

@@ -25,7 +25,7 @@ class GraphReport:
                 "replayed": each.replayed,
                 "fell_back": each.eager_calls,
                 "seconds": each.seconds,
-                "why": [f"{reason.what} at {reason.where}" for reason in each.graph_breaks()],
+                "why": [f"{reason.cause} at {reason.source_line}" for reason in each.graph_breaks()],
                 "uncaptured": [
                     e.program.cuda_graph_failure
                     for e in each.entries.values()
@@ -69,14 +69,14 @@ def graph_report() -> GraphReport:
 
 def save_graphs(folder: str) -> list[Path]:
     """Write every recording as readable Python, one file each: the calls in their order, with the user's lines."""
-    made = []
-    home = Path(folder)
-    home.mkdir(parents=True, exist_ok=True)
+    paths = []
+    directory = Path(folder)
+    directory.mkdir(parents=True, exist_ok=True)
     for number, graphs in enumerate(all_capture_caches()):
         entries = [entry for entry in graphs.entries.values() if isinstance(entry, CachedProgram)]
-        for turn, entry in enumerate(entries):
+        for index, entry in enumerate(entries):
             name = "".join(letter if letter.isalnum() else "_" for letter in graphs.name)
-            path = home / f"{number:02}_{name}_{turn}.py"
+            path = directory / f"{number:02}_{name}_{index}.py"
             path.write_text(entry.program.source, encoding="utf-8")
-            made.append(path)
-    return made
+            paths.append(path)
+    return paths

@@ -111,15 +111,15 @@ def _torch_compile(function: Callable[..., Any]) -> Callable[..., Any]:
     from millrace._src.runtime.tensor.storage import opaque_call_listeners, unwrap_all, wrap_all
 
     def raw(*args: Any, **kwargs: Any) -> Any:
-        made = function(*wrap_all(args), **{name: wrap_all(value) for name, value in kwargs.items()})
-        return made._torch if isinstance(made, Tensor) else unwrap_all(made)
+        result = function(*wrap_all(args), **{name: wrap_all(value) for name, value in kwargs.items()})
+        return result._torch if isinstance(result, Tensor) else unwrap_all(result)
 
     os.environ[INDUCTOR] = compile_cache()
     inner = torch.compile(raw)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        for told in opaque_call_listeners:
-            told()
+        for listener in opaque_call_listeners:
+            listener()
         return wrap_all(
             inner(*unwrap_all(args), **{name: unwrap_all(value) for name, value in kwargs.items()})
         )
@@ -164,7 +164,7 @@ def lazy_inline(fn: F | None = None, attrs: Any = None, policy: Any = None) -> A
     >>> lazy_inline(len) is len
     True
     """
-    return (lambda given: given) if fn is None else fn
+    return (lambda function: function) if fn is None else fn
 
 
 def no_inline(fn: F | None = None) -> Any:
@@ -173,7 +173,7 @@ def no_inline(fn: F | None = None) -> Any:
     >>> no_inline(len) is len
     True
     """
-    return (lambda given: given) if fn is None else fn
+    return (lambda function: function) if fn is None else fn
 
 
 @checked

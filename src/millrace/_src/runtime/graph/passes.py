@@ -60,7 +60,7 @@ def fold_constant_views(
 ) -> tuple[Calls, dict[Slot, Slot]]:
     """Views of what lives outside are made once, now."""
     names: dict[Slot, Slot] = {}
-    left: list[CapturedCall] = []
+    remaining: list[CapturedCall] = []
     for call in calls:
         call = rename_slots(call, names)
         slots = list(iter_slots((call.args, call.kwargs)))
@@ -68,16 +68,16 @@ def fold_constant_views(
         if describe_operator(call.func).name in _VIEWS and call.result_structure == "one" and slots and fixed:
             args, kwargs = _substitute_slots(call.args, outside), _substitute_slots(call.kwargs, outside)
             with torch.no_grad():
-                made = call.func(*args, **kwargs)
+                view = call.func(*args, **kwargs)
             # `reshape` and the private form of `view` may copy: then it is no view of what others write to
-            if made.untyped_storage().data_ptr() == outside[slots[0].number].untyped_storage().data_ptr():
+            if view.untyped_storage().data_ptr() == outside[slots[0].number].untyped_storage().data_ptr():
                 result = call.results[0]
                 assert result is not None
                 names[result] = Slot("out", len(outside))
-                outside.append(made)
+                outside.append(view)
                 continue
-        left.append(call)
-    return tuple(left), names
+        remaining.append(call)
+    return tuple(remaining), names
 
 
 def _substitute_slots(value: Any, outside: ExternalTensors) -> Any:
@@ -95,19 +95,19 @@ def cancel_transposes(
 ) -> tuple[Calls, dict[Slot, Slot]]:
     """``t(t(x))`` is x."""
     names: dict[Slot, Slot] = {}
-    turned: dict[Slot, Slot] = {}
-    left: list[CapturedCall] = []
+    transposed: dict[Slot, Slot] = {}
+    remaining: list[CapturedCall] = []
     for call in calls:
         call = rename_slots(call, names)
         if describe_operator(call.func).name == "aten::t" and call.result_structure == "one":
-            given, result = call.args[0], call.results[0]
+            operand, result = call.args[0], call.results[0]
             assert result is not None
-            if given in turned:
-                names[result] = turned[given]
+            if operand in transposed:
+                names[result] = transposed[operand]
                 continue
-            turned[result] = given
-        left.append(call)
-    return tuple(left), names
+            transposed[result] = operand
+        remaining.append(call)
+    return tuple(remaining), names
 
 
 def eliminate_dead_calls(
@@ -115,7 +115,7 @@ def eliminate_dead_calls(
 ) -> tuple[Calls, dict[Slot, Slot]]:
     """Calls whose results nobody uses, unless they write somewhere, draw random numbers or talk to other processes."""
     needed = set(kept)
-    left: list[CapturedCall] = []
+    remaining: list[CapturedCall] = []
     for call in reversed(calls):
         operator = describe_operator(call.func)
         effect = (
@@ -126,8 +126,8 @@ def eliminate_dead_calls(
         )
         if effect or any(slot in needed for slot in call.results):
             needed.update(iter_slots((call.args, call.kwargs)))
-            left.append(call)
-    return tuple(reversed(left)), {}
+            remaining.append(call)
+    return tuple(reversed(remaining)), {}
 
 
 Pass = Callable[[Calls, set[Slot], ExternalTensors], tuple[Calls, dict[Slot, Slot]]]

@@ -46,17 +46,17 @@ class Program:
     def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
         try:
             with below_autograd():
-                made: list[torch.Tensor] = self._run(*inputs)
-                return made
+                results: list[torch.Tensor] = self._run(*inputs)
+                return results
         except Exception as error:
             call = self.failed_call(error)
             if call is None:
                 raise
-            better = translate_error(describe_operator(call.func).name.partition("::")[2], error)
-            better.add_note(f"  in a recorded step, at {call.source_line or 'a line unknown'}")
-            if better is error:
+            translated = translate_error(describe_operator(call.func).name.partition("::")[2], error)
+            translated.add_note(f"  in a recorded step, at {call.source_line or 'a line unknown'}")
+            if translated is error:
                 raise
-            raise better from None
+            raise translated from None
 
     def failed_call(self, error: BaseException) -> CapturedCall | None:
         """The recorded call that failed; it knows the user's line."""
@@ -89,15 +89,17 @@ class Program:
         lines = [f"def run({', '.join([*(f'i{n}' for n in range(count)), '*_'])}):"]
         self._lines: dict[int, int] = {}
         for number, call in enumerate(self.calls):
-            scope[f"f{number}"], spread = fastest_callable(call)
-            made = _assignment_target(call)
+            scope[f"f{number}"], unpack_sizes = fastest_callable(call)
+            target = _assignment_target(call)
             shown = call.source_line.rpartition("/")[2]
-            lines.append(f"    {made}f{number}({_arguments(call, scope, spread)})  # {call.func} {shown}")
+            lines.append(
+                f"    {target}f{number}({_arguments(call, scope, unpack_sizes)})  # {call.func} {shown}"
+            )
             self._lines[len(lines)] = number
             used = [*iter_slots((call.args, call.kwargs)), *(s for s in call.results if s is not None)]
-            gone = {s for s in used if s.source == "temp" and last[s] == number and s not in held}
-            if gone:
-                lines.append("    del " + ", ".join(sorted(_name(slot) for slot in gone)))
+            dead = {s for s in used if s.source == "temp" and last[s] == number and s not in held}
+            if dead:
+                lines.append("    del " + ", ".join(sorted(_name(slot) for slot in dead)))
         lines.append(f"    return [{', '.join(_name(slot) for slot in self.results)}]")
         self._text = "\n".join(lines) + "\n"
         self._name = f"<recorded step {id(self):#x}>"
@@ -129,16 +131,20 @@ def _assignment_target(call: CapturedCall) -> str:
     if call.result_structure == "one":
         return f"{names[0]} = "
     if call.result_structure == "nest":
-        names = _nested(names, call.lengths)
+        names = _nest_names(names, call.lengths)
     return f"({', '.join(names)},) = " if names else ""
 
 
-def _nested(names: list[str], lengths: tuple[int, ...]) -> list[str]:
+def _nest_names(names: list[str], lengths: tuple[int, ...]) -> list[str]:
     """Names as they stand in a tuple with lists in it."""
-    each, made = iter(names), []
+    name_iterator, parts = iter(names), []
     for length in lengths:
-        made.append(next(each) if length < 0 else "[" + ", ".join(next(each) for _ in range(length)) + "]")
-    return made
+        parts.append(
+            next(name_iterator)
+            if length < 0
+            else "[" + ", ".join(next(name_iterator) for _ in range(length)) + "]"
+        )
+    return parts
 
 
 def _returns_mutated_argument(call: CapturedCall) -> bool:
@@ -146,8 +152,8 @@ def _returns_mutated_argument(call: CapturedCall) -> bool:
     return call.results[0] in set(iter_slots((call.args, call.kwargs)))
 
 
-def _arguments(call: CapturedCall, scope: dict[str, Any], spread: bool) -> str:
-    args = (call.args[0], *call.args[1]) if spread else call.args
+def _arguments(call: CapturedCall, scope: dict[str, Any], unpack_sizes: bool) -> str:
+    args = (call.args[0], *call.args[1]) if unpack_sizes else call.args
     parts = [_literal(value, scope) for value in args]
     parts += [f"{key}={_literal(value, scope)}" for key, value in call.kwargs.items()]
     return ", ".join(parts)

@@ -10,11 +10,11 @@ import torch
 from millrace._src.core.errors import OperationError
 from millrace._src.runtime.tensor.backend.torch_private import describe_operator
 
-from .allowed_operators import denial, emitted
+from .allowed_operators import denial_reason, is_emitted
 from .capture import CapturedCall, GraphCapture
 from .stored_arguments import slots_in, write_value
 
-__all__ = ["UNINITIALISED", "VERSIONS", "for_any_rows", "qualified_name", "store"]
+__all__ = ["UNINITIALISED", "VERSIONS", "generalize_rows", "qualified_name", "store_program"]
 
 # 1: lengths are constants; 2: some depend on the number of rows
 VERSIONS = (1, 2)
@@ -26,7 +26,7 @@ UNINITIALISED = {
 }
 
 
-def store(
+def store_program(
     forward: Callable[[], Any], inputs: list[torch.Tensor], names: dict[int, str]
 ) -> tuple[dict[str, Any], list[torch.Tensor]]:
     """The forward pass of a network as plain data, and the tensors that it needs; `names` by the ids of tensors."""
@@ -35,15 +35,15 @@ def store(
         outputs = forward()
     if recorder.graph_break is not None:
         raise OperationError(
-            f"the net cannot be exported: {recorder.graph_break.what} leaves for Python at "
-            f"{recorder.graph_break.where or 'a line unknown'}, and what Python does with it cannot be recorded"
+            f"the net cannot be exported: {recorder.graph_break.cause} leaves for Python at "
+            f"{recorder.graph_break.source_line or 'a line unknown'}, and what Python does with it cannot be recorded"
         )
     single = isinstance(outputs, torch.Tensor)
     results = [recorder.slot_of(tensor) for tensor in ([outputs] if single else outputs)]
-    used = {slot for call in recorder.calls for slot in slots_in(_lists([call.args, call.kwargs]))}
+    used = {slot for call in recorder.calls for slot in slots_in(_tuples_to_lists([call.args, call.kwargs]))}
     used |= set(results)
     calls = [
-        _initialised(call)
+        _replace_uninitialised(call)
         for call in recorder.calls
         if qualified_name(call.func) not in UNINITIALISED or used.intersection(call.results)
     ]
@@ -68,41 +68,43 @@ def store(
     return described, tensors
 
 
-def for_any_rows(recorded: Sequence[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
+def generalize_rows(recorded: Sequence[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
     """One program for any number of rows, from recordings of the same net with several such numbers.
 
     A number that differs between them must follow from the number of rows: so many times it, and so many more.
     """
-    made = _common([rows for rows, _ in recorded], [each for _, each in recorded], ())
-    made["version"] = VERSIONS[1]
-    return made
+    program = _merge_values([rows for rows, _ in recorded], [description for _, description in recorded], ())
+    program["version"] = VERSIONS[1]
+    return program
 
 
-def _common(rows: list[int], found: list[Any], place: tuple[Any, ...]) -> Any:
-    first = found[0]
-    if all(each == first for each in found):
+def _merge_values(rows: list[int], values: list[Any], path: tuple[Any, ...]) -> Any:
+    first = values[0]
+    if all(value == first for value in values):
         return first
-    if all(isinstance(each, int) and not isinstance(each, bool) for each in found):
-        times, left = divmod(found[1] - first, rows[1] - rows[0])
-        more = first - times * rows[0]
-        if not left and all(times * n + more == each for n, each in zip(rows, found, strict=True)):
-            return -1 if place and place[0] == "inputs" else {"rows": [times, more]}
-    elif all(isinstance(each, list) and len(each) == len(first) for each in found):
-        return [_common(rows, list(each), (*place, n)) for n, each in enumerate(zip(*found, strict=True))]
-    elif all(isinstance(each, dict) and each.keys() == first.keys() for each in found):
-        return {key: _common(rows, [each[key] for each in found], (*place, key)) for key in first}
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        times, remainder = divmod(values[1] - first, rows[1] - rows[0])
+        offset = first - times * rows[0]
+        if not remainder and all(times * n + offset == value for n, value in zip(rows, values, strict=True)):
+            return -1 if path and path[0] == "inputs" else {"rows": [times, offset]}
+    elif all(isinstance(value, list) and len(value) == len(first) for value in values):
+        return [
+            _merge_values(rows, list(value), (*path, n)) for n, value in enumerate(zip(*values, strict=True))
+        ]
+    elif all(isinstance(value, dict) and value.keys() == first.keys() for value in values):
+        return {key: _merge_values(rows, [value[key] for value in values], (*path, key)) for key in first}
     raise OperationError(
         "the net cannot be exported for any number of rows: with "
-        f"{', '.join(map(str, rows))} rows it does different things ({'.'.join(map(str, place))}: "
-        f"{', '.join(str(each)[:60] for each in found)}). Export it for one number, with tensors of that shape"
+        f"{', '.join(map(str, rows))} rows it does different things ({'.'.join(map(str, path))}: "
+        f"{', '.join(str(value)[:60] for value in values)}). Export it for one number, with tensors of that shape"
     )
 
 
-def _lists(value: Any) -> Any:
-    return [_lists(item) for item in value] if type(value) in (list, tuple) else value
+def _tuples_to_lists(value: Any) -> Any:
+    return [_tuples_to_lists(item) for item in value] if type(value) in (list, tuple) else value
 
 
-def _initialised(call: CapturedCall) -> CapturedCall:
+def _replace_uninitialised(call: CapturedCall) -> CapturedCall:
     """The call, with zeros in the place of uninitialised memory."""
     zeros = UNINITIALISED.get(qualified_name(call.func))
     if zeros is None:
@@ -123,8 +125,8 @@ def qualified_name(func: Any) -> str:
 
 def _name(func: Any, where: str) -> str:
     name = qualified_name(func)
-    if not emitted(name):
-        reason = denial(name) or "it is not in the operator table"
+    if not is_emitted(name):
+        reason = denial_reason(name) or "it is not in the operator table"
         raise OperationError(
             f"the network cannot be exported: a program in a file cannot call {name} ({where or 'line unknown'}): "
             f"{reason}. Compute it outside of the network, or export as ONNX"

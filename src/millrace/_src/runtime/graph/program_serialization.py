@@ -15,13 +15,13 @@ from millrace._src.core import limits
 from millrace._src.core.errors import ArgumentValueError, FormatError
 from millrace._src.runtime.tensor.backend.torch_private import below_autograd
 
-from .allowed_operators import UNDECLARED_WRITES, Operator, refusal, resolve
+from .allowed_operators import UNDECLARED_WRITES, Operator, refusal_message, resolve_operator
 from .capture import Slot
-from .program_export import UNINITIALISED, VERSIONS, for_any_rows, store
+from .program_export import UNINITIALISED, VERSIONS, generalize_rows, store_program
 from .stored_arguments import DTYPES, Rows, parse_arguments, parse_slot, slots_in
-from .stored_sizes import Measured, SizeError, measure
+from .stored_sizes import ProgramSize, SizeError, measure_program
 
-__all__ = ["DTYPES", "Rows", "StoredCall", "SerializedProgram", "for_any_rows", "store"]
+__all__ = ["DTYPES", "Rows", "StoredCall", "SerializedProgram", "generalize_rows", "store_program"]
 
 _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 # How many different numbers of rows are remembered as checked.
@@ -47,7 +47,7 @@ class SerializedProgram:
         try:
             self.inputs = _parse_inputs(described["inputs"])
             self.names: list[str | None] = _parse_names(described["names"])
-            usual = ["x"] if len(self.inputs) == 1 else [f"x{place}" for place in range(len(self.inputs))]
+            usual = ["x"] if len(self.inputs) == 1 else [f"x{index}" for index in range(len(self.inputs))]
             self.input_names = _parse_input_names(described.get("input_names", usual), len(self.inputs))
             self.has_single_result = _parse_bool(described["single"])
             self.calls, defined = self._parse_calls(described["calls"])
@@ -64,17 +64,17 @@ class SerializedProgram:
                 f"the archive's program has {len(self.names)} tensors, but {len(tensors)} came with it"
             )
         self.tensors = tensors
-        self._free = [place for place, (shape, _) in enumerate(self.inputs) if shape[:1] == (-1,)]
+        self._free = [index for index, (shape, _) in enumerate(self.inputs) if shape[:1] == (-1,)]
         self._compile()
         # numbers of rows whose first call has shown that kernels return what was computed for them
         self._checked: set[int] = set()
-        self._measured: dict[int, Measured] = {}
+        self._sizes: dict[int, ProgramSize] = {}
         for rows in (1, 2) if self._free else (0,):
-            self._measure(rows)
+            self._compute_size(rows)
 
     def _parse_calls(self, described: Any) -> tuple[list[StoredCall], set[Slot]]:
-        defined = {Slot("in", place) for place in range(len(self.inputs))}
-        defined |= {Slot("out", place) for place in range(len(self.names))}
+        defined = {Slot("in", index) for index in range(len(self.inputs))}
+        defined |= {Slot("out", index) for index in range(len(self.names))}
         skipped: dict[Slot, str] = {}
         calls = []
         for number, item in enumerate(_list(described, limits.ARCHIVE.calls)):
@@ -88,7 +88,7 @@ class SerializedProgram:
                 call = StoredCall(item)
                 for slot in (*slots_in(call.args), *slots_in(call.kwargs)):
                     if slot in skipped:
-                        raise FormatError(refusal(skipped[slot]))
+                        raise FormatError(refusal_message(skipped[slot]))
                     if slot not in defined:
                         raise ValueError(f"the tensor {tuple(slot)} is read before it is computed")
                 defined |= call.define(defined | skipped.keys())
@@ -99,13 +99,13 @@ class SerializedProgram:
 
     def _compile(self) -> None:
         """Prepare the calls: tensors by position in a list, and which of them no later call reads."""
-        order = [Slot("in", place) for place in range(len(self.inputs))]
-        order += [Slot("out", place) for place in range(len(self.tensors))]
+        order = [Slot("in", index) for index in range(len(self.inputs))]
+        order += [Slot("out", index) for index in range(len(self.tensors))]
         fixed = len(order)
         order += sorted(
             {slot for call in self.calls for slot in call.results if slot and slot.source == "temp"}
         )
-        self.places = {slot: place for place, slot in enumerate(order)}
+        self.value_indices = {slot: index for index, slot in enumerate(order)}
         self._blank = [None] * (len(order) - fixed)
         last: dict[Slot, int] = {}
         for number, call in enumerate(self.calls):
@@ -114,80 +114,80 @@ class SerializedProgram:
         kept = set(self.results)
         for slot, number in last.items():
             if slot.source == "temp" and slot not in kept:
-                self.calls[number].unused.append(self.places[slot])
-        self._steps = [(*call.compile(self.places), number) for number, call in enumerate(self.calls)]
-        self._results = [self.places[slot] for slot in self.results]
+                self.calls[number].unused.append(self.value_indices[slot])
+        self._steps = [(*call.compile(self.value_indices), number) for number, call in enumerate(self.calls)]
+        self._results = [self.value_indices[slot] for slot in self.results]
         self._copies: set[int] = set()
 
-    def accepts_inputs(self, given: Sequence[tuple[tuple[int, ...], str]]) -> bool:
+    def accepts_inputs(self, specs: Sequence[tuple[tuple[int, ...], str]]) -> bool:
         """Whether the program takes inputs of these shapes and types."""
         rows = {
             shape[0]
-            for (shape, _), (mine, _) in zip(given, self.inputs, strict=False)
-            if mine[:1] == (-1,) and shape
+            for (shape, _), (declared_shape, _) in zip(specs, self.inputs, strict=False)
+            if declared_shape[:1] == (-1,) and shape
         }
-        if len(given) != len(self.inputs) or len(rows) > 1:
+        if len(specs) != len(self.inputs) or len(rows) > 1:
             return False
         return all(
-            dtype == my_dtype
-            and len(shape) == len(mine)
-            and all(m in (n, -1) for m, n in zip(mine, shape, strict=True))
-            for (shape, dtype), (mine, my_dtype) in zip(given, self.inputs, strict=True)
+            dtype == declared_dtype
+            and len(shape) == len(declared_shape)
+            and all(m in (n, -1) for m, n in zip(declared_shape, shape, strict=True))
+            for (shape, dtype), (declared_shape, declared_dtype) in zip(specs, self.inputs, strict=True)
         )
 
-    def _measure(self, rows: int) -> Measured:
+    def _compute_size(self, rows: int) -> ProgramSize:
         """What a call with this number of rows takes; FormatError beyond the limits."""
         if rows > limits.ARCHIVE.rows:
             raise SizeError(f"expected at most {limits.ARCHIVE.rows} rows, got {rows}. Send fewer at a time")
-        if rows not in self._measured:
-            if len(self._measured) >= _REMEMBERED:
-                self._measured.clear()
-            self._measured[rows] = measure(self, rows)
-        self._copies |= self._measured[rows].copies
-        return self._measured[rows]
+        if rows not in self._sizes:
+            if len(self._sizes) >= _REMEMBERED:
+                self._sizes.clear()
+            self._sizes[rows] = measure_program(self, rows)
+        self._copies |= self._sizes[rows].copies
+        return self._sizes[rows]
 
     def __call__(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-        given = [(tuple(tensor.shape), str(tensor.dtype)) for tensor in inputs]
-        if not self.accepts_inputs(given):
-            raise ArgumentValueError(f"the program: expected inputs {self.inputs}, got {given}")
+        specs = [(tuple(tensor.shape), str(tensor.dtype)) for tensor in inputs]
+        if not self.accepts_inputs(specs):
+            raise ArgumentValueError(f"the program: expected inputs {self.inputs}, got {specs}")
         rows = inputs[self._free[0]].shape[0] if self._free else 0
         if rows in self._checked:
             return self._run(inputs, rows, None)
-        results = self._run(inputs, rows, self._measure(rows).expected)
+        results = self._run(inputs, rows, self._compute_size(rows).expected)
         if len(self._checked) >= _REMEMBERED:
             self._checked.clear()
         self._checked.add(rows)
-        self._measured.pop(rows, None)
+        self._sizes.pop(rows, None)
         return results
 
     def _run(self, inputs: list[torch.Tensor], rows: int, expected: Any) -> list[torch.Tensor]:
         values: list[Any] = [*inputs, *self.tensors, *self._blank]
         with below_autograd():
-            for place in self._copies:
-                values[place] = values[place].clone()
-            for func, template, tensors, filled, kwargs, results, unused, number in self._steps:
+            for index in self._copies:
+                values[index] = values[index].clone()
+            for func, template, tensors, open_arguments, kwargs, results, unused, number in self._steps:
                 args = template.copy()
-                for place, source in tensors:
-                    args[place] = values[source]
-                if filled:
-                    kwargs = _fill(filled, args, kwargs, values, rows)
-                made = func(*args, **kwargs)
+                for index, source in tensors:
+                    args[index] = values[source]
+                if open_arguments:
+                    kwargs = _fill_arguments(open_arguments, args, kwargs, values, rows)
+                result = func(*args, **kwargs)
                 if type(results) is int:
-                    values[results] = made
+                    values[results] = result
                 else:
-                    for place, tensor in zip(results, made or (), strict=False):
-                        if place >= 0:
-                            values[place] = tensor
+                    for index, tensor in zip(results, result or (), strict=False):
+                        if index >= 0:
+                            values[index] = tensor
                 if expected is not None:
                     self._compare(number, expected[number], values)
-                for place in unused:
-                    values[place] = None
-        return [values[place] for place in self._results]
+                for index in unused:
+                    values[index] = None
+        return [values[index] for index in self._results]
 
     def _compare(self, number: int, expected: Any, values: list[Any]) -> None:
         """Stop where a kernel returns something else than what the sizes were computed with."""
-        for place, shape, dtype in expected:
-            tensor = values[place]
+        for index, shape, dtype in expected:
+            tensor = values[index]
             if tensor.shape != shape or tensor.dtype != dtype:
                 raise FormatError(
                     f"the archive's program, call {number} ({self.calls[number].operator.name}): expected "
@@ -200,7 +200,7 @@ class StoredCall:
 
     def __init__(self, described: list[Any]) -> None:
         name, args, kwargs, results, self.form = described
-        self.operator: Operator = resolve(name)
+        self.operator: Operator = resolve_operator(name)
         self.func = self.operator.func
         if self.form != self.operator.form:
             raise ValueError(
@@ -214,63 +214,63 @@ class StoredCall:
         self.unused: list[int] = []
 
     @property
-    def written(self) -> list[Slot]:
+    def written_slots(self) -> list[Slot]:
         """The tensors that the call writes into."""
-        given = {
-            argument.name: self.args[place] if place < len(self.args) else self.kwargs.get(argument.name)
-            for place, argument in enumerate(self.operator.arguments)
+        arguments = {
+            argument.name: self.args[index] if index < len(self.args) else self.kwargs.get(argument.name)
+            for index, argument in enumerate(self.operator.arguments)
         }
         names = [argument.name for argument in self.operator.arguments if argument.written]
         if self.operator.name in UNDECLARED_WRITES:
             condition, undeclared = UNDECLARED_WRITES[self.operator.name]
-            names += undeclared if given[condition] else ()
-        return [slot for name in names for slot in slots_in([given[name]])]
+            names += undeclared if arguments[condition] else ()
+        return [slot for name in names for slot in slots_in([arguments[name]])]
 
     def define(self, known: set[Slot]) -> set[Slot]:
         """The slots that the call computes. Each is computed once, and none is an input or a constant."""
-        fresh: set[Slot] = set()
+        computed: set[Slot] = set()
         returned = self.operator.returned or (None,) * len(self.results)
         for slot, source in zip(self.results, returned, strict=True):
             if slot is None:
                 continue
             if source is not None and source < len(self.args) and slot == self.args[source]:
                 continue
-            if slot.source != "temp" or slot in known or slot in fresh or source is not None:
+            if slot.source != "temp" or slot in known or slot in computed or source is not None:
                 raise ValueError(f"the tensor {tuple(slot)} cannot be assigned here")
-            fresh.add(slot)
-        return fresh
+            computed.add(slot)
+        return computed
 
-    def compile(self, places: dict[Slot, int]) -> tuple[Any, ...]:
-        """The arguments of one call: constants in a template, and the slots of tensors."""
+    def compile(self, value_indices: dict[Slot, int]) -> tuple[Any, ...]:
+        """What :meth:`StoredGraph.__call__` takes of it: constants in a template, and where tensors go into it."""
         template: list[Any] = list(self.args)
         tensors: list[tuple[int, int]] = []
-        filled: list[tuple[Any, Any]] = []
-        for place, value in enumerate(self.args):
+        open_arguments: list[tuple[Any, Any]] = []
+        for index, value in enumerate(self.args):
             if isinstance(value, Slot):
-                template[place] = None
-                tensors.append((place, places[value]))
+                template[index] = None
+                tensors.append((index, value_indices[value]))
             elif _is_open(value):
-                filled.append((place, _located(value, places)))
+                open_arguments.append((index, _to_value_indices(value, value_indices)))
         for name, value in self.kwargs.items():
             if _is_open(value):
-                filled.append((name, _located(value, places)))
-        numbers: Any = tuple(-1 if slot is None else places[slot] for slot in self.results)
-        if self.form == "one" and numbers[0] >= 0:
-            numbers = numbers[0]
+                open_arguments.append((name, _to_value_indices(value, value_indices)))
+        result_indices: Any = tuple(-1 if slot is None else value_indices[slot] for slot in self.results)
+        if self.form == "one" and result_indices[0] >= 0:
+            result_indices = result_indices[0]
         elif self.form == "one":
-            numbers = ()
+            result_indices = ()
         return (
             self.func,
             template,
             tuple(tensors),
-            tuple(filled),
+            tuple(open_arguments),
             self.kwargs,
-            numbers,
+            result_indices,
             tuple(self.unused),
         )
 
 
-class _Place(int):
+class _ValueIndex(int):
     """A position in the list of values."""
 
 
@@ -279,30 +279,34 @@ def _is_open(value: Any) -> bool:
     return isinstance(value, (Slot, Rows)) or (isinstance(value, list) and any(map(_is_open, value)))
 
 
-def _located(value: Any, places: dict[Slot, int]) -> Any:
+def _to_value_indices(value: Any, value_indices: dict[Slot, int]) -> Any:
     if isinstance(value, Slot):
-        return _Place(places[value])
-    return [_located(item, places) for item in value] if isinstance(value, list) else value
+        return _ValueIndex(value_indices[value])
+    return [_to_value_indices(item, value_indices) for item in value] if isinstance(value, list) else value
 
 
-def _fill(
-    filled: Sequence[tuple[Any, Any]], args: list[Any], kwargs: dict[str, Any], values: list[Any], rows: int
+def _fill_arguments(
+    open_arguments: Sequence[tuple[Any, Any]],
+    args: list[Any],
+    kwargs: dict[str, Any],
+    values: list[Any],
+    rows: int,
 ) -> dict[str, Any]:
     """Put tensors and lengths where the template cannot hold them; the keyword arguments."""
-    for place, value in filled:
-        if type(place) is int:
-            args[place] = _value(value, values, rows)
+    for index, value in open_arguments:
+        if type(index) is int:
+            args[index] = _resolve_value(value, values, rows)
         else:
-            kwargs = {**kwargs, place: _value(value, values, rows)}
+            kwargs = {**kwargs, index: _resolve_value(value, values, rows)}
     return kwargs
 
 
-def _value(value: Any, values: list[Any], rows: int) -> Any:
-    if type(value) is _Place:
+def _resolve_value(value: Any, values: list[Any], rows: int) -> Any:
+    if type(value) is _ValueIndex:
         return values[value]
     if type(value) is Rows:
-        return value.times * rows + value.more
-    return [_value(item, values, rows) for item in value] if isinstance(value, list) else value
+        return value.times * rows + value.offset
+    return [_resolve_value(item, values, rows) for item in value] if isinstance(value, list) else value
 
 
 def _parse_result(value: Any) -> Slot | None:
@@ -319,7 +323,7 @@ def _parse_inputs(value: Any) -> list[tuple[tuple[int, ...], str]]:
         shape, dtype = item
         lengths = tuple(_list(shape, limits.ARCHIVE.rank))
         if any(
-            type(length) is not int or length < (0 if place else -1) for place, length in enumerate(lengths)
+            type(length) is not int or length < (0 if index else -1) for index, length in enumerate(lengths)
         ):
             raise ValueError("expected the shape of an input, with -1 for a free number of rows")
         if not isinstance(dtype, str) or dtype not in DTYPES:

@@ -29,9 +29,9 @@ class CachedProgram:
     """One recording, ready to run."""
 
     def __init__(
-        self, program: Program, build: Callable[[list[torch.Tensor]], Any], alive: list[Any]
+        self, program: Program, build: Callable[[list[torch.Tensor]], Any], pinned_objects: list[Any]
     ) -> None:
-        self.program, self._build, self.pinned_objects = program, build, alive
+        self.program, self._build, self.pinned_objects = program, build, pinned_objects
         self._run: Callable[[list[torch.Tensor]], list[torch.Tensor]] = program
         self._settled = False
 
@@ -68,11 +68,11 @@ _caches: weakref.WeakKeyDictionary[Any, CaptureCache] = weakref.WeakKeyDictionar
 
 def capture_cache_of(owner: Any) -> CaptureCache:
     """The recordings of a function or cell."""
-    found = _caches.get(owner)
-    if found is None:
+    cache = _caches.get(owner)
+    if cache is None:
         name = getattr(owner, "__qualname__", None) or type(owner).__name__
-        found = _caches[owner] = CaptureCache(name.rpartition("<locals>.")[2])
-    return found
+        cache = _caches[owner] = CaptureCache(name.rpartition("<locals>.")[2])
+    return cache
 
 
 def all_capture_caches() -> list[CaptureCache]:
@@ -81,36 +81,36 @@ def all_capture_caches() -> list[CaptureCache]:
 
 def run_graph(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function as a graph of its owner."""
-    graphs = capture_cache_of(owner)
-    if graphs.generation != modes.capture_version:
+    cache = capture_cache_of(owner)
+    if cache.generation != modes.capture_version:
         key = getattr(owner, "capture_key", None)
-        graphs.state, graphs.generation = (key() if key is not None else None), modes.capture_version
+        cache.state, cache.generation = (key() if key is not None else None), modes.capture_version
     flat = flatten_arguments(args, kwargs)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in flat.tensors):
         return function(*args, **kwargs)  # part of a larger step that is being differentiated
-    signature = (flat.key, graphs.state)
-    entry = graphs.entries.get(signature)
+    signature = (flat.key, cache.state)
+    entry = cache.entries.get(signature)
     if isinstance(entry, CachedProgram):
-        graphs.replayed += 1
+        cache.replayed += 1
         return entry(flat.tensors)
     if isinstance(entry, GraphBreak):
-        graphs.eager_calls += 1
+        cache.eager_calls += 1
         return function(*args, **kwargs)
-    if len(graphs.entries) >= MAX_CAPTURES:
+    if len(cache.entries) >= MAX_CAPTURES:
         if getattr(owner, "_input_signature", None) is None:  # set_inputs said that shapes change
-            _warn_cache_full(graphs.name)
-        graphs.eager_calls += 1
+            _warn_cache_full(cache.name)
+        cache.eager_calls += 1
         return function(*args, **kwargs)
     return _capture(
-        graphs, signature, flat.tensors, flat.pinned_objects, functools.partial(function, *args, **kwargs)
+        cache, signature, flat.tensors, flat.pinned_objects, functools.partial(function, *args, **kwargs)
     )
 
 
 def _capture(
-    graphs: CaptureCache,
+    cache: CaptureCache,
     signature: Hashable,
     tensors: list[torch.Tensor],
-    alive: list[Any],
+    pinned_objects: list[Any],
     call: Callable[[], Any],
 ) -> Any:
     began = time.perf_counter()
@@ -118,25 +118,26 @@ def _capture(
     modes.thread_state.capturing = True
     try:
         with recorder:
-            made = call()
+            result = call()
     finally:
         modes.thread_state.capturing = False
-    graphs.recorded += 1
+    cache.recorded += 1
     if recorder.graph_break is None:
-        results, build = flatten_results(made)
+        results, build = flatten_results(result)
         program = Program(recorder, [recorder.slot_of(tensor) for tensor in results])
-        graphs.entries[signature] = CachedProgram(program, build, alive)
+        cache.entries[signature] = CachedProgram(program, build, pinned_objects)
     else:
-        graphs.entries[signature] = recorder.graph_break
-        _report_graph_break(graphs.name, recorder.graph_break)
-    graphs.seconds += time.perf_counter() - began
-    return made
+        cache.entries[signature] = recorder.graph_break
+        _report_graph_break(cache.name, recorder.graph_break)
+    cache.seconds += time.perf_counter() - began
+    return result
 
 
 def _report_graph_break(name: str, leaving: GraphBreak) -> None:
     text = (
-        f"{name} runs operation by operation: {leaving.what} leaves for Python at {leaving.where or 'a line unknown'}, "
-        "and what Python does with it cannot be recorded. Use ops.where, ops.select or a masked sum in its place"
+        f"{name} runs operation by operation: {leaving.cause} leaves for Python at "
+        f"{leaving.source_line or 'a line unknown'}, and what Python does with it cannot be recorded. "
+        "Use ops.where, ops.select or a masked sum in its place"
     )
     if modes.raise_on_graph_break:
         raise OperationError(text + "; or set_context(jit_syntax_level=1 (LAX))")

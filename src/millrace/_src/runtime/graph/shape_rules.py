@@ -33,11 +33,11 @@ def _rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def _new(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+def _meta_tensor(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
     return torch.empty(shape, dtype=dtype, device="meta")
 
 
-def _need(condition: bool, message: str) -> None:
+def _require(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(message)
 
@@ -46,18 +46,18 @@ def _broadcast(*shapes: Sequence[int]) -> list[int]:
     rank = max(map(len, shapes))
     result = [1] * rank
     for shape in shapes:
-        for place, length in enumerate(shape, rank - len(shape)):
+        for axis, length in enumerate(shape, rank - len(shape)):
             if length != 1:
-                _need(
-                    result[place] in (1, length), f"the shapes {[tuple(s) for s in shapes]} do not broadcast"
+                _require(
+                    result[axis] in (1, length), f"the shapes {[tuple(s) for s in shapes]} do not broadcast"
                 )
-                result[place] = length
+                result[axis] = length
     return result
 
 
 def _axes(dim: Sequence[int] | None, rank: int) -> list[int]:
     axes = [axis + rank if axis < 0 else axis for axis in (dim or range(rank))]
-    _need(all(0 <= axis < rank for axis in axes) and len(set(axes)) == len(axes), f"wrong axes {dim}")
+    _require(all(0 <= axis < rank for axis in axes) and len(set(axes)) == len(axes), f"wrong axes {dim}")
     return axes
 
 
@@ -71,11 +71,11 @@ def _axes(dim: Sequence[int] | None, rank: int) -> list[int]:
 )  # fmt: skip
 def _unary(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     numbers = all(not isinstance(value, (Tensor, list)) for value in (*args, *kwargs.values()))
-    return _new(self.shape, self.dtype) if self.is_floating_point() and numbers else NotImplemented
+    return _meta_tensor(self.shape, self.dtype) if self.is_floating_point() and numbers else NotImplemented
 
 
 @_rule("relu_", "tanh_", "sigmoid_", "sqrt_", "ceil_", "clamp_", "clamp_min_", "hardtanh_", "elu_", "zero_")
-def _unary_in_place(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+def _unary_inplace(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     return self if self.is_floating_point() else NotImplemented
 
 
@@ -83,7 +83,7 @@ def _unary_in_place(self: Tensor, *args: Any, **kwargs: Any) -> Any:
 def _binary(self: Tensor, other: Any, **kwargs: Any) -> Any:
     dtype = torch.result_type(self, other)
     shape = other.shape if isinstance(other, Tensor) else ()
-    return _new(_broadcast(self.shape, shape), dtype) if dtype != torch.bool else NotImplemented
+    return _meta_tensor(_broadcast(self.shape, shape), dtype) if dtype != torch.bool else NotImplemented
 
 
 @_rule("div.Tensor")
@@ -92,10 +92,10 @@ def _divide(self: Tensor, other: Any) -> Any:
 
 
 @_rule("add_.Tensor", "sub_.Tensor", "mul_.Tensor", "div_.Tensor")
-def _binary_in_place(self: Tensor, other: Any, **kwargs: Any) -> Any:
+def _binary_inplace(self: Tensor, other: Any, **kwargs: Any) -> Any:
     if not isinstance(other, Tensor) or not self.is_floating_point() or other.dtype != self.dtype:
         return NotImplemented
-    _need(
+    _require(
         _broadcast(self.shape, other.shape) == list(self.shape), "the result does not fit the first argument"
     )
     return self
@@ -107,28 +107,28 @@ def _binary_in_place(self: Tensor, other: Any, **kwargs: Any) -> Any:
 )  # fmt: skip
 def _compare(self: Tensor, other: Any) -> Tensor:
     shape = other.shape if isinstance(other, Tensor) else ()
-    return _new(_broadcast(self.shape, shape), torch.bool)
+    return _meta_tensor(_broadcast(self.shape, shape), torch.bool)
 
 
 @_rule("where.self")
 def _where(condition: Tensor, self: Tensor, other: Tensor) -> Any:
     if condition.dtype != torch.bool or self.dtype != other.dtype:
         return NotImplemented
-    return _new(_broadcast(condition.shape, self.shape, other.shape), self.dtype)
+    return _meta_tensor(_broadcast(condition.shape, self.shape, other.shape), self.dtype)
 
 
 @_rule("masked_fill.Scalar")
 def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Any:
     if mask.dtype != torch.bool or not self.is_floating_point():
         return NotImplemented
-    return _new(_broadcast(self.shape, mask.shape), self.dtype)
+    return _meta_tensor(_broadcast(self.shape, mask.shape), self.dtype)
 
 
 # matrices -------------------------------------------------------------------------------------------
 
 
 def _product(a: Tensor, b: Tensor, rank: int) -> list[int]:
-    _need(
+    _require(
         a.dim() == b.dim() == rank
         and a.dtype == b.dtype
         and a.shape[-1] == b.shape[-2]
@@ -140,22 +140,22 @@ def _product(a: Tensor, b: Tensor, rank: int) -> list[int]:
 
 @_rule("mm")
 def _mm(self: Tensor, mat2: Tensor) -> Tensor:
-    return _new(_product(self, mat2, 2), self.dtype)
+    return _meta_tensor(_product(self, mat2, 2), self.dtype)
 
 
 @_rule("bmm")
 def _bmm(self: Tensor, mat2: Tensor) -> Tensor:
-    return _new(_product(self, mat2, 3), self.dtype)
+    return _meta_tensor(_product(self, mat2, 3), self.dtype)
 
 
 @_rule("addmm", "baddbmm")
 def _addmm(self: Tensor, a: Tensor, b: Tensor, **kwargs: Any) -> Tensor:
     shape = _product(a, b, a.dim())
-    _need(
+    _require(
         a.dim() in (2, 3) and self.dtype == a.dtype and _broadcast(self.shape, shape) == shape,
         f"{tuple(self.shape)} cannot be added to {tuple(shape)}",
     )
-    return _new(shape, a.dtype)
+    return _meta_tensor(shape, a.dtype)
 
 
 @_rule("t")
@@ -172,7 +172,7 @@ def _convolution(
     sizes = [list(value) * (rank if len(value) == 1 else 1) for value in (stride, padding, dilation)]
     if transposed or rank not in (1, 2, 3) or weight.dim() != rank + 2 or input.dtype != weight.dtype:
         return NotImplemented
-    _need(
+    _require(
         all(len(value) == rank for value in sizes)
         and min(*sizes[0], *sizes[2], groups) > 0
         and min(sizes[1]) >= 0
@@ -186,8 +186,8 @@ def _convolution(
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, s, p, d in zip(input.shape[2:], weight.shape[2:], *sizes, strict=True)
     ]
-    _need(min(lengths) > 0, "the kernel is larger than the input")
-    return _new([input.shape[0], weight.shape[0], *lengths], input.dtype)
+    _require(min(lengths) > 0, "the kernel is larger than the input")
+    return _meta_tensor([input.shape[0], weight.shape[0], *lengths], input.dtype)
 
 
 # along axes -----------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Any:
     if half_to_float or not self.is_floating_point() or not self.dim():
         return NotImplemented
     _axes([dim], self.dim())
-    return _new(self.shape, self.dtype)
+    return _meta_tensor(self.shape, self.dtype)
 
 
 @_rule("mean.dim", "sum.dim_IntList", "amax", "amin")
@@ -207,7 +207,7 @@ def _reduce(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torc
         return NotImplemented
     axes = _axes(dim, self.dim())
     lengths = [1 if axis in axes else n for axis, n in enumerate(self.shape) if keepdim or axis not in axes]
-    return _new(lengths, dtype or self.dtype)
+    return _meta_tensor(lengths, dtype or self.dtype)
 
 
 @_rule("cat")
@@ -223,29 +223,33 @@ def _cat(tensors: list[Tensor], dim: int = 0) -> Any:
         rest = list(tensor.shape)
         shape[axis] += rest[axis]
         rest[axis] = shape[axis]
-        _need(rest == shape, "the tensors differ in another axis than that along which they are joined")
-    return _new(shape, first.dtype)
+        _require(rest == shape, "the tensors differ in another axis than that along which they are joined")
+    return _meta_tensor(shape, first.dtype)
 
 
 @_rule("embedding")
 def _embedding(weight: Tensor, indices: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    _need(weight.dim() == 2 and indices.dtype in _INDEX_TYPES, "expected a table and integers")
-    return _new([*indices.shape, weight.shape[1]], weight.dtype)
+    _require(weight.dim() == 2 and indices.dtype in _INDEX_TYPES, "expected a table and integers")
+    return _meta_tensor([*indices.shape, weight.shape[1]], weight.dtype)
 
 
 @_rule("native_layer_norm")
 def _layer_norm(input: Tensor, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
-    _need(
+    _require(
         0 < len(shape) <= input.dim() and list(input.shape[-len(shape) :]) == shape, "wrong normalized shape"
     )
     for tensor in (weight, bias):
         if tensor is None or tensor.dtype != input.dtype:
             return NotImplemented
-        _need(list(tensor.shape) == shape, "the weight has another shape than what is normalised")
+        _require(list(tensor.shape) == shape, "the weight has another shape than what is normalised")
     if input.dtype not in (torch.float32, torch.float64):
         return NotImplemented
     outer = [*input.shape[: -len(shape)], *[1] * len(shape)]
-    return _new(input.shape, input.dtype), _new(outer, input.dtype), _new(outer, input.dtype)
+    return (
+        _meta_tensor(input.shape, input.dtype),
+        _meta_tensor(outer, input.dtype),
+        _meta_tensor(outer, input.dtype),
+    )
 
 
 def _windows(self: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any) -> list[int] | None:
@@ -255,7 +259,7 @@ def _windows(self: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any
     ]
     if self.dim() not in (3, 4) or 0 in self.shape or not self.is_floating_point():
         return None
-    _need(
+    _require(
         all(len(value) == 2 for value in sizes)
         and min(*sizes[0], *sizes[1], *sizes[3]) > 0
         and min(sizes[2]) >= 0,
@@ -264,7 +268,7 @@ def _windows(self: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any
     lengths = [
         (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(self.shape[-2:], *sizes, strict=True)
     ]
-    _need(min(lengths) > 0, "the window is larger than the input")
+    _require(min(lengths) > 0, "the window is larger than the input")
     return [*self.shape[:-2], *lengths]
 
 
@@ -278,7 +282,11 @@ def _max_pool(
     ceil_mode: bool = False,
 ) -> Any:
     shape = None if ceil_mode else _windows(self, kernel, stride, padding, dilation)
-    return NotImplemented if shape is None else (_new(shape, self.dtype), _new(shape, torch.int64))
+    return (
+        NotImplemented
+        if shape is None
+        else (_meta_tensor(shape, self.dtype), _meta_tensor(shape, torch.int64))
+    )
 
 
 @_rule("avg_pool2d")
@@ -286,15 +294,15 @@ def _avg_pool(
     self: Tensor, kernel: Any, stride: Any = (), padding: Any = (0,), ceil_mode: bool = False, *args: Any
 ) -> Any:
     shape = None if ceil_mode else _windows(self, kernel, stride, padding, (1,))
-    return NotImplemented if shape is None else _new(shape, self.dtype)
+    return NotImplemented if shape is None else _meta_tensor(shape, self.dtype)
 
 
 @_rule("nll_loss_forward")
 def _nll_loss(self: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int) -> Any:
     if self.dim() != 2 or target.dtype != torch.int64 or weight is not None or not self.is_floating_point():
         return NotImplemented
-    _need(list(target.shape) == [self.shape[0]], "expected a label for each row")
-    return _new([] if reduction else target.shape, self.dtype), _new([], self.dtype)
+    _require(list(target.shape) == [self.shape[0]], "expected a label for each row")
+    return _meta_tensor([] if reduction else target.shape, self.dtype), _meta_tensor([], self.dtype)
 
 
 @_rule("index_select")
@@ -302,7 +310,7 @@ def _index_select(self: Tensor, dim: int, index: Tensor) -> Any:
     if not self.dim() or index.dim() != 1 or index.dtype not in _INDEX_TYPES:
         return NotImplemented
     (axis,) = _axes([dim], self.dim())
-    return _new([*self.shape[:axis], index.shape[0], *self.shape[axis + 1 :]], self.dtype)
+    return _meta_tensor([*self.shape[:axis], index.shape[0], *self.shape[axis + 1 :]], self.dtype)
 
 
 # operators whose kernels rely on checks of their callers ----------------------------------------------
@@ -312,30 +320,34 @@ def _index_select(self: Tensor, dim: int, index: Tensor) -> Any:
 def _batch_norm(
     input: Tensor, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float
 ) -> Any:
-    _need(input.dim() >= 2 and input.is_floating_point(), "expected an input with channels")
+    _require(input.dim() >= 2 and input.is_floating_point(), "expected an input with channels")
     channels = input.shape[1]
-    given = [tensor for tensor in (weight, bias, mean, var) if tensor is not None]
-    _need(
-        all(list(tensor.shape) == [channels] and tensor.is_floating_point() for tensor in given)
-        and len({tensor.dtype for tensor in given}) <= 1
-        and all(tensor.dtype in (input.dtype, torch.float32) for tensor in given)
+    parameters = [tensor for tensor in (weight, bias, mean, var) if tensor is not None]
+    _require(
+        all(list(tensor.shape) == [channels] and tensor.is_floating_point() for tensor in parameters)
+        and len({tensor.dtype for tensor in parameters}) <= 1
+        and all(tensor.dtype in (input.dtype, torch.float32) for tensor in parameters)
         and (training or (mean is not None and var is not None))
         and (mean is None) == (var is None)
         and (not training or (input.numel() > 0)),
         f"expected weights and statistics of {channels} channels",
     )
     statistics = torch.float32 if input.dtype in (torch.float16, torch.bfloat16) else input.dtype
-    if given and given[0].dtype != input.dtype:
-        statistics = given[0].dtype
+    if parameters and parameters[0].dtype != input.dtype:
+        statistics = parameters[0].dtype
     sizes = [channels] if training else [0]
-    return _new(input.shape, input.dtype), _new(sizes, statistics), _new(sizes, statistics)
+    return (
+        _meta_tensor(input.shape, input.dtype),
+        _meta_tensor(sizes, statistics),
+        _meta_tensor(sizes, statistics),
+    )
 
 
 @_rule("native_group_norm")
 def _group_norm(
     input: Tensor, weight: Any, bias: Any, rows: int, channels: int, inner: int, group: int, eps: float
 ) -> Any:
-    _need(
+    _require(
         input.dim() >= 2
         and list(input.shape[:2]) == [rows, channels]
         and math.prod(input.shape[2:]) == inner
@@ -355,7 +367,7 @@ def _rnn_layer(
 ) -> Any:  # fmt: skip
     gates = 4 * hidden_size
     tensors = (input, weight0, weight1, weight2, weight3, hx, cx)
-    _need(
+    _require(
         mode == 2
         and 1 <= num_layers <= 64
         and has_biases
@@ -373,9 +385,9 @@ def _rnn_layer(
         "the weights and states of the recurrent layer do not fit",
     )
     return (
-        _new([*input.shape[:2], hidden_size], input.dtype),
-        _new(hx.shape, hx.dtype),
-        _new(cx.shape, cx.dtype),
+        _meta_tensor([*input.shape[:2], hidden_size], input.dtype),
+        _meta_tensor(hx.shape, hx.dtype),
+        _meta_tensor(cx.shape, cx.dtype),
         None,
     )
 
@@ -384,7 +396,7 @@ def _rnn_layer(
 def _attention(
     query: Tensor, key: Tensor, value: Tensor, *args: Any, attn_mask: Any = None, **kwargs: Any
 ) -> Any:
-    _need(
+    _require(
         query.dim() == key.dim() == value.dim() == 4
         and query.dtype == key.dtype == value.dtype
         and query.shape[:2] == key.shape[:2] == value.shape[:2]
@@ -395,7 +407,7 @@ def _attention(
     )
     scores = [*query.shape[:3], key.shape[2]]
     if attn_mask is not None:
-        _need(
+        _require(
             attn_mask.dim() in (2, 4)
             and attn_mask.dtype in (query.dtype, torch.float32)
             and list(attn_mask.shape[-2:]) == scores[-2:]
@@ -417,16 +429,16 @@ def _fft_r2c(self: Tensor, dim: list[int], normalization: int, onesided: bool) -
 
 @_rule("_fft_c2r")
 def _fft_c2r(self: Tensor, dim: list[int], normalization: int, last_dim_size: int) -> Any:
-    made = _fft(self, dim, normalization, True)
-    _need(
+    output = _fft(self, dim, normalization, True)
+    _require(
         last_dim_size > 0 and self.shape[dim[-1]] == last_dim_size // 2 + 1,
         "the length of the signal is wrong",
     )
-    return made
+    return output
 
 
 def _fft(self: Tensor, dim: list[int], normalization: int, is_complex: bool) -> Any:
-    _need(
+    _require(
         bool(dim)
         and len(_axes(dim, self.dim())) == len(dim)
         and 0 <= normalization <= 2
@@ -439,7 +451,7 @@ def _fft(self: Tensor, dim: list[int], normalization: int, is_complex: bool) -> 
 
 @_rule("rrelu_with_noise")
 def _rrelu(self: Tensor, noise: Tensor, *args: Any, **kwargs: Any) -> Any:
-    _need(
+    _require(
         self.shape == noise.shape and self.dtype == noise.dtype, "the noise has another shape than the input"
     )
     return NotImplemented

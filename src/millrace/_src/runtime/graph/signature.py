@@ -32,7 +32,7 @@ class FlattenedArguments:
 
 def flatten_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> FlattenedArguments:
     flat = FlattenedArguments()
-    seen: dict[int, int] = {}
+    first_index: dict[int, int] = {}
 
     def key_of(value: Any) -> Hashable:
         if isinstance(value, Tensor):
@@ -40,9 +40,9 @@ def flatten_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Flattene
                 flat.pinned_objects.append(value)
                 return ("parameter", id(value))
             data = value._torch
-            number = seen.setdefault(id(data), len(flat.tensors))
+            number = first_index.setdefault(id(data), len(flat.tensors))
             if number < len(flat.tensors):
-                return ("again", number)
+                return ("repeated", number)
             flat.tensors.append(data)
             layout = None if data.is_contiguous() else data.stride()
             return (data.shape, data.dtype, data.device, layout)
@@ -70,20 +70,20 @@ def flatten_results(value: Any) -> tuple[list[torch.Tensor], Callable[[list[torc
 
     def plan(part: Any) -> Callable[[list[torch.Tensor]], Any]:
         if isinstance(part, Parameter):
-            return lambda made: part
+            return lambda new_tensors: part
         if isinstance(part, Tensor):
             number = len(tensors)
             tensors.append(part._torch)
-            return lambda made: wrap(made[number])
+            return lambda new_tensors: wrap(new_tensors[number])
         if isinstance(part, (tuple, list)):
-            inner = [plan(each) for each in part]
-            kind = type(part)
+            inner = [plan(item) for item in part]
+            container_type = type(part)
             if hasattr(part, "_fields"):  # a named tuple
-                return lambda made: kind(*(build(made) for build in inner))
-            return lambda made: kind(build(made) for build in inner)
+                return lambda new_tensors: container_type(*(build(new_tensors) for build in inner))
+            return lambda new_tensors: container_type(build(new_tensors) for build in inner)
         if isinstance(part, dict):
-            named = {key: plan(each) for key, each in part.items()}
-            return lambda made: {key: build(made) for key, build in named.items()}
-        return lambda made: part
+            named = {key: plan(item) for key, item in part.items()}
+            return lambda new_tensors: {key: build(new_tensors) for key, build in named.items()}
+        return lambda new_tensors: part
 
     return tensors, plan(value)

@@ -41,7 +41,7 @@ _NAMED: dict[str, dict[str, Any]] = {
 }
 _OF_TYPE = {"ScalarType": "dtype", "Layout": "layout", "MemoryFormat": "memory_format"}
 _LIST = re.compile(r"(.*)\[(\d*)\]")
-_WORD = re.compile(r"[A-Za-z0-9_. \-]*")
+_PLAIN_TEXT = re.compile(r"[A-Za-z0-9_. \-]*")
 # Integers that stand for a choice. A kernel that knows no such choice returns memory that it has not written.
 _ENUMERATIONS = ("reduction", "interpolation_mode", "padding_mode")
 _LARGEST_SIZE = 1 << 40
@@ -49,10 +49,10 @@ _END_OF_AXIS = (1 << 63) - 1
 
 
 class Rows(NamedTuple):
-    """A length that depends on the number of rows: ``times * rows + more``."""
+    """A length that depends on the number of rows: ``times * rows + offset``."""
 
     times: int
-    more: int
+    offset: int
 
 
 def parse_slot(value: Any) -> Slot:
@@ -64,7 +64,7 @@ def parse_slot(value: Any) -> Slot:
         or type(value[1]) is not int
         or not 0 <= value[1] < limits.ARCHIVE.tensors
     ):
-        raise ValueError(f"expected the number of a tensor, got {_shown(value)}")
+        raise ValueError(f"expected the number of a tensor, got {_format_value(value)}")
     return Slot(value[0], value[1])
 
 
@@ -79,7 +79,7 @@ def parse_arguments(operator: Operator, args: Any, kwargs: Any) -> tuple[list[An
     by_name = {argument.name: argument for argument in operator.arguments[len(args) :]}
     unknown = [name for name in named if name not in by_name]
     if unknown:
-        raise ValueError(f"there is no argument {_shown(unknown[0])}, or it is given twice")
+        raise ValueError(f"there is no argument {_format_value(unknown[0])}, or it is given twice")
     missing = [name for name, argument in by_name.items() if argument.required and name not in named]
     if missing:
         raise ValueError(f"the argument {missing[0]!r} is missing")
@@ -100,7 +100,7 @@ def _parse(value: Any, argument: Argument) -> Any:
         parsed = _parse_type(value, declared)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise ValueError(
-            f"the argument {argument.name!r}: expected {argument.type}, got {_shown(value)} ({error})"
+            f"the argument {argument.name!r}: expected {argument.type}, got {_format_value(value)} ({error})"
         ) from None
     if argument.name == "pin_memory" and parsed:
         raise ValueError("the argument 'pin_memory' must be false")
@@ -144,7 +144,7 @@ def _parse_type(value: Any, declared: str) -> Any:
     if declared == "Scalar":
         return _parse_scalar(value)
     if declared == "str":
-        if not _WORD.fullmatch(_text(value)):
+        if not _PLAIN_TEXT.fullmatch(_text(value)):
             raise ValueError("expected a word")
         return value
     if declared == "Device":
@@ -152,8 +152,8 @@ def _parse_type(value: Any, declared: str) -> Any:
             raise ValueError("expected the device cpu")
         return torch.device("cpu")
     if declared in _OF_TYPE:
-        kind = _OF_TYPE[declared]
-        return _NAMED[kind][_text(_single(value, kind))]
+        json_key = _OF_TYPE[declared]
+        return _NAMED[json_key][_text(_single(value, json_key))]
     raise ValueError("only None is accepted")
 
 
@@ -199,7 +199,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """A value from a file, for a message: short, and without characters that a terminal obeys."""
     shown = ascii(value) if not isinstance(value, int) or abs(value) < 1 << 70 else "a huge integer"
     return shown if len(shown) <= 80 else shown[:77] + "..."
@@ -228,7 +228,7 @@ def write_value(value: Any) -> Any:
         return {"dict": {key: write_value(item) for key, item in value.items()}}
     if isinstance(value, torch.device):
         return {"device": "cpu"}
-    for kind, known in _NAMED.items():
+    for json_key, known in _NAMED.items():
         if str(value) in known:
-            return {kind: str(value)}
+            return {json_key: str(value)}
     raise OperationError(f"the network cannot be exported: it uses {value!r}, which a file cannot hold")

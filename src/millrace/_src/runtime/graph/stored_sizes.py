@@ -18,7 +18,7 @@ from .stored_arguments import DTYPES, Rows
 if TYPE_CHECKING:
     from .program_serialization import SerializedProgram, StoredCall
 
-__all__ = ["Measured", "SizeError", "measure"]
+__all__ = ["ProgramSize", "SizeError", "measure_program"]
 
 _META = torch.device("meta")
 
@@ -27,7 +27,7 @@ class SizeError(FormatError):
     """A program that takes more memory, or more rows, than the limits allow."""
 
 
-class _Live:
+class _LiveBytes:
     """Bytes of the storages that values hold."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class _Live:
             self.bytes -= self._storages[key]
 
 
-class Measured(NamedTuple):
+class ProgramSize(NamedTuple):
     """What a program does with one number of rows."""
 
     # positions of inputs and constants that it writes into, or that it returns
@@ -68,7 +68,7 @@ class Measured(NamedTuple):
     expected: list[list[tuple[int, torch.Size, torch.dtype]]]
 
 
-def measure(graph: SerializedProgram, rows: int) -> Measured:
+def measure_program(graph: SerializedProgram, rows: int) -> ProgramSize:
     """Check every call of a program for so many rows, without running it.
 
     FormatError where a call cannot be computed, or takes more than the limits allow.
@@ -79,17 +79,17 @@ def measure(graph: SerializedProgram, rows: int) -> Measured:
     ]
     values += [torch.empty(tensor.shape, dtype=tensor.dtype, device=_META) for tensor in graph.tensors]
     fixed = list(values)  # keeps their storages alive, so that no other has the same key
-    owners = {storage_key(tensor): place for place, tensor in enumerate(fixed)}
-    values += [None] * (len(graph.places) - len(values))
-    live = _Live()
+    owners = {storage_key(tensor): index for index, tensor in enumerate(fixed)}
+    values += [None] * (len(graph.value_indices) - len(values))
+    live = _LiveBytes()
     copies: set[int] = set()
     expected = []
     with below_autograd():
         for number, call in enumerate(graph.calls):
             try:
-                copies |= _owners_of(call.written, values, graph.places, owners)
-                made = _infer(call, values, graph.places, rows)
-                expected.append(_keep(call, made, values, graph.places, live))
+                copies |= _owners_of(call.written_slots, values, graph.value_indices, owners)
+                results = _infer(call, values, graph.value_indices, rows)
+                expected.append(_store_results(call, results, values, graph.value_indices, live))
             except SizeError as error:
                 message = f"the archive's program, call {number} ({call.operator.name}): {error.message}"
                 raise SizeError(message) from None
@@ -98,44 +98,44 @@ def measure(graph: SerializedProgram, rows: int) -> Measured:
                     f"the archive's program, call {number} ({call.operator.name}): its result cannot be computed from "
                     f"the shapes of its arguments: {str(error)[:300]}"
                 ) from error
-            for place in call.unused:
-                if values[place] is not None:
-                    live.release(values[place])
-                    values[place] = None
-    if any(values[graph.places[slot]] is None for slot in graph.results):
+            for index in call.unused:
+                if values[index] is not None:
+                    live.release(values[index])
+                    values[index] = None
+    if any(values[graph.value_indices[slot]] is None for slot in graph.results):
         raise FormatError("the archive's program returns a tensor that no program may read")
-    returned = _owners_of(graph.results, values, graph.places, owners)
+    returned = _owners_of(graph.results, values, graph.value_indices, owners)
     # who changes a result must not change a constant
-    copies |= {place for place in returned if place >= len(graph.inputs)}
-    return Measured(copies, expected)
+    copies |= {index for index in returned if index >= len(graph.inputs)}
+    return ProgramSize(copies, expected)
 
 
 def _owners_of(
-    slots: list[Slot], values: list[Any], places: dict[Slot, int], owners: dict[int, int]
+    slots: list[Slot], values: list[Any], value_indices: dict[Slot, int], owners: dict[int, int]
 ) -> set[int]:
     """The positions of inputs and constants whose storage these tensors use."""
-    keys = [storage_key(values[places[slot]]) for slot in slots]
+    keys = [storage_key(values[value_indices[slot]]) for slot in slots]
     return {owners[key] for key in keys if key in owners}
 
 
-def _infer(call: StoredCall, values: list[Any], places: dict[Slot, int], rows: int) -> Any:
-    args = [_meta(value, values, places, rows) for value in call.args]
-    kwargs = {name: _meta(value, values, places, rows) for name, value in call.kwargs.items()}
+def _infer(call: StoredCall, values: list[Any], value_indices: dict[Slot, int], rows: int) -> Any:
+    args = [_meta_argument(value, values, value_indices, rows) for value in call.args]
+    kwargs = {name: _meta_argument(value, values, value_indices, rows) for name, value in call.kwargs.items()}
     if any(argument.type == "Device" for argument in call.operator.arguments):
         kwargs["device"] = _META  # else an operator that creates a tensor would allocate it here
     rule = RULES.get(call.operator.name)
     if rule is not None:
-        made = rule(*args, **kwargs)
-        if made is not NotImplemented:
-            return made
+        result = rule(*args, **kwargs)
+        if result is not NotImplemented:
+            return result
     return call.func(*args, **kwargs)
 
 
-def _keep(
-    call: StoredCall, made: Any, values: list[Any], places: dict[Slot, int], live: _Live
+def _store_results(
+    call: StoredCall, computed: Any, values: list[Any], value_indices: dict[Slot, int], live: _LiveBytes
 ) -> list[tuple[int, torch.Size, torch.dtype]]:
     """Put the results of a call where later calls find them; what the CPU kernel must return."""
-    results = () if call.form == "none" else (made,) if call.form == "one" else tuple(made)
+    results = () if call.form == "none" else (computed,) if call.form == "one" else tuple(computed)
     if len(results) != len(call.results):
         raise ValueError(f"expected {len(call.results)} results, got {len(results)}")
     expected = []
@@ -148,22 +148,22 @@ def _keep(
             live.hold(tensor)
             live.release(tensor)
             continue
-        place = places[slot]
-        if place not in call.unused:
-            expected.append((place, tensor.shape, tensor.dtype))
-        if values[place] is not tensor:
+        index = value_indices[slot]
+        if index not in call.unused:
+            expected.append((index, tensor.shape, tensor.dtype))
+        if values[index] is not tensor:
             live.hold(tensor)
-            if slot.source == "temp" and values[place] is not None:
-                live.release(values[place])
-            values[place] = tensor
+            if slot.source == "temp" and values[index] is not None:
+                live.release(values[index])
+            values[index] = tensor
     return expected
 
 
-def _meta(value: Any, values: list[Any], places: dict[Slot, int], rows: int) -> Any:
+def _meta_argument(value: Any, values: list[Any], value_indices: dict[Slot, int], rows: int) -> Any:
     if isinstance(value, Slot):
-        return values[places[value]]
+        return values[value_indices[value]]
     if isinstance(value, Rows):
-        return value.times * rows + value.more
+        return value.times * rows + value.offset
     if isinstance(value, list):
-        return [_meta(item, values, places, rows) for item in value]
+        return [_meta_argument(item, values, value_indices, rows) for item in value]
     return _META if isinstance(value, torch.device) else value

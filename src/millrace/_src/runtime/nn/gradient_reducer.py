@@ -84,7 +84,7 @@ class DistributedGradReducer(Cell):
 
     def construct(self, grads: Any) -> Any:
         buckets = self._buckets()
-        if not buckets.under_way:
+        if not buckets.in_progress:
             buckets.begin()
         with torch.no_grad():
             made = buckets.finish([ensure_on_device(grad) for grad in grads])

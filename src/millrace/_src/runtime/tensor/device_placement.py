@@ -60,38 +60,38 @@ def align_devices(error: BaseException, values: Iterable[Any]) -> bool:
 
 def cast_to_compute_dtype(values: Any) -> Any:
     """The same with all floating tensors in the type that the running Cell computes in; None where they are already."""
-    wanted = modes.thread_state.compute_dtype
-    if wanted is None or not _has_other_float_dtype(values, wanted):
+    dtype = modes.thread_state.compute_dtype
+    if dtype is None or not _needs_float_cast(values, dtype):
         return None
-    return _cast_floats(values, wanted)
+    return _cast_floats(values, dtype)
 
 
-def _has_other_float_dtype(value: Any, wanted: torch.dtype) -> bool:
+def _needs_float_cast(value: Any, dtype: torch.dtype) -> bool:
     if isinstance(value, Tensor):
-        return bool(value._torch.is_floating_point() and value._torch.dtype != wanted)
+        return bool(value._torch.is_floating_point() and value._torch.dtype != dtype)
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
-    return any(_has_other_float_dtype(part, wanted) for part in parts)
+    return any(_needs_float_cast(part, dtype) for part in parts)
 
 
-def _cast_floats(value: Any, wanted: torch.dtype) -> Any:
+def _cast_floats(value: Any, dtype: torch.dtype) -> Any:
     if isinstance(value, Tensor):
-        return wrap(value._torch.to(wanted)) if value._torch.is_floating_point() else value
+        return wrap(value._torch.to(dtype)) if value._torch.is_floating_point() else value
     if isinstance(value, (tuple, list)):
-        return type(value)(_cast_floats(part, wanted) for part in value)
+        return type(value)(_cast_floats(part, dtype) for part in value)
     if isinstance(value, dict):
-        return {name: _cast_floats(part, wanted) for name, part in value.items()}
+        return {name: _cast_floats(part, dtype) for name, part in value.items()}
     return value
 
 
 def _devices(values: Iterable[Any]) -> set[torch.device]:
     """Where the tensors are."""
-    found: set[torch.device] = set()
+    devices: set[torch.device] = set()
     for value in values:
         if isinstance(value, Tensor):
-            found.add(value._torch.device)
+            devices.add(value._torch.device)
         elif isinstance(value, (tuple, list)):
-            found |= _devices(value)
-    return found
+            devices |= _devices(value)
+    return devices
 
 
 def _move_to_device(values: Iterable[Any], device: torch.device) -> bool:

@@ -12,7 +12,7 @@ from millrace._src.core.values.dtype import DType
 __all__ = ["Int", "NullType", "QuantDtype", "TensorType", "null"]
 
 
-class _IntKind(type):
+class _IntMeta(type):
     def __instancecheck__(cls, thing: Any) -> bool:
         return isinstance(thing, DType) and str(thing).startswith("Int")
 
@@ -27,7 +27,7 @@ class _IntKind(type):
         return known[nbits]
 
 
-class Int(metaclass=_IntKind):
+class Int(metaclass=_IntMeta):
     """The class of signed integer types; called with a number of bits it gives the type.
 
     >>> isinstance(mstype.int32, Int), isinstance(mstype.float32, Int), Int(64)

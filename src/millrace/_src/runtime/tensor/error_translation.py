@@ -100,22 +100,22 @@ def translate_error(
     text = str(error).split("\nException raised from")[0].strip()
     if is_out_of_memory(error):
         return _out_of_memory(name, error, got)
-    kind, helps = _match_error_class(error, text)
+    error_class, hint = _match_error_class(error, text)
     lines = [f"For '{name}', {text[:1].lower()}{text[1:]}", f"  got: {', '.join(got)}"]
     if where := user_source_line():
         lines.append(f"  called at: {where}")
-    if helps:
-        lines.append(f"  what helps: {helps}")
-    return kind("\n".join(lines))
+    if hint:
+        lines.append(f"  what helps: {hint}")
+    return error_class("\n".join(lines))
 
 
 def _match_error_class(error: BaseException, text: str) -> tuple[type[MillraceError], str]:
     rank = isinstance(error, NotImplementedError) and re.search(r"\dD input", text)
     if isinstance(error, (TypeError, AttributeError, NotImplementedError)) and not rank:
         return ArgumentTypeError, "see the types that the operation takes in its documentation"
-    for words, kind, helps in _ERROR_PATTERNS:
-        if re.search(words, text):
-            return kind, helps
+    for pattern, error_class, hint in _ERROR_PATTERNS:
+        if re.search(pattern, text):
+            return error_class, hint
     if isinstance(error, (ValueError, IndexError, AssertionError)):
         return ArgumentValueError, ""
     return OperationError, ""
@@ -147,24 +147,28 @@ def translate_call_error(
     if construct is None or str(error).startswith("For '"):  # which is told already
         return error
     name, text = type(cell).__name__, str(error)
-    unbound = isinstance(error, TypeError) and f"{construct.__qualname__}()" in text
-    if not unbound and not is_internal_file(construct.__code__.co_filename):
+    is_binding_error = isinstance(error, TypeError) and f"{construct.__qualname__}()" in text
+    if not is_binding_error and not is_internal_file(construct.__code__.co_filename):
         return error
-    takes = ", ".join(
-        str(each.replace(annotation=each.empty))
-        for each in list(inspect.signature(construct).parameters.values())[1:]
+    signature = ", ".join(
+        str(parameter.replace(annotation=parameter.empty))
+        for parameter in list(inspect.signature(construct).parameters.values())[1:]
     )
     got = [describe_value(value) for value in args] + [
         f"{key}={describe_value(v)}" for key, v in kwargs.items()
     ]
-    kind = ArgumentValueError if isinstance(error, AssertionError) else ArgumentTypeError
-    words = text.replace(f"{construct.__qualname__}()", "construct") if unbound else f"wrong inputs: {text}"
-    lines = [f"For '{name}', {words}", f"  got: {', '.join(got[:8]) or 'no arguments'}"]
+    error_class = ArgumentValueError if isinstance(error, AssertionError) else ArgumentTypeError
+    message = (
+        text.replace(f"{construct.__qualname__}()", "construct")
+        if is_binding_error
+        else f"wrong inputs: {text}"
+    )
+    lines = [f"For '{name}', {message}", f"  got: {', '.join(got[:8]) or 'no arguments'}"]
     if where := source_line_of_error(error):
         lines.append(f"  called at: {where}")
-    more = getattr(construct, "what_helps", "") if unbound else ", with tensors"
-    lines.append(f"  what helps: call it as {name}({takes}){more}")
-    return kind("\n".join(lines))
+    suffix = getattr(construct, "what_helps", "") if is_binding_error else ", with tensors"
+    lines.append(f"  what helps: call it as {name}({signature}){suffix}")
+    return error_class("\n".join(lines))
 
 
 def add_cell_path(error: BaseException, cell: Any) -> None:
@@ -196,7 +200,7 @@ def _format_cell_path(trail: list[Any]) -> str:
     """``Net.block.fc1 (Dense)``: from the outermost, by the names under which each holds the next."""
     names = [type(trail[-1]).__name__]
     for outer, inner in zip(reversed(trail), reversed(trail[:-1]), strict=False):
-        held = getattr(outer, "_cells", {})
-        names.append(next((name for name, child in held.items() if child is inner), type(inner).__name__))
+        children = getattr(outer, "_cells", {})
+        names.append(next((name for name, child in children.items() if child is inner), type(inner).__name__))
     path = ".".join(names)
     return path if len(trail) == 1 else f"{path} ({type(trail[0]).__name__})"

@@ -34,18 +34,18 @@ class Generator:
     """
 
     def __init__(self) -> None:
-        self._own: torch.Generator | None = torch.Generator(device=get_device())
+        self._generator: torch.Generator | None = torch.Generator(device=get_device())
 
     @property
     def _torch(self) -> torch.Generator:
         """PyTorch's generator: this one's own, or that of the device in use."""
-        if self._own is not None:
-            return self._own
+        if self._generator is not None:
+            return self._generator
         if get_device() == "cpu":
             return torch.default_generator
         torch.cuda.init()
-        found: torch.Generator = torch.cuda.default_generators[torch.device(get_device()).index]
-        return found
+        generator: torch.Generator = torch.cuda.default_generators[torch.device(get_device()).index]
+        return generator
 
     def seed(self) -> int:
         """Begin anew with a seed that nobody knows; it is returned."""
@@ -81,15 +81,15 @@ class Generator:
             ) from error
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"own": self._own is not None, "state": self._torch.get_state().numpy()}
+        return {"own": self._generator is not None, "state": self._torch.get_state().numpy()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        self._own = torch.Generator(device=get_device()) if kept["own"] else None
+        self._generator = torch.Generator(device=get_device()) if kept["own"] else None
         self._torch.set_state(torch.from_numpy(kept["state"]))
 
 
 default_generator = Generator()
-default_generator._own = None
+default_generator._generator = None
 
 
 def manual_seed(seed: int) -> Generator:

@@ -31,9 +31,9 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     try:
         if index.__class__ is int:
             return wrap(data[index])
-        plain, flips = _normalize_index(index, data)
-        made = data[plain]
-        return wrap(made.flip(flips) if flips else made)
+        torch_index, flips = _normalize_index(index, data)
+        part = data[torch_index]
+        return wrap(part.flip(flips) if flips else part)
     except _BadIndex:
         raise
     except (IndexError, RuntimeError, TypeError, ValueError) as error:
@@ -48,20 +48,20 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             f"only support numbers, Tensor, tuple, list as value, but got {value!r} with type {type(value)}"
         )
     try:
-        plain, flips = _normalize_index(index, data)
+        torch_index, flips = _normalize_index(index, data)
         if isinstance(value, (bool, int, float, complex)):
-            new: Any = value
+            torch_value: Any = value
             if not data.is_floating_point() and not data.is_complex() and isinstance(value, float):
-                new = int(value)  # as MindSpore: towards zero
+                torch_value = int(value)  # as MindSpore: towards zero
         else:
-            new = as_torch_tensor(value).to(data.dtype).to(data.device)
+            torch_value = as_torch_tensor(value).to(data.dtype).to(data.device)
             if flips:
-                new = new.expand(data[plain].shape).flip(flips)
+                torch_value = torch_value.expand(data[torch_index].shape).flip(flips)
         if data.requires_grad and data.is_leaf:
             with torch.no_grad():
-                data[plain] = new
+                data[torch_index] = torch_value
         else:
-            data[plain] = new
+            data[torch_index] = torch_value
     except _BadIndex:
         raise
     except (IndexError, RuntimeError, TypeError, ValueError) as error:
@@ -88,31 +88,33 @@ def _normalize_index(index: Any, data: torch.Tensor) -> tuple[Any, list[int]]:
     parts: list[Any] = []
     flips: list[int] = []
     axis = 0  # of the input
-    made = 0  # of the result, as long as only slices have come
-    spread = False
-    for place, part in enumerate(index):
-        new = _normalize_index_item(part)
-        if isinstance(new, slice):
+    result_axis = 0  # of the result, as long as only slices have come
+    has_index_array = False
+    for position, part in enumerate(index):
+        item = _normalize_index_item(part)
+        if isinstance(item, slice):
             size = data.shape[axis] if axis < data.ndim else 0
-            if new.step is not None and new.step < 0:
-                new = _reverse_negative_slice(new, size)
-                flips.append(made)
-                if spread:
+            if item.step is not None and item.step < 0:
+                item = _reverse_negative_slice(item, size)
+                flips.append(result_axis)
+                if has_index_array:
                     raise _BadIndex("a negative step does not go together with a list or tensor as index")
-            axis, made = axis + 1, made + 1
-        elif new is None or new is True or new is False:
-            made += 1
-        elif new is Ellipsis:
-            rest = sum(1 for later in index[place + 1 :] if later is not None and not isinstance(later, bool))
+            axis, result_axis = axis + 1, result_axis + 1
+        elif item is None or item is True or item is False:
+            result_axis += 1
+        elif item is Ellipsis:
+            rest = sum(
+                1 for later in index[position + 1 :] if later is not None and not isinstance(later, bool)
+            )
             gap = max(data.ndim - axis - rest, 0)
-            axis, made = axis + gap, made + gap
+            axis, result_axis = axis + gap, result_axis + gap
         else:
-            many = isinstance(new, torch.Tensor) and new.ndim > 0
-            if many and flips:
+            is_index_array = isinstance(item, torch.Tensor) and item.ndim > 0
+            if is_index_array and flips:
                 raise _BadIndex("a negative step does not go together with a list or tensor as index")
-            spread = spread or many
-            axis += new.ndim if isinstance(new, torch.Tensor) and new.dtype is torch.bool else 1
-        parts.append(new)
+            has_index_array = has_index_array or is_index_array
+            axis += item.ndim if isinstance(item, torch.Tensor) and item.dtype is torch.bool else 1
+        parts.append(item)
     if sum(part is Ellipsis for part in parts) > 1:
         raise _BadIndex("An index can only have a single ellipsis('...')")
     return tuple(parts), flips

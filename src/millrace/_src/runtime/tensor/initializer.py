@@ -62,23 +62,23 @@ class Initializer:
     def _initialize(self, arr: Any) -> Any:
         raise NotImplementedError("Must be overridden!")
 
-    def fill(self, made: torch.Tensor) -> None:
+    def fill(self, tensor: torch.Tensor) -> None:
         """Fill a tensor of PyTorch; a user's own class fills an array."""
-        array = torch.zeros(made.shape, dtype=made.dtype).numpy()
+        array = torch.zeros(tensor.shape, dtype=tensor.dtype).numpy()
         self._initialize(array)
-        made.copy_(torch.from_numpy(array))
+        tensor.copy_(torch.from_numpy(array))
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({given})"
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
+        return f"{type(self).__name__}({arguments})"
 
 
 class _TorchInitializer(Initializer):
     """An initialiser written here: it fills PyTorch's tensor, and an array through it."""
 
     def _initialize(self, arr: Any) -> Any:
-        made = torch.from_numpy(arr)
-        self.fill(made)
+        tensor = torch.from_numpy(arr)
+        self.fill(tensor)
         return arr
 
 
@@ -135,15 +135,15 @@ def _fan(shape: Sequence[int], mode: str) -> int:
 class Zero(_TorchInitializer):
     """All zeros."""
 
-    def fill(self, made: torch.Tensor) -> None:
-        made.zero_()
+    def fill(self, tensor: torch.Tensor) -> None:
+        tensor.zero_()
 
 
 class One(_TorchInitializer):
     """All ones."""
 
-    def fill(self, made: torch.Tensor) -> None:
-        made.fill_(1)
+    def fill(self, tensor: torch.Tensor) -> None:
+        tensor.fill_(1)
 
 
 class Constant(_TorchInitializer):
@@ -153,11 +153,11 @@ class Constant(_TorchInitializer):
         super().__init__(value=value)
         self.value = value
 
-    def fill(self, made: torch.Tensor) -> None:
+    def fill(self, tensor: torch.Tensor) -> None:
         if isinstance(self.value, (bool, int, float, complex)):
-            made.fill_(self.value)
+            tensor.fill_(self.value)
         else:
-            made.copy_(as_torch_tensor(self.value).to(made.dtype).expand(made.shape))
+            tensor.copy_(as_torch_tensor(self.value).to(tensor.dtype).expand(tensor.shape))
 
 
 class Normal(_TorchInitializer):
@@ -167,8 +167,8 @@ class Normal(_TorchInitializer):
         super().__init__(sigma=sigma, mean=mean)
         self.sigma, self.mean = sigma, mean
 
-    def fill(self, made: torch.Tensor) -> None:
-        made.normal_(self.mean, self.sigma, generator=initializer_generator())
+    def fill(self, tensor: torch.Tensor) -> None:
+        tensor.normal_(self.mean, self.sigma, generator=initializer_generator())
 
 
 class Uniform(_TorchInitializer):
@@ -178,8 +178,8 @@ class Uniform(_TorchInitializer):
         super().__init__(scale=scale)
         self.scale = scale
 
-    def fill(self, made: torch.Tensor) -> None:
-        made.uniform_(-self.scale, self.scale, generator=initializer_generator())
+    def fill(self, tensor: torch.Tensor) -> None:
+        tensor.uniform_(-self.scale, self.scale, generator=initializer_generator())
 
 
 class TruncatedNormal(_TorchInitializer):
@@ -189,18 +189,18 @@ class TruncatedNormal(_TorchInitializer):
         super().__init__(sigma=sigma, mean=mean, a=a, b=b)
         self.sigma, self.mean, self.a, self.b = sigma, mean, a, b
 
-    def fill(self, made: torch.Tensor) -> None:
-        fill_truncated_normal(made, self.sigma, self.mean, self.a, self.b)
+    def fill(self, tensor: torch.Tensor) -> None:
+        fill_truncated_normal(tensor, self.sigma, self.mean, self.a, self.b)
 
 
-def fill_truncated_normal(made: torch.Tensor, sigma: float, mean: float, a: float, b: float) -> None:
+def fill_truncated_normal(tensor: torch.Tensor, sigma: float, mean: float, a: float, b: float) -> None:
     """Draw through the inverse of the normal distribution function, so that each number costs one draw."""
     low, high = (0.5 * (1 + math.erf(edge / math.sqrt(2))) for edge in (a, b))
-    drawn = torch.empty(made.shape, dtype=torch.float64).uniform_(
+    uniform_samples = torch.empty(tensor.shape, dtype=torch.float64).uniform_(
         2 * low - 1, 2 * high - 1, generator=initializer_generator()
     )
-    values = torch.erfinv(drawn).mul_(math.sqrt(2)).clamp_(a, b)
-    made.copy_(values.mul_(sigma).add_(mean))
+    values = torch.erfinv(uniform_samples).mul_(math.sqrt(2)).clamp_(a, b)
+    tensor.copy_(values.mul_(sigma).add_(mean))
 
 
 class XavierUniform(_TorchInitializer):
@@ -210,9 +210,9 @@ class XavierUniform(_TorchInitializer):
         super().__init__(gain=gain)
         self.gain = gain
 
-    def fill(self, made: torch.Tensor) -> None:
-        bound = self.gain * math.sqrt(6.0 / sum(fan_in_and_fan_out(made.shape)))
-        made.uniform_(-bound, bound, generator=initializer_generator())
+    def fill(self, tensor: torch.Tensor) -> None:
+        bound = self.gain * math.sqrt(6.0 / sum(fan_in_and_fan_out(tensor.shape)))
+        tensor.uniform_(-bound, bound, generator=initializer_generator())
 
 
 class XavierNormal(_TorchInitializer):
@@ -222,10 +222,10 @@ class XavierNormal(_TorchInitializer):
         super().__init__(gain=gain)
         self.gain = gain
 
-    def fill(self, made: torch.Tensor) -> None:
-        made.normal_(
+    def fill(self, tensor: torch.Tensor) -> None:
+        tensor.normal_(
             0,
-            self.gain * math.sqrt(2.0 / sum(fan_in_and_fan_out(made.shape))),
+            self.gain * math.sqrt(2.0 / sum(fan_in_and_fan_out(tensor.shape))),
             generator=initializer_generator(),
         )
 
@@ -244,16 +244,16 @@ class _He(_TorchInitializer):
 class HeUniform(_He):
     """Even, as wide as He says."""
 
-    def fill(self, made: torch.Tensor) -> None:
-        bound = math.sqrt(3.0) * self.deviation(made.shape)
-        made.uniform_(-bound, bound, generator=initializer_generator())
+    def fill(self, tensor: torch.Tensor) -> None:
+        bound = math.sqrt(3.0) * self.deviation(tensor.shape)
+        tensor.uniform_(-bound, bound, generator=initializer_generator())
 
 
 class HeNormal(_He):
     """Normal, as wide as He says."""
 
-    def fill(self, made: torch.Tensor) -> None:
-        made.normal_(0, self.deviation(made.shape), generator=initializer_generator())
+    def fill(self, tensor: torch.Tensor) -> None:
+        tensor.normal_(0, self.deviation(tensor.shape), generator=initializer_generator())
 
 
 class VarianceScaling(_TorchInitializer):
@@ -279,29 +279,29 @@ class VarianceScaling(_TorchInitializer):
         super().__init__(scale=scale, mode=mode, distribution=distribution)
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
-    def fill(self, made: torch.Tensor) -> None:
-        inputs, outputs = fan_in_and_fan_out(made.shape)
+    def fill(self, tensor: torch.Tensor) -> None:
+        inputs, outputs = fan_in_and_fan_out(tensor.shape)
         count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
         scale = self.scale / max(1.0, count)
         if self.distribution == "truncated_normal":
             # the deviation of a normal distribution cut off at two deviations
-            fill_truncated_normal(made, math.sqrt(scale) / 0.87962566103423978, 0.0, -2.0, 2.0)
+            fill_truncated_normal(tensor, math.sqrt(scale) / 0.87962566103423978, 0.0, -2.0, 2.0)
         elif self.distribution == "untruncated_normal":
-            made.normal_(0, math.sqrt(scale), generator=initializer_generator())
+            tensor.normal_(0, math.sqrt(scale), generator=initializer_generator())
         else:
             bound = math.sqrt(3.0 * scale)
-            made.uniform_(-bound, bound, generator=initializer_generator())
+            tensor.uniform_(-bound, bound, generator=initializer_generator())
 
 
 class Identity(_TorchInitializer):
     """Ones on the diagonal of a matrix."""
 
-    def fill(self, made: torch.Tensor) -> None:
-        if made.ndim != 2:
+    def fill(self, tensor: torch.Tensor) -> None:
+        if tensor.ndim != 2:
             raise ArgumentValueError(
-                f"For 'Identity', the dimension of tensor must be 2, but got {made.ndim}."
+                f"For 'Identity', the dimension of tensor must be 2, but got {tensor.ndim}."
             )
-        made.copy_(torch.eye(*made.shape, dtype=made.dtype))
+        tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype))
 
 
 class Sparse(_TorchInitializer):
@@ -311,13 +311,15 @@ class Sparse(_TorchInitializer):
         super().__init__(sparsity=sparsity, sigma=sigma)
         self.sparsity, self.sigma = sparsity, sigma
 
-    def fill(self, made: torch.Tensor) -> None:
-        if made.ndim != 2:
-            raise ArgumentValueError(f"For 'Sparse', the dimension of tensor must be 2, but got {made.ndim}.")
-        made.normal_(0, self.sigma, generator=initializer_generator())
-        zeros = math.ceil(self.sparsity * made.shape[0])
-        for column in range(made.shape[1]):
-            made[torch.randperm(made.shape[0], generator=initializer_generator())[:zeros], column] = 0
+    def fill(self, tensor: torch.Tensor) -> None:
+        if tensor.ndim != 2:
+            raise ArgumentValueError(
+                f"For 'Sparse', the dimension of tensor must be 2, but got {tensor.ndim}."
+            )
+        tensor.normal_(0, self.sigma, generator=initializer_generator())
+        zeros = math.ceil(self.sparsity * tensor.shape[0])
+        for column in range(tensor.shape[1]):
+            tensor[torch.randperm(tensor.shape[0], generator=initializer_generator())[:zeros], column] = 0
 
 
 class Dirac(_TorchInitializer):
@@ -327,14 +329,14 @@ class Dirac(_TorchInitializer):
         super().__init__(groups=groups)
         self.groups = groups
 
-    def fill(self, made: torch.Tensor) -> None:
-        if made.ndim not in (3, 4, 5):
+    def fill(self, tensor: torch.Tensor) -> None:
+        if tensor.ndim not in (3, 4, 5):
             raise ArgumentValueError(
-                f"For 'Dirac', only support 3D/4D/5D tensors, but got the tensor with {made.ndim} dimensions."
+                f"For 'Dirac', only support 3D/4D/5D tensors, but got the tensor with {tensor.ndim} dimensions."
             )
-        if made.shape[0] % self.groups:
+        if tensor.shape[0] % self.groups:
             raise ArgumentValueError("For 'Dirac', 'groups' must divide the first dimension.")
-        torch.nn.init.dirac_(made, self.groups)
+        torch.nn.init.dirac_(tensor, self.groups)
 
 
 class Orthogonal(_TorchInitializer):
@@ -344,12 +346,12 @@ class Orthogonal(_TorchInitializer):
         super().__init__(gain=gain)
         self.gain = gain
 
-    def fill(self, made: torch.Tensor) -> None:
-        if made.ndim < 2:
+    def fill(self, tensor: torch.Tensor) -> None:
+        if tensor.ndim < 2:
             raise ArgumentValueError(
-                f"For 'Orthogonal', the dimension of tensor must be >= 2, but got {made.ndim}."
+                f"For 'Orthogonal', the dimension of tensor must be >= 2, but got {tensor.ndim}."
             )
-        torch.nn.init.orthogonal_(made, self.gain, generator=initializer_generator())
+        torch.nn.init.orthogonal_(tensor, self.gain, generator=initializer_generator())
 
 
 _ALIASES |= {
@@ -363,10 +365,10 @@ def resolve_initializer(init: Any) -> Initializer:
     if isinstance(init, Initializer):
         return init
     if isinstance(init, str):
-        kind = _ALIASES.get(init.lower())
-        if kind is None:
+        initializer_class = _ALIASES.get(init.lower())
+        if initializer_class is None:
             raise ArgumentValueError(f"The class corresponding to '{init}' was not found.")
-        return kind()
+        return initializer_class()
     if isinstance(init, (bool, int, float)):
         return Constant(init)
     raise ArgumentTypeError(
@@ -378,12 +380,12 @@ def resolve_initializer(init: Any) -> Initializer:
 def defer_initialization(tensor: Tensor, init: Any, shape: Any, dtype: Any) -> None:
     """Make a tensor that takes its values when they are first wanted."""
     sizes = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
-    kind = to_torch_dtype(dtype)
+    torch_dtype = to_torch_dtype(dtype)
     if any(size < 0 for size in sizes):
         raise ArgumentValueError(f"For 'initializer', a shape has no negative lengths, but got {shape}.")
-    tensor._dtype = DTYPES_FROM_TORCH[kind]
+    tensor._dtype = DTYPES_FROM_TORCH[torch_dtype]
     tensor.init = resolve_initializer(init)  # type: ignore[attr-defined]
-    tensor.__dict__["_lazy"] = torch.empty(sizes, dtype=kind, device="meta")
+    tensor.__dict__["_lazy"] = torch.empty(sizes, dtype=torch_dtype, device="meta")
 
 
 def initializer(init: Any, shape: Any = None, dtype: DType = mstype.float32) -> Tensor:

@@ -27,14 +27,14 @@ Function = Callable[..., torch.Tensor]
 OPERATORS: dict[str, Callable[..., Any]] = {}
 
 
-def _operand(other: Any) -> Any:
+def _operand(value: Any) -> Any:
     """The right-hand side as PyTorch takes it, or NotImplemented."""
-    if isinstance(other, Tensor):
-        return other._torch
-    if isinstance(other, (bool, int, float, complex)) and not isinstance(other, np.generic):
-        return other
-    if isinstance(other, (np.ndarray, np.generic, list, tuple, torch.Tensor)):
-        return as_torch_tensor(other)
+    if isinstance(value, Tensor):
+        return value._torch
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+        return value
+    if isinstance(value, (np.ndarray, np.generic, list, tuple, torch.Tensor)):
+        return as_torch_tensor(value)
     return NotImplemented
 
 
@@ -48,22 +48,22 @@ def _as_tensor(number: Any, like: torch.Tensor) -> Any:
 def _binary(name: str, function: Function, spare: Function | None = None) -> Callable[[Any, Any], Any]:
     """The method for ``self <op> other``; `spare` takes over where the function has no answer."""
 
-    def method(self: Tensor, other: Any) -> Any:
-        kind = other.__class__
+    def method(self: Tensor, right: Any) -> Any:
+        right_type = right.__class__
         try:
             tensor = new_instance(Tensor)
-            if kind is Tensor:
-                tensor._torch = function(self._torch, other._torch)
-            elif kind is float or kind is int:
-                tensor._torch = function(self._torch, other)
+            if right_type is Tensor:
+                tensor._torch = function(self._torch, right._torch)
+            elif right_type is float or right_type is int:
+                tensor._torch = function(self._torch, right)
             else:
-                operand = _operand(other)
+                operand = _operand(right)
                 if operand is NotImplemented:
                     return NotImplemented
                 tensor._torch = function(self._torch, operand)
             return tensor
         except Exception as error:
-            return _retry_binary(name, error, spare, self, other)
+            return _retry_binary(name, error, spare, self, right)
 
     method.__name__ = method.__qualname__ = f"__{name}__"
     OPERATORS[method.__name__] = method
@@ -73,15 +73,15 @@ def _binary(name: str, function: Function, spare: Function | None = None) -> Cal
 def _reflected(name: str, function: Function, spare: Function | None = None) -> None:
     """The method for ``other <op> self``."""
 
-    def method(self: Tensor, other: Any) -> Any:
-        operand = _operand(other)
+    def method(self: Tensor, left: Any) -> Any:
+        operand = _operand(left)
         if operand is NotImplemented:
             return NotImplemented
-        mine = self._torch
+        right = self._torch
         try:
-            return wrap(function(_as_tensor(operand, mine), mine))
+            return wrap(function(_as_tensor(operand, right), right))
         except Exception as error:
-            return _retry_binary(name, error, spare, other, self)
+            return _retry_binary(name, error, spare, left, self)
 
     method.__name__ = method.__qualname__ = f"__{name}__"
     OPERATORS[method.__name__] = method
@@ -125,16 +125,16 @@ def _equality(name: str, function: Function, different: bool) -> None:
     """== and !=: what no tensor can equal (None, text, a list) is just different."""
     of_text = vars(Tensor)[f"__{name}__"]  # the hall's own, which knows text
 
-    def method(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, (Tensor, bool, int, float, complex, np.ndarray, torch.Tensor, str, bytes)):
+    def method(self: Tensor, right: Any) -> Any:
+        if not isinstance(right, (Tensor, bool, int, float, complex, np.ndarray, torch.Tensor, str, bytes)):
             return different
-        if self.dtype.python is str or isinstance(other, (str, bytes)) or _is_text(other):
-            return of_text(self, other)
-        operand = _operand(other)
+        if self.dtype.python is str or isinstance(right, (str, bytes)) or _is_text(right):
+            return of_text(self, right)
+        operand = _operand(right)
         try:
             return wrap(function(self._torch, operand))
         except Exception as error:
-            raise translate_error(name, error, (self, other)) from None
+            raise translate_error(name, error, (self, right)) from None
 
     method.__name__ = method.__qualname__ = f"__{name}__"
     OPERATORS[method.__name__] = method

@@ -53,14 +53,14 @@ def out_of_memory_report(error: BaseException, capped: int | None = None) -> lis
             f"{_format_bytes(torch.cuda.memory_allocated())}; the driver's own context comes on top"
         )
     if on_gpu:
-        held = gpu_processes(f"GPU-{_device_uuid()}")
-        if held:
+        processes = gpu_processes(f"GPU-{_device_uuid()}")
+        if processes:
             lines.append("  processes that hold the card:")
-            lines += [f"    {line}" for line in format_processes(held)]
-    found = largest_tensors(on_gpu)
-    if found:
+            lines += [f"    {line}" for line in format_processes(processes)]
+    largest = largest_tensors(on_gpu)
+    if largest:
         lines.append("  the largest tensors:")
-        lines += [f"    {line}" for line in found]
+        lines += [f"    {line}" for line in largest]
     lines.append(f"  what helps: {_advice(wanted, total)}")
     return lines
 
@@ -85,10 +85,10 @@ def largest_tensors(on_gpu: bool) -> list[str]:
     names = _user_variable_names()
     rows: dict[int, tuple[int, str]] = {}
     for thing in gc.get_objects():
-        kind = type(thing)  # what some objects say of their class is code that runs
-        if issubclass(kind, Tensor):
-            data = _storage(thing)
-        elif issubclass(kind, torch.Tensor):
+        object_type = type(thing)  # what some objects say of their class is code that runs
+        if issubclass(object_type, Tensor):
+            data = _raw_tensor(thing)
+        elif issubclass(object_type, torch.Tensor):
             data = thing
         else:
             continue
@@ -96,46 +96,48 @@ def largest_tensors(on_gpu: bool) -> list[str]:
             continue
         store = data.untyped_storage()
         key, size = store.data_ptr(), store.nbytes()
-        told = _describe_tensor(thing, data, names)
-        if size and (key not in rows or len(told) > len(rows[key][1])):
-            rows[key] = (size, told)
+        description = _describe_tensor(thing, data, names)
+        if size and (key not in rows or len(description) > len(rows[key][1])):
+            rows[key] = (size, description)
     most = sorted(rows.values(), key=lambda row: -row[0])[:MAX_TENSORS_SHOWN]
-    return [f"{_format_bytes(size):>9}  {told}" for size, told in most]
+    return [f"{_format_bytes(size):>9}  {description}" for size, description in most]
 
 
-def _storage(tensor: Tensor) -> torch.Tensor | None:
+def _raw_tensor(tensor: Tensor) -> torch.Tensor | None:
     """PyTorch's tensor inside one of ours, without making it."""
     try:
-        found: torch.Tensor = object.__getattribute__(tensor, "_torch")
+        data: torch.Tensor = object.__getattribute__(tensor, "_torch")
     except AttributeError:
         return None
-    return found
+    return data
 
 
 def _describe_tensor(thing: Any, data: torch.Tensor, names: dict[int, str]) -> str:
     shape = f"shape {list(data.shape)}, {str(data.dtype).removeprefix('torch.')}"
-    called = getattr(thing, "name", "") if isinstance(thing, Tensor) and hasattr(thing, "is_named") else ""
-    parts = [f"Parameter {called}: {shape}" if called else shape]
+    parameter_name = (
+        getattr(thing, "name", "") if isinstance(thing, Tensor) and hasattr(thing, "is_named") else ""
+    )
+    parts = [f"Parameter {parameter_name}: {shape}" if parameter_name else shape]
     if id(thing) in names:
         parts.append(names[id(thing)])
-    made = _origins.line_of(data) if _origins is not None else ""
-    if made:
-        parts.append(f"made at {made}")
+    allocation_line = _origins.line_of(data) if _origins is not None else ""
+    if allocation_line:
+        parts.append(f"made at {allocation_line}")
     return ", ".join(parts)
 
 
 def _user_variable_names() -> dict[int, str]:
     """The tensors that the user's running functions hold, with the names they have there."""
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         if not is_internal_file(frame.f_code.co_filename):
-            place = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+            location = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
             for name, value in frame.f_locals.items():
                 if isinstance(value, (Tensor, torch.Tensor)):
-                    found.setdefault(id(value), f"{name!r} in {frame.f_code.co_name} ({place})")
+                    names.setdefault(id(value), f"{name!r} in {frame.f_code.co_name} ({location})")
         frame = frame.f_back
-    return found
+    return names
 
 
 def _requested_bytes(text: str) -> int | None:
@@ -179,12 +181,12 @@ class _AllocationTracker(DispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        made = func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
         line = user_source_line()
-        for tensor in made if isinstance(made, (tuple, list)) else (made,):
+        for tensor in result if isinstance(result, (tuple, list)) else (result,):
             if isinstance(tensor, torch.Tensor):
                 self._note(tensor, line)
-        return made
+        return result
 
     def _note(self, tensor: torch.Tensor, line: str) -> None:
         key = tensor.untyped_storage().data_ptr()

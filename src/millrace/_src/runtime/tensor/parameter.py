@@ -32,9 +32,9 @@ class CheckedAttribute:
     """An attribute of a parameter that is checked and kept for who asks."""
 
     def __init__(
-        self, default: Any, kinds: type | tuple[type, ...], text: str, least: int | None = None
+        self, default: Any, types: type | tuple[type, ...], text: str, least: int | None = None
     ) -> None:
-        self._default, self._kinds, self._text, self._least = default, kinds, text, least
+        self._default, self._types, self._text, self._least = default, types, text, least
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -43,7 +43,7 @@ class CheckedAttribute:
         return self if instance is None else instance.__dict__.get(self._name, self._default)
 
     def __set__(self, instance: Any, value: Any) -> None:
-        wrong = not isinstance(value, self._kinds) or (isinstance(value, bool) and self._kinds is int)
+        wrong = not isinstance(value, self._types) or (isinstance(value, bool) and self._types is int)
         if wrong:
             raise ArgumentTypeError(self._text.format(kind=type(value).__name__))
         if self._least is not None and value < self._least:
@@ -215,25 +215,25 @@ class Parameter(Tensor):
 
     def clone(self, init: Any = "same") -> Parameter:
         """Another parameter of the same name with memory of its own: the same values, or those of an initialiser."""
-        made = copy.copy(self)
+        parameter = copy.copy(self)
         if init != "same":
-            resolve_initializer(init).fill(made._torch)
-        return made
+            resolve_initializer(init).fill(parameter._torch)
+        return parameter
 
     def copy(self) -> Parameter:
         """Another parameter with memory of its own."""
         return self.clone()
 
     def __copy__(self) -> Parameter:
-        made = Parameter.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        made._torch = self._torch.detach().clone()
-        return made
+        parameter = Parameter.__new__(type(self))
+        parameter.__dict__.update(self.__dict__)
+        parameter._torch = self._torch.detach().clone()
+        return parameter
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        made = self.__copy__()
-        memo[id(self)] = made
-        return made
+        parameter = self.__copy__()
+        memo[id(self)] = parameter
+        return parameter
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._array, DTYPES_FROM_TORCH[self._torch.dtype], dict(self.__dict__))
@@ -249,10 +249,10 @@ class Parameter(Tensor):
 
 
 def _rebuild(cls: type[Parameter], array: Any, dtype: Any, state: dict[str, Any]) -> Parameter:
-    made = Parameter.__new__(cls)
-    made.__dict__.update(state)
-    made._torch = to_context_device(Tensor._wrap(array, dtype)._torch.clone())
-    return made
+    parameter = Parameter.__new__(cls)
+    parameter.__dict__.update(state)
+    parameter._torch = to_context_device(Tensor._wrap(array, dtype)._torch.clone())
+    return parameter
 
 
 class ParameterTuple(tuple[Parameter, ...]):
@@ -274,9 +274,9 @@ class ParameterTuple(tuple[Parameter, ...]):
             raise ArgumentTypeError(
                 f"For 'clone', the argument 'prefix' must be str, but got {type(prefix)}."
             )
-        made = []
+        parameters = []
         for item in self:
-            fresh = item.clone(init)
-            fresh.name = f"{prefix}.{item.name}"
-            made.append(fresh)
-        return ParameterTuple(made)
+            parameter = item.clone(init)
+            parameter.name = f"{prefix}.{item.name}"
+            parameters.append(parameter)
+        return ParameterTuple(parameters)

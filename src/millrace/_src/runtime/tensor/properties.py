@@ -18,7 +18,7 @@ from millrace._src.core.values.tensor_conversion import Array, format_elements, 
 from .error_translation import translate_error
 from .storage import DTYPES_FROM_TORCH, as_torch_tensor, to_numpy, to_torch_dtype, wrap
 
-__all__ = ["TensorProperties"]
+__all__ = ["TensorProperties", "is_tensor"]
 
 
 class TensorProperties:
@@ -117,8 +117,8 @@ class TensorProperties:
     @property
     def device(self: Any) -> str:
         """Where the elements are: ``"CPU"``, or ``"GPU:0"``."""
-        place = self._torch.device
-        return "CPU" if place.type == "cpu" else f"GPU:{place.index or 0}"
+        device = self._torch.device
+        return "CPU" if device.type == "cpu" else f"GPU:{device.index or 0}"
 
     def asnumpy(self: Any) -> Array:
         """The elements as an array: shared memory on the CPU, a copy from a device."""
@@ -180,8 +180,8 @@ class TensorProperties:
         return (self[i] for i in range(len(self)))
 
     def __contains__(self: Any, value: Any) -> bool:
-        found = self == value
-        return bool(found.asnumpy().any()) if isinstance(found, Tensor) else bool(found)
+        matches = self == value
+        return bool(matches.asnumpy().any()) if isinstance(matches, Tensor) else bool(matches)
 
     def __dlpack__(self: Any, **options: Any) -> Any:
         if _holds_numpy_array(self) and self._dtype is mstype.string:
@@ -193,8 +193,8 @@ class TensorProperties:
     def __dlpack_device__(self: Any) -> tuple[int, int]:
         if _holds_numpy_array(self) and self._dtype is mstype.string:
             return (1, 0)
-        kind, number = self._torch.__dlpack_device__()
-        return int(kind), int(number)
+        device_type, device_id = self._torch.__dlpack_device__()
+        return int(device_type), int(device_id)
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> Array:
         array = self.asnumpy()
@@ -229,9 +229,9 @@ class TensorProperties:
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={gap}{shown})"
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Tensor:
-        made = self.copy()
-        memo[id(self)] = made
-        return made
+        duplicate = self.copy()
+        memo[id(self)] = duplicate
+        return duplicate
 
     def __format__(self: Any, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)
@@ -258,3 +258,12 @@ def _storage(tensor: Any) -> torch.Tensor | Array:
         lazy = tensor.__dict__.get("_lazy")
         held = tensor._array if lazy is None else lazy
     return held
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether a value is a Tensor.
+
+    >>> is_tensor(Tensor([1])), is_tensor(1)
+    (True, False)
+    """
+    return isinstance(obj, Tensor)

@@ -25,22 +25,22 @@ _op_generators: dict[tuple[int, int, torch.device], torch.Generator] = {}
 def initializer_generator() -> torch.Generator:
     """The generator that initialisers draw from."""
     if not _initializer_generators:
-        made = torch.Generator()
+        generator = torch.Generator()
         seed = current()
-        made.manual_seed(torch.seed() % 2**63 if seed is None else seed)
-        _initializer_generators.append(made)
+        generator.manual_seed(torch.seed() % 2**63 if seed is None else seed)
+        _initializer_generators.append(generator)
     return _initializer_generators[0]
 
 
 @contextmanager
-def use_initializer_generator(other: torch.Generator) -> Iterator[None]:
+def use_initializer_generator(generator: torch.Generator) -> Iterator[None]:
     """In here initialisers draw from another generator."""
-    own = initializer_generator()
-    _initializer_generators[0] = other
+    previous = initializer_generator()
+    _initializer_generators[0] = generator
     try:
         yield
     finally:
-        _initializer_generators[:] = [own]
+        _initializer_generators[:] = [previous]
 
 
 def op_generator(
@@ -54,9 +54,9 @@ def op_generator(
         return None
     key = (seed or 0, seed2, device or torch.get_default_device())
     if key not in _op_generators:
-        made = torch.Generator(key[2])
-        made.manual_seed(hash((current() or 0, seed or 0, seed2)) % 2**63)
-        _op_generators[key] = made
+        generator = torch.Generator(key[2])
+        generator.manual_seed(hash((current() or 0, seed or 0, seed2)) % 2**63)
+        _op_generators[key] = generator
     return _op_generators[key]
 
 
@@ -69,31 +69,31 @@ def get_rng_states() -> dict[str, torch.Tensor]:
     >>> torch.rand(2).tolist() == drawn
     True
     """
-    found = {"cpu": torch.get_rng_state()}
+    states = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_initialized():
-        found |= {f"cuda:{n}": torch.cuda.get_rng_state(n) for n in range(torch.cuda.device_count())}
+        states |= {f"cuda:{n}": torch.cuda.get_rng_state(n) for n in range(torch.cuda.device_count())}
     if _initializer_generators:
-        found["initial"] = _initializer_generators[0].get_state()
-    found |= {
+        states["initial"] = _initializer_generators[0].get_state()
+    states |= {
         f"own/{seed}/{seed2}/{device}": g.get_state() for (seed, seed2, device), g in _op_generators.items()
     }
-    return found
+    return states
 
 
-def set_rng_states(kept: dict[str, torch.Tensor]) -> None:
+def set_rng_states(get_rng_states: dict[str, torch.Tensor]) -> None:
     """Go on from :func:`get_rng_states`. What belongs to a device that is not here is left out."""
-    for name, state in kept.items():
-        kind, *rest = name.split("/")
+    for name, state in get_rng_states.items():
+        prefix, *rest = name.split("/")
         if name == "cpu":
             torch.set_rng_state(state)
         elif name == "initial":
             initializer_generator().set_state(state)
-        elif kind == "own":
+        elif prefix == "own":
             device = torch.device(rest[2])
             if device.type == "cpu" or device.index is None or device.index < torch.cuda.device_count():
-                found = op_generator(int(rest[0]), int(rest[1]), device)
-                assert found is not None
-                found.set_state(state)
+                generator = op_generator(int(rest[0]), int(rest[1]), device)
+                assert generator is not None
+                generator.set_state(state)
         elif torch.cuda.is_available() and int(name.partition(":")[2]) < torch.cuda.device_count():
             torch.cuda.set_rng_state(state, name)
 

@@ -23,14 +23,14 @@ def rollback(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
     [1.0, 1.0]
     """
     # a tensor whose elements share memory (an expanded one) is nothing that a call writes to
-    before = [(tensor, tensor.detach().clone()) for tensor in tensors if not _overlaps(tensor)]
-    drawn = get_rng_states()
+    snapshots = [(tensor, tensor.detach().clone()) for tensor in tensors if not _overlaps(tensor)]
+    rng_states = get_rng_states()
     try:
         yield
     finally:
-        set_rng_states(drawn)
+        set_rng_states(rng_states)
         with torch.no_grad():
-            for tensor, values in before:
+            for tensor, values in snapshots:
                 tensor.copy_(values)
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import torch
 
 from millrace._src.core.errors import OperationError
-from millrace._src.core.values.tensor import Tensor
 
 from .backend.context import get_context, get_device
 
-__all__ = ["is_tensor", "run_check"]
+__all__ = ["run_check"]
 
 
 def run_check() -> None:
@@ -34,12 +32,3 @@ def run_check() -> None:
         "The result of multiplication calculation is correct, Millrace has been installed on platform "
         f"[{get_context('device_target')}] successfully!\n"
     )
-
-
-def is_tensor(obj: Any) -> bool:
-    """Whether a value is a Tensor.
-
-    >>> is_tensor(Tensor([1])), is_tensor(1)
-    (True, False)
-    """
-    return isinstance(obj, Tensor)

@@ -33,9 +33,9 @@ def user_source_line() -> str:
 
 def source_line_of_error(error: BaseException) -> str:
     """The user's line that an error passed last on its way here; where there was none, the one that called."""
-    found, step = "", error.__traceback__
+    location, step = "", error.__traceback__
     while step is not None:
         name = step.tb_frame.f_code.co_filename
-        found = found if is_internal_file(name) else f"{name}:{step.tb_lineno}"
+        location = location if is_internal_file(name) else f"{name}:{step.tb_lineno}"
         step = step.tb_next
-    return found or user_source_line()
+    return location or user_source_line()

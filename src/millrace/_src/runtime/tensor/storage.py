@@ -70,22 +70,22 @@ shared_memory_listeners: list[Callable[[torch.Tensor], None]] = []
 opaque_call_listeners: list[Callable[[], None]] = []
 
 
-def wrap(made: torch.Tensor) -> Tensor:
+def wrap(data: torch.Tensor) -> Tensor:
     """A tensor of ours around one of PyTorch's."""
     tensor = new_instance(Tensor)
-    tensor._torch = made
+    tensor._torch = data
     return tensor
 
 
-def wrap_all(made: Any) -> Any:
+def wrap_all(value: Any) -> Any:
     """The same with every tensor of PyTorch inside wrapped; named tuples of PyTorch become plain ones."""
-    if isinstance(made, torch.Tensor):
-        return wrap(made)
-    if isinstance(made, tuple):
-        return tuple(wrap_all(part) for part in made)
-    if isinstance(made, list):
-        return [wrap_all(part) for part in made]
-    return made
+    if isinstance(value, torch.Tensor):
+        return wrap(value)
+    if isinstance(value, tuple):
+        return tuple(wrap_all(part) for part in value)
+    if isinstance(value, list):
+        return [wrap_all(part) for part in value]
+    return value
 
 
 def unwrap(value: Any) -> Any:
@@ -113,18 +113,22 @@ def to_torch_dtype(dtype: Any) -> torch.dtype:
     if isinstance(dtype, torch.dtype):
         return dtype
     try:
-        found = TORCH_DTYPES.get(dtype) or _GENERIC_DTYPES.get(dtype)
+        torch_dtype = TORCH_DTYPES.get(dtype) or _GENERIC_DTYPES.get(dtype)
     except TypeError:  # not hashable
-        found = None
-    if found is None and isinstance(dtype, (str, np.dtype, type)):
+        torch_dtype = None
+    if torch_dtype is None and isinstance(dtype, (str, np.dtype, type)):
         try:
-            found = TORCH_DTYPES[mstype._ALL.get(str(dtype)) or mstype.from_numpy(mstype.np_dtype(dtype))]
+            torch_dtype = TORCH_DTYPES[
+                mstype._ALL.get(str(dtype)) or mstype.from_numpy(mstype.np_dtype(dtype))
+            ]
         except (KeyError, TypeError):
-            found = None
-    if found is None:
-        why = " (int4 is a packing of weights, not a type to compute in)" if dtype is mstype.qint4x2 else ""
-        raise ArgumentTypeError(f"no arithmetic with {dtype!r}{why}; use one of {list(TORCH_DTYPES)}")
-    return found
+            torch_dtype = None
+    if torch_dtype is None:
+        reason = (
+            " (int4 is a packing of weights, not a type to compute in)" if dtype is mstype.qint4x2 else ""
+        )
+        raise ArgumentTypeError(f"no arithmetic with {dtype!r}{reason}; use one of {list(TORCH_DTYPES)}")
+    return torch_dtype
 
 
 def from_array(array: Array, dtype: DType) -> torch.Tensor:
@@ -156,19 +160,19 @@ def materialize(tensor: Tensor) -> torch.Tensor:
         filled = _allocate(lazy.shape, lazy.dtype)
         tensor.init.fill(filled)
         return allocate_storage(tensor, filled)
-    made = from_array(tensor._array, tensor._dtype)
-    tensor._torch = made
+    data = from_array(tensor._array, tensor._dtype)
+    tensor._torch = data
     del tensor._array  # one storage: what the two forms said could differ from here on
-    return made
+    return data
 
 
-def allocate_storage(tensor: Tensor, made: torch.Tensor | None = None) -> torch.Tensor:
+def allocate_storage(tensor: Tensor, data: torch.Tensor | None = None) -> torch.Tensor:
     """Give memory to a tensor that held only an initialiser: with these values, or with whatever was there before."""
     lazy = tensor.__dict__.pop("_lazy")
-    if made is None:
-        made = _allocate(lazy.shape, lazy.dtype)
-    place = tensor.__dict__.pop("_place", None)  # where a parameter belongs
-    tensor._torch = made if place is None else place(made)
+    if data is None:
+        data = _allocate(lazy.shape, lazy.dtype)
+    move = tensor.__dict__.pop("_place", None)  # where a parameter belongs
+    tensor._torch = data if move is None else move(data)
     return tensor._torch
 
 
@@ -185,22 +189,22 @@ def _allocate(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
 
 def to_numpy(tensor: Tensor) -> Array:
     """A tensor's elements as an array: shared memory on the CPU, a copy from a device."""
-    for told in host_read_listeners:
-        told("the values of a tensor")
-    made = tensor._torch.detach()
-    for seen in shared_memory_listeners:
-        seen(made)
-    if made.device.type != "cpu":
-        made = made.cpu()
-    if made.is_conj() or made.is_neg():
-        made = made.resolve_conj().resolve_neg()
-    if made.dtype is torch.bfloat16:
-        bits = made.view(torch.uint16).numpy()
+    for listener in host_read_listeners:
+        listener("the values of a tensor")
+    data = tensor._torch.detach()
+    for shared_listener in shared_memory_listeners:
+        shared_listener(data)
+    if data.device.type != "cpu":
+        data = data.cpu()
+    if data.is_conj() or data.is_neg():
+        data = data.resolve_conj().resolve_neg()
+    if data.dtype is torch.bfloat16:
+        bits = data.view(torch.uint16).numpy()
         return bits.view(mstype.np_dtype(mstype.bfloat16))
-    if made.dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
-        eight: Array = made.view(torch.uint8).numpy().view(mstype.np_dtype(DTYPES_FROM_TORCH[made.dtype]))
+    if data.dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+        eight: Array = data.view(torch.uint8).numpy().view(mstype.np_dtype(DTYPES_FROM_TORCH[data.dtype]))
         return eight
-    array: Array = made.numpy()
+    array: Array = data.numpy()
     return array
 
 
@@ -212,9 +216,9 @@ def dtype_of(tensor: Tensor) -> DType:
 def as_torch_tensor(value: Any, dtype: Any = None) -> torch.Tensor:
     """Any value that a Tensor can be made of, as a tensor of PyTorch."""
     if isinstance(value, Tensor):
-        made = value._torch
+        data = value._torch
     elif isinstance(value, torch.Tensor):
-        made = value
+        data = value
     else:
-        made = from_array(*as_array(value))
-    return made if dtype is None else made.to(to_torch_dtype(dtype))
+        data = from_array(*as_array(value))
+    return data if dtype is None else data.to(to_torch_dtype(dtype))

@@ -45,12 +45,12 @@ class Symbol:
 
     def to_dict(self) -> dict[str, int]:
         """What differs from a length of which nothing is known."""
-        found = {
+        bounds = {
             name: getattr(self, name)
-            for name, nothing in (("max", 0), ("min", 1), ("divisor", 1), ("remainder", 0))
-            if getattr(self, name) != nothing
+            for name, default in (("max", 0), ("min", 1), ("divisor", 1), ("remainder", 0))
+            if getattr(self, name) != default
         }
-        return {**found, "id": id(self)} if self.unique else found
+        return {**bounds, "id": id(self)} if self.unique else bounds
 
     def __str__(self) -> str:
         return str(self.to_dict())
@@ -87,10 +87,10 @@ def make_abstract(tensor: Tensor, shape: Any, dtype: Any) -> bool:
     lengths = tuple(-1 if size is None or isinstance(size, Symbol) else int(size) for size in sizes)
     if all(length >= 0 for length in lengths):
         return False
-    kind = to_torch_dtype(dtype)
-    tensor._dtype = DTYPES_FROM_TORCH[kind]
+    torch_dtype = to_torch_dtype(dtype)
+    tensor._dtype = DTYPES_FROM_TORCH[torch_dtype]
     symbols = None
     if any(isinstance(size, Symbol) for size in sizes):
         symbols = [size.to_dict() if isinstance(size, Symbol) else size for size in sizes]
-    tensor.__dict__["_lazy"] = AbstractStorage(lengths, kind.itemsize, symbols)
+    tensor.__dict__["_lazy"] = AbstractStorage(lengths, torch_dtype.itemsize, symbols)
     return True

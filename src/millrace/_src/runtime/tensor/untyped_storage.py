@@ -38,8 +38,8 @@ class UntypedStorage:
     @property
     def device(self) -> str:
         """Where they are: ``"CPU"``, or ``"GPU:0"``."""
-        place = self._held.device
-        return "CPU" if place.type == "cpu" else f"GPU:{place.index or 0}"
+        device = self._held.device
+        return "CPU" if device.type == "cpu" else f"GPU:{device.index or 0}"
 
     def tolist(self) -> list[int]:
         """The bytes as numbers."""
@@ -88,17 +88,17 @@ class StorageMethods:
     @staticmethod
     def convert_bytes_to_tensor(bytes_obj: bytes, dims: tuple[int, ...], dtype: DType) -> Tensor:
         """The tensor whose :meth:`get_bytes` gave these bytes. They must be as many as the shape says."""
-        kind = to_torch_dtype(dtype)
-        made = torch.empty(tuple(dims), dtype=kind, device="meta")
-        if made.nbytes != len(bytes_obj):
+        torch_dtype = to_torch_dtype(dtype)
+        meta_tensor = torch.empty(tuple(dims), dtype=torch_dtype, device="meta")
+        if meta_tensor.nbytes != len(bytes_obj):
             raise ArgumentValueError(
-                f"For 'convert_bytes_to_tensor', shape {tuple(dims)} of {DTYPES_FROM_TORCH[kind]} "
-                f"needs {made.nbytes} bytes, "
+                f"For 'convert_bytes_to_tensor', shape {tuple(dims)} of {DTYPES_FROM_TORCH[torch_dtype]} "
+                f"needs {meta_tensor.nbytes} bytes, "
                 f"but got {len(bytes_obj)}."
             )
         if not bytes_obj:
-            return wrap(torch.empty(tuple(dims), dtype=kind))
-        return wrap(torch.frombuffer(bytearray(bytes_obj), dtype=kind).reshape(tuple(dims)))
+            return wrap(torch.empty(tuple(dims), dtype=torch_dtype))
+        return wrap(torch.frombuffer(bytearray(bytes_obj), dtype=torch_dtype).reshape(tuple(dims)))
 
     def value(self: Any) -> Tensor:
         """The values, as a tensor on the same memory."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millrace._src.runtime.distributions.bijector import Bijector
-from millrace._src.runtime.distributions.kinds import (
+from millrace._src.runtime.distributions.scalar_bijectors import (
     Exp,
     GumbelCDF,
     Invert,

@@ -13,7 +13,7 @@ import millrace as ms
 from millrace import Tensor, export, nn, ops
 from millrace._src.runtime.graph.batch_axis import find_mixing, find_training
 from millrace._src.runtime.graph.batch_axis.rule_table import ELEMENTWISE, RULES
-from millrace._src.runtime.graph.program_serialization import SerializedProgram, for_any_rows, store
+from millrace._src.runtime.graph.program_serialization import SerializedProgram, generalize_rows, store_program
 from millrace._src.train.export.archive import capture_forward
 from tests.e2e.networks.families import nets
 from tests.e2e.networks.families.language import block
@@ -33,8 +33,8 @@ def torch_graph(function, *shape):
     programs = []
     for rows in (5, 7, 11):
         x = torch.zeros(rows, *shape)
-        programs.append((rows, *store(lambda x=x: function(x), [x], {})))
-    described = for_any_rows([(rows, program) for rows, program, _ in programs])
+        programs.append((rows, *store_program(lambda x=x: function(x), [x], {})))
+    described = generalize_rows([(rows, program) for rows, program, _ in programs])
     return SerializedProgram(json.loads(json.dumps(described)), programs[0][2])
 
 

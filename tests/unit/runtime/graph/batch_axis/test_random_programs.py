@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from millrace._src.core.errors import MillraceError
 from millrace._src.runtime.graph.batch_axis import find_mixing
-from millrace._src.runtime.graph.program_serialization import SerializedProgram, for_any_rows, store
+from millrace._src.runtime.graph.program_serialization import SerializedProgram, generalize_rows, store_program
 
 ROWS = (5, 7, 11)
 WIDTH = (4, 6)
@@ -121,13 +121,13 @@ def analysed(steps):
     for rows in ROWS:
         x = torch.zeros(rows, *WIDTH, dtype=torch.float64)
         try:
-            programs.append((rows, *store(functools.partial(run, steps, x), [x], {})))
+            programs.append((rows, *store_program(functools.partial(run, steps, x), [x], {})))
         except (RuntimeError, IndexError, KeyError, ValueError, TypeError):
             return None
     if any([c.shape for c in tensors] != [c.shape for c in programs[0][2]] for _, _, tensors in programs):
         return None
     try:
-        described = for_any_rows([(rows, program) for rows, program, _ in programs])
+        described = generalize_rows([(rows, program) for rows, program, _ in programs])
         return SerializedProgram(json.loads(json.dumps(described)), programs[0][2])
     except MillraceError:  # it does not fit one row
         return None

@@ -20,7 +20,7 @@ from .training_mode import AliasRoots, find_training, operator_name, written_arg
 
 __all__ = ["Mixing", "find_mixing"]
 
-_FEW, _MORE = 2, 3
+_FEW_ROWS, _MANY_ROWS = 2, 3
 
 
 class Mixing(NamedTuple):
@@ -68,7 +68,7 @@ class _Analysis:
         self.layer: str | None = None
         self._states: dict[Slot, State] = {}
         self._roots = AliasRoots()
-        self._runs = [self._inputs(rows) for rows in (_FEW, _MORE)]
+        self._runs = [self._inputs(rows) for rows in (_FEW_ROWS, _MANY_ROWS)]
         self._last_use = _last_uses(graph)
         for number, (shape, _) in enumerate(graph.inputs):
             self._states[Slot("in", number)] = Axis(0) if shape[:1] == (-1,) else None
@@ -87,7 +87,7 @@ class _Analysis:
         schema = operator_schema(call.func)
         bound = bind_arguments(call.func, call.args, call.kwargs)
         arguments = {name: self._argument(value) for name, value in bound.items()}
-        self._note_layer(bound)
+        self._update_layer(bound)
         self._run(call)
         results = [None if slot is None else self._dims(slot) for slot in call.results]
         view = CallView(call.func, arguments, results)
@@ -96,7 +96,7 @@ class _Analysis:
         self._roots.add(call)
         for slot, state, dims in zip(call.results, states, results, strict=True):
             if slot is not None and dims is not None:
-                self._states[slot] = _checked(state, dims)
+                self._states[slot] = _check_state(state, dims)
         for slot in self._last_use.get(number, ()):
             for values in self._runs:
                 values.pop(slot, None)
@@ -154,16 +154,16 @@ class _Analysis:
         return value
 
     def _dims(self, slot: Slot) -> tuple[Dim, ...]:
-        few, more = (values[slot].shape for values in self._runs)
-        if len(few) != len(more):
+        few, many = (values[slot].shape for values in self._runs)
+        if len(few) != len(many):
             raise RowsMixed("its number of axes depends on the number of rows")
         dims = []
-        for small, large in zip(few, more, strict=True):
-            times = (large - small) // (_MORE - _FEW)
-            dims.append(Dim(times, small - times * _FEW))
+        for small, large in zip(few, many, strict=True):
+            times = (large - small) // (_MANY_ROWS - _FEW_ROWS)
+            dims.append(Dim(times, small - times * _FEW_ROWS))
         return tuple(dims)
 
-    def _note_layer(self, bound: dict[str, Any]) -> None:
+    def _update_layer(self, bound: dict[str, Any]) -> None:
         for value in bound.values():
             if isinstance(value, Slot) and value.source == "out" and self.graph.names[value.number]:
                 self.layer = self.graph.names[value.number]
@@ -188,12 +188,12 @@ class _Analysis:
         return "it has no batch axis"
 
 
-def _checked(state: State, dims: tuple[Dim, ...]) -> State:
+def _check_state(state: State, dims: tuple[Dim, ...]) -> State:
     """A state that fits the lengths that were computed: the batch axis, and no other, follows from the rows."""
     if isinstance(state, Untracked):
         return state
     for position, dim in enumerate(dims):
-        expected = state.dim if isinstance(state, Axis) and position == state.position else Dim(0, dim.more)
+        expected = state.dim if isinstance(state, Axis) and position == state.position else Dim(0, dim.offset)
         if dim != expected:
             raise RowsMixed(f"axis {position} of its result follows from the number of rows")
     if isinstance(state, Axis) and state.position >= len(dims):
@@ -203,20 +203,22 @@ def _checked(state: State, dims: tuple[Dim, ...]) -> State:
 
 def _evaluate(call: StoredCall, values: dict[Any, Any]) -> None:
     """Compute a call from the values of slots, and add those of its results."""
-    args = [_filled(value, values) for value in call.args]
-    computed = call.func(*args, **{name: _filled(value, values) for name, value in call.kwargs.items()})
+    args = [_substitute_slots(value, values) for value in call.args]
+    computed = call.func(
+        *args, **{name: _substitute_slots(value, values) for name, value in call.kwargs.items()}
+    )
     results = (computed,) if call.form == "one" else computed or ()
     for slot, tensor in zip(call.results, results, strict=False):
         if slot is not None:
             values[slot] = tensor
 
 
-def _filled(value: Any, values: dict[Any, Any]) -> Any:
+def _substitute_slots(value: Any, values: dict[Any, Any]) -> Any:
     if isinstance(value, Slot):
         return values[value]
     if isinstance(value, Rows):
-        return value.times * values[Rows] + value.more
-    return [_filled(item, values) for item in value] if isinstance(value, list) else value
+        return value.times * values[Rows] + value.offset
+    return [_substitute_slots(item, values) for item in value] if isinstance(value, list) else value
 
 
 def _holds_rows(value: Any) -> bool:

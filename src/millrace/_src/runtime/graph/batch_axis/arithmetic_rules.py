@@ -8,9 +8,9 @@ from typing import Any
 from .state import UNTRACKED, Axis, CallView, Dim, Operand, RowsMixed, State, operands_in
 
 __all__ = [
-    "addmm", "along", "attention", "baddbmm", "batch_norm", "bmm", "broadcast", "convolution", "dropout", "elementwise",
-    "grid_sampler", "group_norm", "layer_norm", "linear", "lstm_cell", "mm", "mv", "over_last_axes", "reduce",
-    "rnn_layer",
+    "addmm", "single_axis_rule", "attention", "baddbmm", "batch_norm", "bmm", "broadcast", "convolution", "dropout",
+    "elementwise", "grid_sampler", "group_norm", "layer_norm", "linear", "lstm_cell", "mm", "mv", "last_axes_rule",
+    "reduce", "rnn_layer",
 ]  # fmt: skip
 
 Rule = Callable[[CallView], list[State]]
@@ -20,7 +20,7 @@ def broadcast(operands: Sequence[Operand]) -> Axis | None:
     """The batch axis of operands that are aligned at their last axes."""
     ndim = max((operand.ndim for operand in operands), default=0)
     axes = {
-        operand.axis.at(operand.axis.position + ndim - operand.ndim)
+        operand.axis.with_position(operand.axis.position + ndim - operand.ndim)
         for operand in operands
         if operand.axis is not None
     }
@@ -40,7 +40,7 @@ def _source(call: CallView, name: str = "self") -> tuple[Operand, Axis]:
     return source, source.axis
 
 
-def along(what: str, default: int | None = None) -> Rule:
+def single_axis_rule(what: str, default: int | None = None) -> Rule:
     """A rule of operators that work along one axis and keep it: softmax, cumulative sums, sorting."""
 
     def rule(call: CallView) -> list[State]:
@@ -65,17 +65,17 @@ def reduce(call: CallView) -> list[State]:
     if axis.position in reduced:
         raise RowsMixed("it reduces over the batch axis")
     if not call.get("keepdim"):
-        axis = axis.at(axis.position - sum(1 for dim in reduced if dim < axis.position))
+        axis = axis.with_position(axis.position - sum(1 for dim in reduced if dim < axis.position))
     return call.same(axis)
 
 
-def over_last_axes(count: int, what: str) -> Rule:
+def last_axes_rule(count: int, what: str) -> Rule:
     """A rule of operators that work on the last axes of their first argument: pooling, resizing, padding."""
 
     def rule(call: CallView) -> list[State]:
         first = next(iter(call.arguments))
         source, axis = _source(call, first)
-        call.constant(*(name for name in call.arguments if name != first))
+        call.require_constant(*(name for name in call.arguments if name != first))
         if axis.position >= source.ndim - count:
             raise RowsMixed(f"it {what} along the batch axis")
         return call.same(axis)
@@ -99,7 +99,7 @@ def _product(left: Operand, right: Operand) -> Axis | None:
     return left.axis
 
 
-def _plus(term: Operand, product: Axis | None, dims: tuple[Dim, ...] | None) -> Axis | None:
+def _broadcast_with_product(term: Operand, product: Axis | None, dims: tuple[Dim, ...] | None) -> Axis | None:
     if dims is None:
         raise RowsMixed("it has no result")
     return broadcast([term, Operand(term.slot, dims, term.dtype, product)])
@@ -113,15 +113,15 @@ bmm = mm
 
 
 def addmm(call: CallView) -> list[State]:
-    return [_plus(call["self"], _product(call["mat1"], call["mat2"]), call.results[0])]
+    return [_broadcast_with_product(call["self"], _product(call["mat1"], call["mat2"]), call.results[0])]
 
 
 def baddbmm(call: CallView) -> list[State]:
-    return [_plus(call["self"], _product(call["batch1"], call["batch2"]), call.results[0])]
+    return [_broadcast_with_product(call["self"], _product(call["batch1"], call["batch2"]), call.results[0])]
 
 
 def mv(call: CallView) -> list[State]:
-    call.constant("vec")
+    call.require_constant("vec")
     source, axis = _source(call)
     if axis.position != source.ndim - 2:
         raise RowsMixed("it sums over the batch axis")
@@ -129,7 +129,7 @@ def mv(call: CallView) -> list[State]:
 
 
 def linear(call: CallView) -> list[State]:
-    call.constant("weight", "bias")
+    call.require_constant("weight", "bias")
     source, axis = _source(call, "input")
     if axis.position == source.ndim - 1:
         raise RowsMixed("it sums over the batch axis")
@@ -139,7 +139,7 @@ def linear(call: CallView) -> list[State]:
 def convolution(call: CallView) -> list[State]:
     name = next(iter(call.arguments))
     source, axis = _source(call, name)
-    call.constant(*(other for other in call.arguments if other != name))
+    call.require_constant(*(argument for argument in call.arguments if argument != name))
     if axis.position != 0 or source.ndim != call["weight"].ndim:
         raise RowsMixed("it sums over the batch axis")
     return call.same(axis)
@@ -149,7 +149,7 @@ def convolution(call: CallView) -> list[State]:
 
 
 def layer_norm(call: CallView) -> list[State]:
-    call.constant("weight", "bias")
+    call.require_constant("weight", "bias")
     source, axis = _source(call, "input")
     if axis.position >= source.ndim - len(call["normalized_shape"]):
         raise RowsMixed("it normalises over the batch axis")
@@ -157,7 +157,7 @@ def layer_norm(call: CallView) -> list[State]:
 
 
 def group_norm(call: CallView) -> list[State]:
-    call.constant("weight", "bias")
+    call.require_constant("weight", "bias")
     _, axis = _source(call, "input")
     if axis.position != 0:
         raise RowsMixed("it normalises over the batch axis")
@@ -173,7 +173,7 @@ def batch_norm(call: CallView) -> list[State]:
         for operand in operands_in(call.get(name))
     ]
     if axis.position == 1:
-        if any(operand.axis != axis.at(0) for operand in per_channel):
+        if any(operand.axis != axis.with_position(0) for operand in per_channel):
             raise RowsMixed("it normalises over the batch axis")
     elif call.get("training"):
         raise RowsMixed("in training mode it normalises over the batch axis")
@@ -204,7 +204,7 @@ def attention(call: CallView) -> list[State]:
     for operand in operands_in([call.get("attn_mask"), call.get("attn_bias")]):
         if (
             operand.axis is not None
-            and operand.axis.at(operand.axis.position + query.ndim - operand.ndim) != axis
+            and operand.axis.with_position(operand.axis.position + query.ndim - operand.ndim) != axis
         ):
             raise RowsMixed("the batch axis of its mask is not that of its queries")
     return [axis, *(UNTRACKED for _ in call.results[1:])]
@@ -212,22 +212,22 @@ def attention(call: CallView) -> list[State]:
 
 def rnn_layer(call: CallView) -> list[State]:
     """One layer over [time, batch, width], whatever ``batch_first`` is; its states are [..., batch, width]."""
-    call.constant("weight0", "weight1", "weight2", "weight3")
+    call.require_constant("weight0", "weight1", "weight2", "weight3")
     source, axis = _source(call, "input")
     if axis.position != 1 or source.ndim != 3:
         raise RowsMixed("it computes along the batch axis as time")
     for operand in operands_in([call["hx_"], call["cx_"]]):
-        if operand.axis != axis.at(operand.ndim - 2):
+        if operand.axis != axis.with_position(operand.ndim - 2):
             raise RowsMixed("the batch axis of its state is not that of its input")
     if call.get("train"):
         raise RowsMixed("it is in training mode")
-    states = [axis.at(len(dims) - 2) if dims else UNTRACKED for dims in call.results[1:3]]
+    states = [axis.with_position(len(dims) - 2) if dims else UNTRACKED for dims in call.results[1:3]]
     return [axis, *states, *(UNTRACKED for _ in call.results[3:])]
 
 
 def lstm_cell(call: CallView) -> list[State]:
     """A fused cell: elementwise over [batch, gates] with the state [batch, width]."""
-    call.constant("input_bias", "hidden_bias")
+    call.require_constant("input_bias", "hidden_bias")
     axes = {operand.axis for operand in call.batched}
     unbatched: list[Any] = [
         operand

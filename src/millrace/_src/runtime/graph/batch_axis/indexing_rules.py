@@ -11,7 +11,7 @@ __all__ = ["embedding", "gather", "index", "index_select", "scatter"]
 
 
 def embedding(call: CallView) -> list[State]:
-    call.constant("weight")
+    call.require_constant("weight")
     return [call["indices"].axis]
 
 
@@ -19,7 +19,7 @@ def index_select(call: CallView) -> list[State]:
     source, positions = call["self"], call["index"]
     dim = source.wrap(call["dim"])
     if source.axis is None:
-        return [positions.axis.at(dim)]
+        return [positions.axis.with_position(dim)]
     if positions.axis is not None:
         raise RowsMixed("it looks rows up by values of the inputs")
     if dim == source.axis.position:
@@ -57,21 +57,21 @@ def scatter(call: CallView) -> list[State]:
 def index(call: CallView) -> list[State]:
     """Indexing with tensors, which must stand next to each other; the axes that they index become theirs."""
     source: Operand = call["self"]
-    given = call["indices"]
-    used = [number for number, each in enumerate(given) if each is not None]
-    tensors: list[Operand] = [given[number] for number in used]
-    if any(each.dtype in (torch.bool, torch.uint8) for each in tensors):
+    indices = call["indices"]
+    indexed_axes = [number for number, operand in enumerate(indices) if operand is not None]
+    tensors: list[Operand] = [indices[number] for number in indexed_axes]
+    if any(operand.dtype in (torch.bool, torch.uint8) for operand in tensors):
         raise RowsMixed("it selects by a mask")
-    if not used or used != list(range(used[0], used[-1] + 1)):
+    if not indexed_axes or indexed_axes != list(range(indexed_axes[0], indexed_axes[-1] + 1)):
         raise RowsMixed("its indices do not stand next to each other")
     axis: Axis | None = broadcast(tensors)
     if source.axis is None:
-        return [axis.at(used[0] + axis.position) if axis is not None else None]
+        return [axis.with_position(indexed_axes[0] + axis.position) if axis is not None else None]
     if axis is not None:
         raise RowsMixed("it looks rows up by values of the inputs")
     position = source.axis.position
-    if position in used:
+    if position in indexed_axes:
         raise RowsMixed("it selects along the batch axis")
-    if position > used[-1]:
-        position += max(each.ndim for each in tensors) - len(used)
-    return [source.axis.at(position)]
+    if position > indexed_axes[-1]:
+        position += max(operand.ndim for operand in tensors) - len(indexed_axes)
+    return [source.axis.with_position(position)]

@@ -28,7 +28,7 @@ def _lengths(dims: tuple[Dim, ...]) -> list[int]:
     """Lengths that do not depend on the number of rows."""
     if any(dim.times for dim in dims):
         raise RowsMixed("a second axis follows from the number of rows")
-    return [dim.more for dim in dims]
+    return [dim.offset for dim in dims]
 
 
 def _result(call: CallView) -> tuple[Dim, ...]:
@@ -57,7 +57,7 @@ def factory(call: CallView) -> list[State]:
 
 def _uniform_axis(dims: tuple[Dim, ...]) -> Axis:
     positions = [position for position, dim in enumerate(dims) if dim.times]
-    if len(positions) != 1 or dims[positions[0]].more:
+    if len(positions) != 1 or dims[positions[0]].offset:
         raise RowsMixed("more than one of its lengths follows from the number of rows")
     return Axis(positions[0], 1, dims[positions[0]].times)
 
@@ -74,7 +74,7 @@ def reshape(call: CallView) -> list[State]:
     position = positions[0]
     before_now = math.prod(_lengths(dims[:position]))
     after_now = math.prod(_lengths(dims[position + 1 :]))
-    if dims[position].more or before % before_now or after % after_now:
+    if dims[position].offset or before % before_now or after % after_now:
         raise RowsMixed("elements of several rows get into one row")
     return [Axis(position, before // before_now, after // after_now)]
 
@@ -82,7 +82,7 @@ def reshape(call: CallView) -> list[State]:
 def permute(call: CallView) -> list[State]:
     source, axis = _source(call)
     order = [source.wrap(dim) for dim in call["dims"]]
-    return [axis.at(order.index(axis.position))]
+    return [axis.with_position(order.index(axis.position))]
 
 
 def transpose(call: CallView) -> list[State]:
@@ -91,13 +91,13 @@ def transpose(call: CallView) -> list[State]:
     if source.ndim < 2:
         return [axis]
     swapped = {source.wrap(first): source.wrap(second), source.wrap(second): source.wrap(first)}
-    return [axis.at(swapped.get(axis.position, axis.position))]
+    return [axis.with_position(swapped.get(axis.position, axis.position))]
 
 
 def unsqueeze(call: CallView) -> list[State]:
     source, axis = _source(call)
     dim = call["dim"] % (source.ndim + 1)
-    return [axis.at(axis.position + (dim <= axis.position))]
+    return [axis.with_position(axis.position + (dim <= axis.position))]
 
 
 def squeeze(call: CallView) -> list[State]:
@@ -109,7 +109,7 @@ def squeeze(call: CallView) -> list[State]:
     if axis.position in removed:
         raise RowsMixed("it removes the batch axis of a single row")
     gone = sum(1 for dim in removed if dim < axis.position and source.dims[dim] == Dim(0, 1))
-    return [axis.at(axis.position - gone)]
+    return [axis.with_position(axis.position - gone)]
 
 
 def expand(call: CallView) -> list[State]:
@@ -122,7 +122,7 @@ def expand(call: CallView) -> list[State]:
                 "its shape follows from the number of rows, its values do not follow from the inputs"
             )
         return [axis]
-    return [source.axis.at(source.axis.position + len(dims) - source.ndim)]
+    return [source.axis.with_position(source.axis.position + len(dims) - source.ndim)]
 
 
 def repeat(call: CallView) -> list[State]:
@@ -132,7 +132,7 @@ def repeat(call: CallView) -> list[State]:
         positions = [position for position, value in enumerate(repeats) if isinstance(value, Rows)]
         if len(positions) != 1 or repeats[positions[0]] != Rows(1, 0):
             raise RowsMixed("it repeats a constant by more than the number of rows")
-        length = 1 if positions[0] < added else source.dims[positions[0] - added].more
+        length = 1 if positions[0] < added else source.dims[positions[0] - added].offset
         return [Axis(positions[0], 1, length)]
     if any(isinstance(value, Rows) for value in repeats):
         raise RowsMixed("it repeats rows by the number of rows")
@@ -140,25 +140,28 @@ def repeat(call: CallView) -> list[State]:
     return [Axis(position, source.axis.outer * repeats[position], source.axis.inner)]
 
 
-def _joined(call: CallView) -> tuple[Operand, Axis]:
+def _common_axis(call: CallView) -> tuple[Operand, Axis]:
     tensors = call["tensors"]
     first = tensors[0]
-    if any(each.axis != first.axis or each.ndim != first.ndim for each in tensors) or first.axis is None:
+    if (
+        any(tensor.axis != first.axis or tensor.ndim != first.ndim for tensor in tensors)
+        or first.axis is None
+    ):
         raise RowsMixed("it joins tensors whose batch axes differ")
     return first, first.axis
 
 
 def cat(call: CallView) -> list[State]:
-    first, axis = _joined(call)
+    first, axis = _common_axis(call)
     if first.wrap(call["dim"]) == axis.position:
         raise RowsMixed("it joins tensors along the batch axis")
     return [axis]
 
 
 def stack(call: CallView) -> list[State]:
-    first, axis = _joined(call)
+    first, axis = _common_axis(call)
     dim = call["dim"] % (first.ndim + 1)
-    return [axis.at(axis.position + (dim <= axis.position))]
+    return [axis.with_position(axis.position + (dim <= axis.position))]
 
 
 def _is_whole(source: Operand, start: Any, end: Any, step: Any) -> bool:
@@ -178,7 +181,7 @@ def slice_(call: CallView) -> list[State]:
     return [axis]
 
 
-def _other_dim(call: CallView, what: str) -> tuple[int, Axis]:
+def _require_non_batch_dim(call: CallView, what: str) -> tuple[int, Axis]:
     source, axis = _source(call)
     dim = source.wrap(call["dim"])
     if dim == axis.position:
@@ -187,21 +190,21 @@ def _other_dim(call: CallView, what: str) -> tuple[int, Axis]:
 
 
 def narrow(call: CallView) -> list[State]:
-    return [_other_dim(call, "selects")[1]]
+    return [_require_non_batch_dim(call, "selects")[1]]
 
 
 def select(call: CallView) -> list[State]:
-    dim, axis = _other_dim(call, "selects")
-    return [axis.at(axis.position - (dim < axis.position))]
+    dim, axis = _require_non_batch_dim(call, "selects")
+    return [axis.with_position(axis.position - (dim < axis.position))]
 
 
 def split(call: CallView) -> list[State]:
-    return call.same(_other_dim(call, "splits")[1])
+    return call.same(_require_non_batch_dim(call, "splits")[1])
 
 
 def unbind(call: CallView) -> list[State]:
-    dim, axis = _other_dim(call, "splits")
-    return call.same(axis.at(axis.position - (dim < axis.position)))
+    dim, axis = _require_non_batch_dim(call, "splits")
+    return call.same(axis.with_position(axis.position - (dim < axis.position)))
 
 
 def flip(call: CallView) -> list[State]:

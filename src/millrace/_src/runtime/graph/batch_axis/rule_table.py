@@ -13,7 +13,7 @@ from typing import NamedTuple
 from . import arithmetic_rules as arithmetic
 from . import indexing_rules as indexing
 from . import layout_rules as layout
-from .arithmetic_rules import Rule, along, over_last_axes
+from .arithmetic_rules import Rule, last_axes_rule, single_axis_rule
 from .state import CallView, RowsMixed, State
 
 __all__ = ["ELEMENTWISE", "METADATA", "RULES", "TableEntry"]
@@ -72,7 +72,7 @@ _PADDING = {
 
 def _empty(call: CallView) -> list[State]:
     for dims in call.results:
-        if dims is None or math.prod([dim.more for dim in dims]) != 0 or any(dim.times for dim in dims):
+        if dims is None or math.prod([dim.offset for dim in dims]) != 0 or any(dim.times for dim in dims):
             raise RowsMixed("its memory is not initialised")
     return call.same(None)
 
@@ -86,7 +86,7 @@ def _constant(call: CallView) -> list[State]:
 
 
 def _keep_axis(name: str, what: str) -> dict[str, TableEntry]:
-    return {name: TableEntry(along(what))}
+    return {name: TableEntry(single_axis_rule(what))}
 
 
 RULES: dict[str, TableEntry] = {
@@ -94,15 +94,15 @@ RULES: dict[str, TableEntry] = {
     **{name: TableEntry(layout.copy) for name in _COPIES},
     **{name: TableEntry(arithmetic.reduce) for name in _REDUCTIONS},
     **{
-        name: TableEntry(over_last_axes(count, "interpolates"), ("output_size",))
+        name: TableEntry(last_axes_rule(count, "interpolates"), ("output_size",))
         for name, count in _UPSAMPLING.items()
     },
-    **{name: TableEntry(over_last_axes(count, "pools")) for name, count in _POOLING.items()},
-    **{name: TableEntry(over_last_axes(count, "pads")) for name, count in _PADDING.items()},
-    "pixel_shuffle": TableEntry(over_last_axes(3, "moves elements")),
-    "pixel_unshuffle": TableEntry(over_last_axes(3, "moves elements")),
-    "im2col": TableEntry(over_last_axes(3, "takes windows")),
-    "col2im": TableEntry(over_last_axes(2, "adds windows")),
+    **{name: TableEntry(last_axes_rule(count, "pools")) for name, count in _POOLING.items()},
+    **{name: TableEntry(last_axes_rule(count, "pads")) for name, count in _PADDING.items()},
+    "pixel_shuffle": TableEntry(last_axes_rule(3, "moves elements")),
+    "pixel_unshuffle": TableEntry(last_axes_rule(3, "moves elements")),
+    "im2col": TableEntry(last_axes_rule(3, "takes windows")),
+    "col2im": TableEntry(last_axes_rule(2, "adds windows")),
     # along one axis
     **_keep_axis("_softmax", "normalises"),
     **_keep_axis("_log_softmax", "normalises"),

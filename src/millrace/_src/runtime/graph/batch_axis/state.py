@@ -35,10 +35,10 @@ class RowsMixed(Exception):
 
 
 class Dim(NamedTuple):
-    """A length: ``times`` the number of rows plus ``more``."""
+    """A length: ``times`` the number of rows plus ``offset``."""
 
     times: int
-    more: int
+    offset: int
 
 
 class Axis(NamedTuple):
@@ -48,7 +48,7 @@ class Axis(NamedTuple):
     outer: int = 1
     inner: int = 1
 
-    def at(self, position: int) -> Axis:
+    def with_position(self, position: int) -> Axis:
         return self._replace(position=position)
 
     @property
@@ -103,7 +103,7 @@ class CallView:
         """One state for every result."""
         return [state] * len(self.results)
 
-    def constant(self, *names: str) -> None:
+    def require_constant(self, *names: str) -> None:
         """Refuse arguments with a batch axis, such as weights that follow from the inputs."""
         for name in names:
             for operand in operands_in(self.get(name)):

@@ -206,13 +206,13 @@ def _check_device_id(target: str, number: int) -> None:
 
 
 def _device_id_of_environment() -> int:
-    given = os.environ.get("DEVICE_ID", "0").strip() or "0"
-    if not given.isdigit():
+    text = os.environ.get("DEVICE_ID", "0").strip() or "0"
+    if not text.isdigit():
         raise ArgumentValueError(
             "The environment variable DEVICE_ID must be a number that counts the visible devices from 0, "
-            f"but got {given!r}."
+            f"but got {text!r}."
         )
-    return int(given)
+    return int(text)
 
 
 def get_context(attr_key: str) -> Any:

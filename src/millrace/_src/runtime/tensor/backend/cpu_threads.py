@@ -22,7 +22,7 @@ __all__ = [
 
 logger = get_logger(__name__)
 
-_before: set[int] = set()
+_initial_affinity: set[int] = set()
 
 
 def dispatch_threads_num(threads_num: int) -> None:
@@ -42,8 +42,8 @@ def dispatch_threads_num(threads_num: int) -> None:
             f"The parameter 'threads_num' must be <class 'int'>, but got {type(threads_num)}"
         )
     if isinstance(threads_num, bool) or threads_num < 1:
-        wrong = ArgumentTypeError if isinstance(threads_num, bool) else ArgumentValueError
-        raise wrong(
+        error_class = ArgumentTypeError if isinstance(threads_num, bool) else ArgumentValueError
+        raise error_class(
             f"The 'threads_num' must be int and must > 0, but got '{threads_num}' with type "
             f"'{type(threads_num).__name__}'."
         )
@@ -81,9 +81,9 @@ def set_cpu_affinity(
     if module_to_cpu_dict:
         logger.info("set_cpu_affinity(module_to_cpu_dict=...) is kept and changes nothing here")
     if not enable_affinity:
-        if _before:
-            os.sched_setaffinity(0, _before)
-            _before.clear()
+        if _initial_affinity:
+            os.sched_setaffinity(0, _initial_affinity)
+            _initial_affinity.clear()
         return
     if not affinity_cpu_list:
         logger.info("set_cpu_affinity(True) without a list: the system places threads")
@@ -92,37 +92,41 @@ def set_cpu_affinity(
         raise ArgumentTypeError(
             f"The parameter 'affinity_cpu_list' must be dict or list, but got {type(affinity_cpu_list)}"
         )
-    cores = _cores(affinity_cpu_list)
+    cores = _parse_cores(affinity_cpu_list)
     if cores is None:
         return
     if not hasattr(os, "sched_setaffinity"):
         logger.info("set_cpu_affinity: this system does not let a process choose its cores")
         return
-    there = os.sched_getaffinity(0)
+    available = os.sched_getaffinity(0)
     for core in cores:
-        if core not in there:
+        if core not in available:
             raise OperationError(
                 f"CPU id:{core} set in affinity_cpu_list:{affinity_cpu_list} is not available; this process may use "
-                f"{sorted(there)}."
+                f"{sorted(available)}."
             )
-    if not _before:
-        _before.update(there)
+    if not _initial_affinity:
+        _initial_affinity.update(available)
     os.sched_setaffinity(0, cores)
 
 
-def _cores(given: dict[str, list[str]] | list[str]) -> list[int] | None:
-    spans: Any = given.get(f"device{get_context('device_id')}") if isinstance(given, dict) else given
+def _parse_cores(affinity_cpu_list: dict[str, list[str]] | list[str]) -> list[int] | None:
+    spans: Any = (
+        affinity_cpu_list.get(f"device{get_context('device_id')}")
+        if isinstance(affinity_cpu_list, dict)
+        else affinity_cpu_list
+    )
     if spans is None:
         return None
     if not isinstance(spans, list):
         raise ArgumentTypeError(f"The parameter '{spans}' must be list, but got {type(spans)}")
-    found: list[int] = []
+    cores: list[int] = []
     for span in spans:
         first, _, last = str(span).partition("-")
         if not first.isdigit() or (last and not last.isdigit()):
             raise ArgumentValueError(f"affinity_cpu_list has spans of cores such as '0-3', but got {span!r}.")
-        found += range(int(first), int(last or first) + 1)
-    return found
+        cores += range(int(first), int(last or first) + 1)
+    return cores
 
 
 def set_kernel_launch_group(thread_num: int = 2, kernel_group_num: int = 8) -> None:

@@ -93,8 +93,8 @@ def get_arch_list(device_target: str | None = None) -> list[str] | None:
     return list(torch.cuda.get_arch_list()) if resolve_device_target(device_target) == "GPU" else None
 
 
-def _make_device_query(answer: Callable[[int], T], on_cpu: Any) -> Callable[[int, str | None], T]:
-    def ask(device_id: int, device_target: str | None = None) -> T:
+def _make_device_query(query_gpu: Callable[[int], T], on_cpu: Any) -> Callable[[int, str | None], T]:
+    def query(device_id: int, device_target: str | None = None) -> T:
         if not isinstance(device_id, int) or isinstance(device_id, bool):
             raise ArgumentTypeError(
                 f"The argument 'device_id' must be int, but got {device_id}, type is {type(device_id)}."
@@ -104,10 +104,10 @@ def _make_device_query(answer: Callable[[int], T], on_cpu: Any) -> Callable[[int
             raise ArgumentValueError(
                 f"The argument 'device_id' must be less than device count: {count}, but got {device_id}."
             )
-        found: T = on_cpu if target == "CPU" else answer(device_id)
-        return found
+        value: T = on_cpu if target == "CPU" else query_gpu(device_id)
+        return value
 
-    return functools.wraps(answer)(ask)
+    return functools.wraps(query_gpu)(query)
 
 
 def _capability(device_id: int) -> tuple[int, int]:
@@ -141,21 +141,21 @@ def get_current_device() -> tuple[str, int]:
 
 def visible_devices() -> list[str]:
     """What ``CUDA_VISIBLE_DEVICES`` leaves this process, as it names them; without it, all that there are."""
-    given = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if given is None:
-        return [str(number) for number in range(torch.cuda.device_count())]
-    return [part.strip() for part in given.split(",") if part.strip()][: torch.cuda.device_count()]
+    variable = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if variable is None:
+        return [str(index) for index in range(torch.cuda.device_count())]
+    return [part.strip() for part in variable.split(",") if part.strip()][: torch.cuda.device_count()]
 
 
 def check_device_id(number: int, count: int | None = None) -> None:
     """Refuse a number that no visible device has; the error lists those there are."""
-    seen = visible_devices()
-    there = torch.cuda.device_count() if count is None else count
-    if number < there:
+    visible = visible_devices()
+    num_devices = torch.cuda.device_count() if count is None else count
+    if number < num_devices:
         return
-    listed = ", ".join(f"{index}: device {name}" for index, name in enumerate(seen)) or "none"
+    listed = ", ".join(f"{index}: device {name}" for index, name in enumerate(visible)) or "none"
     raise OperationError(
-        f"device_id {number} is out of range: this process sees {there} GPU{'' if there == 1 else 's'} ({listed}). "
-        "DEVICE_ID and device_id count the visible devices from 0, not those of the machine: with "
-        "CUDA_VISIBLE_DEVICES=1,3,5 they are 0, 1 or 2."
+        f"device_id {number} is out of range: this process sees {num_devices} "
+        f"GPU{'' if num_devices == 1 else 's'} ({listed}). DEVICE_ID and device_id count the visible "
+        "devices from 0, not those of the machine: with CUDA_VISIBLE_DEVICES=1,3,5 they are 0, 1 or 2."
     )

@@ -74,11 +74,11 @@ def differentiating() -> Iterator[None]:
 def raising_on_graph_break(wanted: bool) -> Iterator[None]:
     """In here a value that leaves for Python is an error, or is not."""
     global raise_on_graph_break
-    before, raise_on_graph_break = raise_on_graph_break, wanted
+    previous, raise_on_graph_break = raise_on_graph_break, wanted
     try:
         yield
     finally:
-        raise_on_graph_break = before
+        raise_on_graph_break = previous
 
 
 def run_step(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -97,10 +97,10 @@ def function_capture_key(function: Any, depth: int = 0) -> Any:
     """What a function's result depends on besides its arguments: the cells that its code names, and their state."""
     function = getattr(function, "__wrapped__", function)
     owner = getattr(function, "__self__", None)
-    found = [_key(owner)] if owner is not None else []
+    keys = [_capture_key_of(owner)] if owner is not None else []
     code = getattr(function, "__code__", None)
     if code is None or depth > 3:
-        return tuple(found)
+        return tuple(keys)
     cells = getattr(function, "__closure__", None) or ()
     bound = dict(zip(code.co_freevars, cells, strict=False))
     scope = getattr(function, "__globals__", {})
@@ -114,12 +114,12 @@ def function_capture_key(function: Any, depth: int = 0) -> Any:
         elif name in scope:
             value = scope[name]
         if hasattr(value, "capture_key"):
-            found.append(_key(value))
+            keys.append(_capture_key_of(value))
         elif hasattr(value, "__code__") and value is not function:
-            found.append(function_capture_key(value, depth + 1))
-    return tuple(found)
+            keys.append(function_capture_key(value, depth + 1))
+    return tuple(keys)
 
 
-def _key(value: Any) -> Any:
-    ask = getattr(value, "capture_key", None)
-    return None if ask is None else ask()
+def _capture_key_of(value: Any) -> Any:
+    get_key = getattr(value, "capture_key", None)
+    return None if get_key is None else get_key()

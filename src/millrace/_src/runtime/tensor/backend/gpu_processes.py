@@ -28,10 +28,10 @@ class GpuProcess(NamedTuple):
 def gpu_processes(uuid: str) -> list[GpuProcess]:
     """The processes that hold memory of the GPU with this identity, the largest first; none where nobody can tell."""
     try:
-        found = _query_nvml(uuid)
+        processes = _query_nvml(uuid)
     except MissingExtra:
-        found = _query_nvidia_smi(uuid)
-    return sorted(found, key=lambda holder: -(holder.bytes or 0))
+        processes = _query_nvidia_smi(uuid)
+    return sorted(processes, key=lambda process: -(process.bytes or 0))
 
 
 def _query_nvml(uuid: str) -> list[GpuProcess]:
@@ -41,10 +41,10 @@ def _query_nvml(uuid: str) -> list[GpuProcess]:
     except nvml.NVMLError:
         return _query_nvidia_smi(uuid)
     try:
-        card = nvml.nvmlDeviceGetHandleByUUID(uuid)
+        device = nvml.nvmlDeviceGetHandleByUUID(uuid)
         return [
-            GpuProcess(each.pid, _command(each.pid), each.usedGpuMemory)
-            for each in nvml.nvmlDeviceGetComputeRunningProcesses(card)
+            GpuProcess(process.pid, _command(process.pid), process.usedGpuMemory)
+            for process in nvml.nvmlDeviceGetComputeRunningProcesses(device)
         ]
     except nvml.NVMLError:
         return []
@@ -53,10 +53,10 @@ def _query_nvml(uuid: str) -> list[GpuProcess]:
 
 
 def _query_nvidia_smi(uuid: str) -> list[GpuProcess]:
-    asked = "--query-compute-apps=gpu_uuid,pid,used_memory,process_name"
+    query = "--query-compute-apps=gpu_uuid,pid,used_memory,process_name"
     try:
-        done = subprocess.run(
-            ["nvidia-smi", asked, "--format=csv,noheader,nounits"],
+        completed = subprocess.run(
+            ["nvidia-smi", query, "--format=csv,noheader,nounits"],
             capture_output=True,
             text=True,
             timeout=QUERY_TIMEOUT_SECONDS,
@@ -64,13 +64,13 @@ def _query_nvidia_smi(uuid: str) -> list[GpuProcess]:
         )
     except (OSError, subprocess.SubprocessError):
         return []
-    found = []
-    for line in done.stdout.splitlines():
-        card, pid, used, name = ([part.strip() for part in line.split(",", 3)] + [""] * 4)[:4]
-        if card == uuid and pid.isdigit():
+    processes = []
+    for line in completed.stdout.splitlines():
+        gpu_uuid, pid, used, name = ([part.strip() for part in line.split(",", 3)] + [""] * 4)[:4]
+        if gpu_uuid == uuid and pid.isdigit():
             size = int(used) * 2**20 if used.isdigit() else None
-            found.append(GpuProcess(int(pid), _command(int(pid)) or name, size))
-    return found
+            processes.append(GpuProcess(int(pid), _command(int(pid)) or name, size))
+    return processes
 
 
 def _command(pid: int) -> str:
@@ -83,7 +83,7 @@ def _command(pid: int) -> str:
     return text if len(text) <= MAX_COMMAND_LENGTH else text[: MAX_COMMAND_LENGTH - 4] + " ..."
 
 
-def format_processes(found: list[GpuProcess]) -> list[str]:
+def format_processes(processes: list[GpuProcess]) -> list[str]:
     """A line for each: bytes, number, command, and what it is to this process.
 
     >>> format_processes(
@@ -91,33 +91,33 @@ def format_processes(found: list[GpuProcess]) -> list[str]:
     ... )
     ['3.0 GiB  process ... python train.py (this process)', 'unknown  process 999999999 (not seen from here)']
     """
-    return [_line(holder) for holder in found]
+    return [_format_process(process) for process in processes]
 
 
-def _line(holder: GpuProcess) -> str:
-    size = "unknown" if holder.bytes is None else f"{holder.bytes / 2**30:.1f} GiB"
-    command = f" {holder.command}" if holder.command else ""
-    return f"{size}  process {holder.pid}{command}{_relation(holder)}"
+def _format_process(process: GpuProcess) -> str:
+    size = "unknown" if process.bytes is None else f"{process.bytes / 2**30:.1f} GiB"
+    command = f" {process.command}" if process.command else ""
+    return f"{size}  process {process.pid}{command}{_describe_relation(process)}"
 
 
-def _relation(holder: GpuProcess) -> str:
-    if holder.pid == os.getpid():
+def _describe_relation(process: GpuProcess) -> str:
+    if process.pid == os.getpid():
         return " (this process)"
-    if holder.pid == os.getppid():
+    if process.pid == os.getppid():
         return " (the process that started this one)"
-    if os.getpid() in _ancestors(holder.pid):
+    if os.getpid() in _ancestors(process.pid):
         return " (a worker of this process)"
-    if os.getppid() != 1 and os.getppid() in _ancestors(holder.pid):
+    if os.getppid() != 1 and os.getppid() in _ancestors(process.pid):
         return " (another worker beside this one)"
-    return "" if holder.command else " (not seen from here)"
+    return "" if process.command else " (not seen from here)"
 
 
 def _ancestors(pid: int) -> list[int]:
-    found: list[int] = []
-    while pid > 1 and len(found) < 16:
+    ancestors: list[int] = []
+    while pid > 1 and len(ancestors) < 16:
         try:
             pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])
         except (OSError, ValueError, IndexError):
             break
-        found.append(pid)
-    return found
+        ancestors.append(pid)
+    return ancestors

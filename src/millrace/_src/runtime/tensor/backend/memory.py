@@ -52,18 +52,20 @@ def set_memory(
     >>> set_memory()
     """
     sizes = {"init_size": init_size, "increase_size": increase_size, "max_size": max_size}
-    given = {**sizes, "optimize_level": optimize_level, "huge_page_reserve_size": huge_page_reserve_size}
-    for name, value in given.items():
+    settings = {**sizes, "optimize_level": optimize_level, "huge_page_reserve_size": huge_page_reserve_size}
+    for name, value in settings.items():
         if not isinstance(value, str):
             raise ArgumentTypeError(f"The parameter '{name}' must be <class 'str'>, but got {type(value)}")
     if optimize_level not in ("O0", "O1"):
         raise ArgumentValueError(f"The optimize_level must be one of ['O0', 'O1'], but got {optimize_level}.")
-    for name, form in [*((name, _SIZE) for name in sizes), ("huge_page_reserve_size", _RESERVE)]:
-        if not re.fullmatch(form, given[name], re.ASCII) or (form is _SIZE and parse_size(given[name]) == 0):
+    for name, pattern in [*((name, _SIZE) for name in sizes), ("huge_page_reserve_size", _RESERVE)]:
+        if not re.fullmatch(pattern, settings[name], re.ASCII) or (
+            pattern is _SIZE and parse_size(settings[name]) == 0
+        ):
             raise ArgumentValueError(
-                f"The '{given[name]}' is illegal, it must be match regular'{form}' by flags're.ASCII.'"
+                f"The '{settings[name]}' is illegal, it must be match regular'{pattern}' by flags're.ASCII.'"
             )
-    _memory_settings.update(given)
+    _memory_settings.update(settings)
     set_context(max_device_memory=max_size, memory_optimize_level=optimize_level)
     if get_device() == "cpu" and max_size != "1024GB":
         logger.info(

@@ -26,18 +26,18 @@ __all__ = [
 
 logger = get_logger(__name__)
 
-_said: list[str] = []
+_warned: list[str] = []
 
 
 def _on_gpu() -> bool:
     return get_device() != "cpu"
 
 
-def _say_that_order_is_kept(what: str) -> None:
-    if not _said:
-        _said.append(what)
+def _log_no_effect(name: str) -> None:
+    if not _warned:
+        _warned.append(name)
         logger.info(
-            "%s: on a CPU operations run one after the other; streams and events change nothing", what
+            "%s: on a CPU operations run one after the other; streams and events change nothing", name
         )
 
 
@@ -51,13 +51,13 @@ class Stream:
     """
 
     def __init__(self, priority: int = 0, **kwargs: Any) -> None:
-        given = kwargs.get("stream")
-        if given is not None:
-            self._stream = given
+        stream = kwargs.get("stream")
+        if stream is not None:
+            self._stream = stream
         elif _on_gpu():
             self._stream = torch.cuda.Stream(device=get_device(), priority=priority)
         else:
-            _say_that_order_is_kept("Stream")
+            _log_no_effect("Stream")
             self._stream = None
 
     def record_event(self, event: Event | None = None) -> Event:
@@ -125,9 +125,9 @@ class Event:
     def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
         self._timing, self._blocking = enable_timing, blocking
         self._event = torch.cuda.Event(enable_timing=enable_timing, blocking=blocking) if _on_gpu() else None
-        self._at: float | None = None
+        self._recorded_at: float | None = None
         if self._event is None:
-            _say_that_order_is_kept("Event")
+            _log_no_effect("Event")
 
     def record(self, stream: Stream | None = None) -> None:
         """Set the mark, in a stream or in the current one."""
@@ -135,14 +135,14 @@ class Event:
             raise ArgumentTypeError(
                 f"For 'record', the argument 'stream' should be Stream, but got {type(stream)}."
             )
-        self._at = time.perf_counter()
+        self._recorded_at = time.perf_counter()
         if self._event is not None:
-            self._event.record(_raw(stream))
+            self._event.record(_torch_stream(stream))
 
     def wait(self, stream: Stream | None = None) -> None:
         """Let what is queued in a stream from here on wait for the mark."""
         if self._event is not None:
-            self._event.wait(_raw(stream))
+            self._event.wait(_torch_stream(stream))
 
     def synchronize(self) -> None:
         """Wait until the mark is reached."""
@@ -161,15 +161,17 @@ class Event:
             )
         if not (self._timing and end_event._timing):
             raise OperationError("Event.elapsed_time needs two events made with enable_timing=True.")
-        if self._at is None or end_event._at is None:
+        if self._recorded_at is None or end_event._recorded_at is None:
             raise OperationError("Event.elapsed_time: record both events first.")
         if self._event is not None and end_event._event is not None:
             return float(self._event.elapsed_time(end_event._event))
-        return (end_event._at - self._at) * 1000
+        return (end_event._recorded_at - self._recorded_at) * 1000
 
     def __repr__(self) -> str:
-        made = self._at is not None
-        return f"Event(enable_timing={self._timing:d}, blocking:{self._blocking:d}, is_created:{made:d})"
+        is_created = self._recorded_at is not None
+        return (
+            f"Event(enable_timing={self._timing:d}, blocking:{self._blocking:d}, is_created:{is_created:d})"
+        )
 
 
 class StreamCtx:
@@ -184,7 +186,9 @@ class StreamCtx:
             raise ArgumentTypeError(
                 f"For 'StreamCtx', the argument 'ctx_stream' should be Stream, but got {type(ctx_stream)}."
             )
-        self._inner = torch.cuda.stream(_raw(ctx_stream)) if ctx_stream is not None and _on_gpu() else None
+        self._inner = (
+            torch.cuda.stream(_torch_stream(ctx_stream)) if ctx_stream is not None and _on_gpu() else None
+        )
 
     def __enter__(self) -> StreamCtx:
         if self._inner is not None:
@@ -192,13 +196,13 @@ class StreamCtx:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._inner is not None:
-            self._inner.__exit__(kind, error, trace)
+            self._inner.__exit__(exc_type, exc, traceback)
 
 
-def _raw(stream: Stream | None) -> Any:
+def _torch_stream(stream: Stream | None) -> Any:
     return torch.cuda.current_stream() if stream is None or stream._stream is None else stream._stream
 
 

@@ -17,7 +17,7 @@ __all__ = [
     "LOWEST",
     "PRIVATE_OPERATORS",
     "DispatchMode",
-    "Operator",
+    "OperatorInfo",
     "is_in_bad_fork",
     "below_autograd",
     "ctc_forward",
@@ -120,12 +120,12 @@ ctc_forward: Any = getattr(getattr(torch.ops.aten, "_ctc_loss", None), "Tensor",
 
 def sample_standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Numbers of gamma distributions with rate 1; without the private function, from PyTorch's own generator."""
-    made: torch.Tensor
+    samples: torch.Tensor
     if hasattr(torch, "_standard_gamma"):
-        made = torch._standard_gamma(alpha, generator=generator)
+        samples = torch._standard_gamma(alpha, generator=generator)
     else:
-        made = torch.distributions.Gamma(alpha, 1.0).rsample()
-    return made
+        samples = torch.distributions.Gamma(alpha, 1.0).rsample()
+    return samples
 
 
 _OVERLOAD: Any = getattr(getattr(torch, "_ops", None), "OpOverload", ())
@@ -184,7 +184,7 @@ class DispatchMode(_Mode):
         return False  # else the first use imports torch._dynamo, which takes a second
 
 
-class Operator(NamedTuple):
+class OperatorInfo(NamedTuple):
     """What graph capture and checkpoints need to know of an operator."""
 
     name: str  # "aten::add"
@@ -194,7 +194,7 @@ class Operator(NamedTuple):
     arguments: tuple[tuple[str, bool], ...] | None
 
 
-_described: dict[Any, Operator] = {}
+_operator_cache: dict[Any, OperatorInfo] = {}
 
 
 def operator_schema(func: Any) -> Any:
@@ -224,7 +224,7 @@ def elastic_classes() -> tuple[Any, Any, Any]:
     return _BackendRendezvousStateHolder, _NodeDesc, _RendezvousState
 
 
-def describe_operator(func: Any) -> Operator:
+def describe_operator(func: Any) -> OperatorInfo:
     """Name, overload and arguments of an operator.
 
     Without its schema, the name tells what it writes to: ``add_`` to its first argument, ``add.out`` to any.
@@ -232,24 +232,26 @@ def describe_operator(func: Any) -> Operator:
     >>> describe_operator(torch.ops.aten.add_.Tensor)[:3]
     ('aten::add_', 'Tensor', True)
     """
-    known = _described.get(func)
+    known = _operator_cache.get(func)
     if known is None:
         schema = getattr(func, "_schema", None)
-        known = _described[func] = _by_name(func) if schema is None else _by_schema(schema)
+        known = _operator_cache[func] = (
+            _operator_from_name(func) if schema is None else _operator_from_schema(schema)
+        )
     return known
 
 
-def _by_schema(schema: Any) -> Operator:
+def _operator_from_schema(schema: Any) -> OperatorInfo:
     arguments = tuple(
         (each.name, each.alias_info is not None and bool(each.alias_info.is_write))
         for each in schema.arguments
     )
-    return Operator(schema.name, schema.overload_name, bool(schema.is_mutable), arguments)
+    return OperatorInfo(schema.name, schema.overload_name, bool(schema.is_mutable), arguments)
 
 
-def _by_name(func: Any) -> Operator:
+def _operator_from_name(func: Any) -> OperatorInfo:
     name, _, overload = str(func.name()).partition(".")
-    return Operator(name, overload, name.endswith("_") or "out" in overload, None)
+    return OperatorInfo(name, overload, name.endswith("_") or "out" in overload, None)
 
 
 def kernel_of(func: Any) -> Any:
@@ -307,20 +309,20 @@ class _Foreach:
     """One call for a whole list of tensors: ``foreach.mul_(params, 0.9)``; without PyTorch's own, one call for each."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        found: Callable[..., Any] | None = getattr(torch, f"_foreach_{name}", None)
-        if found is None:
-            found = _one_by_one(getattr(torch.Tensor, name))
-        setattr(self, name, found)
-        return found
+        function: Callable[..., Any] | None = getattr(torch, f"_foreach_{name}", None)
+        if function is None:
+            function = _apply_to_each(getattr(torch.Tensor, name))
+        setattr(self, name, function)
+        return function
 
 
-def _one_by_one(method: Callable[..., Any]) -> Callable[..., Any]:
+def _apply_to_each(method: Callable[..., Any]) -> Callable[..., Any]:
     def call(tensors: list[torch.Tensor], *args: Any, **kwargs: Any) -> list[torch.Tensor]:
-        made = []
-        for number, tensor in enumerate(tensors):
-            each = (arg[number] if isinstance(arg, (list, tuple)) else arg for arg in args)
-            made.append(method(tensor, *each, **kwargs))
-        return made
+        results = []
+        for index, tensor in enumerate(tensors):
+            call_args = (arg[index] if isinstance(arg, (list, tuple)) else arg for arg in args)
+            results.append(method(tensor, *call_args, **kwargs))
+        return results
 
     return call
 
@@ -330,8 +332,8 @@ foreach: Any = _Foreach()
 
 def is_in_bad_fork() -> bool:
     """Whether this process was forked from one that had used the GPU."""
-    found: Callable[[], bool] = getattr(torch.cuda, "_is_in_bad_fork", lambda: False)
-    return found()
+    check_bad_fork: Callable[[], bool] = getattr(torch.cuda, "_is_in_bad_fork", lambda: False)
+    return check_bad_fork()
 
 
 def block_cuda_init(refuse: Callable[[], None]) -> None:

@@ -21,12 +21,12 @@ __all__ = ["Exp", "GumbelCDF", "Invert", "PowerTransform", "ScalarAffine", "Soft
 class _ParametricBijector(Bijector):
     """A bijector with parameters, which are attributes of it too."""
 
-    def _begin(self, values: dict[str, Any], name: str, constant: bool = False) -> None:
+    def _initialize(self, values: dict[str, Any], name: str, constant: bool = False) -> None:
         Bijector.__init__(self, constant, True, name, None, {**values, "name": name, "param_dict": values})
         for key, value in values.items():
             setattr(self, f"_{key}", self._add_parameter(value, key))
 
-    def _with(self, value: Any) -> tuple[Any, ...]:
+    def _cast_parameters(self, value: Any) -> tuple[Any, ...]:
         """A value, and the parameters in its type."""
         value = self._check_value_dtype(value)
         return value, *(cast(getattr(self, f"_{name}"), value.dtype) for name in self.parameter_names)
@@ -45,7 +45,7 @@ class PowerTransform(_ParametricBijector):
     """
 
     def __init__(self, power: Any = 0.0, name: str = "PowerTransform") -> None:
-        self._begin({"power": power}, name)
+        self._initialize({"power": power}, name)
         check_positive(self._power, "Power", or_zero=True)
 
     @property
@@ -54,28 +54,28 @@ class PowerTransform(_ParametricBijector):
         return self._power
 
     @staticmethod
-    def _safe(power: Any) -> tuple[Any, Any]:
+    def _nonzero_power(power: Any) -> tuple[Any, Any]:
         """Where the power is 0, and a power that can be divided by."""
         zero = power == 0.0
         return zero, where(zero, 1.0, power)
 
     def _forward(self, x: Any) -> Any:
-        x, power = self._with(x)
-        zero, power = self._safe(power)
+        x, power = self._cast_parameters(x)
+        zero, power = self._nonzero_power(power)
         return where(zero, exp(x), exp(log1p(x * power) / power))
 
     def _inverse(self, y: Any) -> Any:
-        y, power = self._with(y)
-        zero, power = self._safe(power)
+        y, power = self._cast_parameters(y)
+        zero, power = self._nonzero_power(power)
         return where(zero, log(y), expm1(log(y) * power) / power)
 
     def _forward_log_jacobian(self, x: Any) -> Any:
-        x, power = self._with(x)
-        zero, power = self._safe(power)
+        x, power = self._cast_parameters(x)
+        zero, power = self._nonzero_power(power)
         return where(zero, x, (1.0 / power - 1.0) * log1p(x * power))
 
     def _inverse_log_jacobian(self, y: Any) -> Any:
-        y, power = self._with(y)
+        y, power = self._cast_parameters(y)
         return (power - 1.0) * log(y)
 
 
@@ -101,7 +101,7 @@ class ScalarAffine(_ParametricBijector):
     """
 
     def __init__(self, scale: Any = 1.0, shift: Any = 0.0, name: str = "ScalarAffine") -> None:
-        self._begin({"scale": scale, "shift": shift}, name, constant=True)
+        self._initialize({"scale": scale, "shift": shift}, name, constant=True)
 
     @property
     def scale(self) -> Tensor:
@@ -114,18 +114,18 @@ class ScalarAffine(_ParametricBijector):
         return self._shift
 
     def _forward(self, x: Any) -> Any:
-        x, scale, shift = self._with(x)
+        x, scale, shift = self._cast_parameters(x)
         return scale * x + shift
 
     def _inverse(self, y: Any) -> Any:
-        y, scale, shift = self._with(y)
+        y, scale, shift = self._cast_parameters(y)
         return (y - shift) / scale
 
     def _forward_log_jacobian(self, x: Any) -> Any:
-        return log(abs_op(self._with(x)[1]))
+        return log(abs_op(self._cast_parameters(x)[1]))
 
     def _inverse_log_jacobian(self, y: Any) -> Any:
-        return -log(abs_op(self._with(y)[1]))
+        return -log(abs_op(self._cast_parameters(y)[1]))
 
 
 class Softplus(_ParametricBijector):
@@ -136,7 +136,7 @@ class Softplus(_ParametricBijector):
     """
 
     def __init__(self, sharpness: Any = 1.0, name: str = "Softplus") -> None:
-        self._begin({"sharpness": sharpness}, name)
+        self._initialize({"sharpness": sharpness}, name)
 
     @property
     def sharpness(self) -> Tensor:
@@ -144,23 +144,23 @@ class Softplus(_ParametricBijector):
         return self._sharpness
 
     def _forward(self, x: Any) -> Any:
-        x, sharpness = self._with(x)
+        x, sharpness = self._cast_parameters(x)
         return -logsigmoid(-sharpness * x) / sharpness
 
     def _inverse(self, y: Any) -> Any:
-        y, sharpness = self._with(y)
-        return _back(sharpness * y) / sharpness
+        y, sharpness = self._cast_parameters(y)
+        return _inverse_softplus(sharpness * y) / sharpness
 
     def _forward_log_jacobian(self, x: Any) -> Any:
-        x, sharpness = self._with(x)
+        x, sharpness = self._cast_parameters(x)
         return logsigmoid(sharpness * x)
 
     def _inverse_log_jacobian(self, y: Any) -> Any:
-        y, sharpness = self._with(y)
-        return sharpness * y - _back(sharpness * y)
+        y, sharpness = self._cast_parameters(y)
+        return sharpness * y - _inverse_softplus(sharpness * y)
 
 
-def _back(y: Any) -> Any:
+def _inverse_softplus(y: Any) -> Any:
     """What softplus makes y of."""
     return y + log(-expm1(-y))
 
@@ -173,7 +173,7 @@ class GumbelCDF(_ParametricBijector):
     """
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, name: str = "GumbelCDF") -> None:
-        self._begin({"loc": loc, "scale": scale}, name)
+        self._initialize({"loc": loc, "scale": scale}, name)
         check_positive(self._scale, "scale")
 
     @property
@@ -187,20 +187,20 @@ class GumbelCDF(_ParametricBijector):
         return self._scale
 
     def _forward(self, x: Any) -> Any:
-        x, loc, scale = self._with(x)
+        x, loc, scale = self._cast_parameters(x)
         return exp(-exp(-(x - loc) / scale))
 
     def _inverse(self, y: Any) -> Any:
-        y, loc, scale = self._with(y)
+        y, loc, scale = self._cast_parameters(y)
         return loc - scale * log(-log(y))
 
     def _forward_log_jacobian(self, x: Any) -> Any:
-        x, loc, scale = self._with(x)
+        x, loc, scale = self._cast_parameters(x)
         z = (x - loc) / scale
         return -z - exp(-z) - log(scale)
 
     def _inverse_log_jacobian(self, y: Any) -> Any:
-        y, _, scale = self._with(y)
+        y, _, scale = self._cast_parameters(y)
         return log(scale / (-y * log(y)))
 
 
