@@ -101,7 +101,7 @@ if TYPE_CHECKING:  # for type checkers, written by tests/contracts/public_api/ty
     from millrace._src.runtime.tensor.parameter import (
         Parameter as Parameter, ParameterTuple as ParameterTuple,
     )
-    from millrace._src.runtime.tensor.run_check import is_tensor as is_tensor
+    from millrace._src.runtime.tensor.properties import is_tensor as is_tensor
     from millrace._src.runtime.tensor.symbolic_shape import Symbol as Symbol
     from millrace._src.train.profiling.profiler import Profiler as Profiler
     from millrace.common.dtype import (

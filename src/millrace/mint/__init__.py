@@ -41,16 +41,21 @@ from millrace._src.runtime.ops.array.diagonal import (
     tril,
     triu,
 )
+from millrace._src.runtime.ops.array.flip_roll import (
+    flip,
+    roll,
+)
 from millrace._src.runtime.ops.array.gather import (
-    count_nonzero_mint as count_nonzero,
     gather_elements as gather,
     index_select_mint as index_select,
-    nonzero,
     take,
+)
+from millrace._src.runtime.ops.array.index_routines import (
+    count_nonzero_mint as count_nonzero,
+    nonzero,
 )
 from millrace._src.runtime.ops.array.masking import (
     masked_select,
-    searchsorted,
 )
 from millrace._src.runtime.ops.array.reshape import (
     flatten_mint as flatten,
@@ -71,27 +76,28 @@ from millrace._src.runtime.ops.array.scatter_inplace import (
     index_add_copy as index_add,
 )
 from millrace._src.runtime.ops.array.slicing import (
-    flip,
     narrow_mint as narrow,
-    roll,
     select_mint as select,
 )
 from millrace._src.runtime.ops.array.sorting import (
     argsort_mint as argsort,
     kthvalue,
+    searchsorted,
     sort_mint as sort,
     topk_mint as topk,
     unique_consecutive,
     unique_mint as unique,
 )
 from millrace._src.runtime.ops.array.where import (
-    clamp,
     where_mint as where,
 )
 from millrace._src.runtime.ops.linalg.decomposition import (
     inverse,
     trace,
     triangular_solve,
+)
+from millrace._src.runtime.ops.linalg.distance import (
+    cdist_mint as cdist,
 )
 from millrace._src.runtime.ops.linalg.matmul import (
     addbmm,
@@ -108,19 +114,30 @@ from millrace._src.runtime.ops.linalg.matmul import (
     outer,
 )
 from millrace._src.runtime.ops.linalg.norm import (
-    cdist_mint as cdist,
     norm_mint as norm,
 )
 from millrace._src.runtime.ops.math.arithmetic import (
-    bitwise_not,
     float_power,
-    frac_mint as frac,
     gcd,
-    isneginf,
     logaddexp,
     logaddexp2,
-    nan_to_num,
-    sinc,
+)
+from millrace._src.runtime.ops.math.clamp import (
+    clamp,
+)
+from millrace._src.runtime.ops.math.comparison import (
+    allclose,
+    equal as eq,
+    greater,
+    greater as gt,
+    greater_equal,
+    isclose,
+    less,
+    less as lt,
+    less_equal as le,
+    less_equal,
+    not_equal as ne,
+    not_equal,
 )
 from millrace._src.runtime.ops.math.complex import (
     polar,
@@ -132,23 +149,13 @@ from millrace._src.runtime.ops.math.cumulative import (
     cumsum_mint as cumsum,
     diff_mint as diff,
 )
+from millrace._src.runtime.ops.math.elementwise_ternary import (
+    addcdiv_mint as addcdiv,
+    lerp,
+)
 from millrace._src.runtime.ops.math.elementwise_unary import (
     abs,
-    acos,
-    acos as arccos,
-    acosh,
-    acosh as arccosh,
-    arcsin,
-    asin,
-    asinh as arcsinh,
-    asinh,
-    atan as arctan,
-    atan,
-    atanh as arctanh,
-    atanh,
     ceil,
-    cos,
-    cosh,
     erf,
     erfc,
     erfinv,
@@ -156,33 +163,35 @@ from millrace._src.runtime.ops.math.elementwise_unary import (
     exp2,
     expm1,
     floor,
+    frac_mint as frac,
     isfinite,
     isinf,
     isnan_mint as isnan,
+    isneginf,
     log,
     log10,
     log1p,
     log2,
-    logical_not,
+    nan_to_num,
     neg,
     neg as negative,
     reciprocal,
     round,
     rsqrt,
     sign,
-    sin,
-    sinh,
     sqrt_mint as sqrt,
     square,
-    tan,
-    tanh,
     trunc,
 )
-from millrace._src.runtime.ops.math.inplace import (
-    addcdiv_mint as addcdiv,
-    allclose,
-    isclose,
-    lerp,
+from millrace._src.runtime.ops.math.logical_bitwise import (
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
 )
 from millrace._src.runtime.ops.math.max_min import (
     amax_mint as amax,
@@ -196,29 +205,13 @@ from millrace._src.runtime.ops.math.pairs import (
     add_scaled as add,
     atan2 as arctan2,
     atan2,
-    bitwise_and,
-    bitwise_or,
-    bitwise_xor,
     div,
     div as divide,
-    equal as eq,
     floor_divide,
     fmod,
-    greater,
-    greater as gt,
-    greater_equal,
-    less,
-    less as lt,
-    less_equal as le,
-    less_equal,
-    logical_and,
-    logical_or,
-    logical_xor,
     maximum,
     minimum,
     mul,
-    not_equal as ne,
-    not_equal,
     pow,
     remainder,
     sub_scaled as sub,
@@ -242,6 +235,27 @@ from millrace._src.runtime.ops.math.statistics import (
     std_mean_mint as std_mean,
     var_mean_mint as var_mean,
 )
+from millrace._src.runtime.ops.math.trigonometric import (
+    acos,
+    acos as arccos,
+    acosh,
+    acosh as arccosh,
+    arcsin,
+    asin,
+    asinh as arcsinh,
+    asinh,
+    atan as arctan,
+    atan,
+    atanh as arctanh,
+    atanh,
+    cos,
+    cosh,
+    sin,
+    sinc,
+    sinh,
+    tan,
+    tanh,
+)
 from millrace._src.runtime.ops.nn.activation import (
     sigmoid,
 )
@@ -256,9 +270,12 @@ from millrace._src.runtime.ops.nn.normalization import (
 from millrace._src.runtime.ops.nn.softmax import (
     softmax_along as softmax,
 )
-from millrace._src.runtime.ops.random.distributions import (
+from millrace._src.runtime.ops.random.categorical import (
     bernoulli_mint as bernoulli,
     multinomial_mint as multinomial,
+)
+from millrace._src.runtime.ops.random.permutation import (
+    randperm_mint as randperm,
 )
 from millrace._src.runtime.ops.random.uniform_normal import (
     normal_mint as normal,
@@ -268,7 +285,6 @@ from millrace._src.runtime.ops.random.uniform_normal import (
     randint_mint as randint,
     randn_like_mint as randn_like,
     randn_mint as randn,
-    randperm_mint as randperm,
 )
 
 from . import distributed, linalg, nn, optim, special

@@ -31,12 +31,9 @@ from millrace._src.runtime.nn.activation_shaped import (
     GLU,
     HShrink,
     Hardtanh,
-    LRN,
     LeakyReLU,
     LogSoftmax,
-    LogSoftmaxExt,
     PReLU,
-    PReLUExt,
     RReLU,
     SoftShrink,
     Softmax,
@@ -51,18 +48,10 @@ from millrace._src.runtime.nn.adaptive_pooling import (
     AdaptiveMaxPool1d,
     AdaptiveMaxPool2d,
     AdaptiveMaxPool3d,
-    FractionalMaxPool2d,
-    FractionalMaxPool3d,
-    LPPool1d,
-    LPPool2d,
-    MaxUnpool1d,
-    MaxUnpool2d,
-    MaxUnpool3d,
 )
 from millrace._src.runtime.nn.array_layers import (
     ClipByNorm,
     Flatten,
-    Identity,
     L1Regularizer,
     MatrixDiag,
     MatrixDiagPart,
@@ -71,6 +60,7 @@ from millrace._src.runtime.nn.array_layers import (
     OneHot,
     Pad,
     Roll,
+    TimeDistributed,
     Tril,
     Triu,
     Unflatten,
@@ -82,6 +72,7 @@ from millrace._src.runtime.nn.cell import (
 from millrace._src.runtime.nn.containers import (
     CellDict,
     CellList,
+    Identity,
     SequentialCell,
 )
 from millrace._src.runtime.nn.conv import (
@@ -98,6 +89,9 @@ from millrace._src.runtime.nn.conv_transpose import (
     Conv2dTranspose,
     Conv3dTranspose,
 )
+from millrace._src.runtime.nn.dataset_queue import (
+    GetNextSingleOp,
+)
 from millrace._src.runtime.nn.deferred_init import (
     no_init_parameters,
 )
@@ -106,11 +100,9 @@ from millrace._src.runtime.nn.dropout import (
     Dropout1d,
     Dropout2d,
     Dropout3d,
-    DropoutExt,
 )
 from millrace._src.runtime.nn.embedding import (
     Embedding,
-    EmbeddingExt,
     EmbeddingLookup,
     MultiFieldEmbeddingLookup,
 )
@@ -134,7 +126,6 @@ from millrace._src.runtime.nn.image import (
 from millrace._src.runtime.nn.linear import (
     BiDense,
     Dense,
-    Linear,
 )
 from millrace._src.runtime.nn.loss import (
     BCELoss,
@@ -147,7 +138,6 @@ from millrace._src.runtime.nn.loss import (
     HuberLoss,
     KLDivLoss,
     L1Loss,
-    L1LossExt,
     LossBase,
     MAELoss,
     MSELoss,
@@ -186,15 +176,38 @@ from millrace._src.runtime.nn.math_layers import (
     Range,
     ReduceLogSumExp,
 )
+from millrace._src.runtime.nn.mint.activation import (
+    LogSoftmaxExt,
+    PReLUExt,
+)
+from millrace._src.runtime.nn.mint.dropout import (
+    DropoutExt,
+)
+from millrace._src.runtime.nn.mint.embedding import (
+    EmbeddingExt,
+)
+from millrace._src.runtime.nn.mint.loss import (
+    L1LossExt,
+)
+from millrace._src.runtime.nn.mint.normalization import (
+    LayerNormExt,
+)
+from millrace._src.runtime.nn.mint.pooling import (
+    AvgPool1dExt,
+    AvgPool2dExt,
+    AvgPool3dExt,
+    MaxPool2dExt,
+)
+from millrace._src.runtime.nn.mint.same import (
+    Linear,
+)
 from millrace._src.runtime.nn.network_wrappers import (
     ForwardValueAndGrad,
-    GetNextSingleOp,
     GradAccumulationCell,
     Jvp,
     MicroBatchInterleaved,
     ParameterUpdate,
     PipelineCell,
-    TimeDistributed,
     TrainOneStepCell,
     VirtualDatasetCellTriple,
     Vjp,
@@ -210,8 +223,8 @@ from millrace._src.runtime.nn.normalization import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
+    LRN,
     LayerNorm,
-    LayerNormExt,
     SyncBatchNorm,
 )
 from millrace._src.runtime.nn.padding import (
@@ -224,19 +237,18 @@ from millrace._src.runtime.nn.padding import (
     ReplicationPad1d,
     ReplicationPad2d,
     ReplicationPad3d,
-    Upsample,
     ZeroPad2d,
 )
 from millrace._src.runtime.nn.pooling import (
     AvgPool1d,
-    AvgPool1dExt,
     AvgPool2d,
-    AvgPool2dExt,
     AvgPool3d,
-    AvgPool3dExt,
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
+    LPPool1d,
+    LPPool2d,
     MaxPool1d,
     MaxPool2d,
-    MaxPool2dExt,
     MaxPool3d,
 )
 from millrace._src.runtime.nn.recurrent import (
@@ -250,9 +262,11 @@ from millrace._src.runtime.nn.recurrent import (
 from millrace._src.runtime.nn.sampled_softmax_loss import (
     SampledSoftmaxLoss,
 )
-from millrace._src.runtime.nn.tensor_array import (
+from millrace._src.runtime.nn.sparse import (
     SparseTensorDenseMatmul,
     SparseToDense,
+)
+from millrace._src.runtime.nn.tensor_array import (
     TensorArray,
 )
 from millrace._src.runtime.nn.thor_layers import (
@@ -269,16 +283,22 @@ from millrace._src.runtime.nn.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from millrace._src.runtime.nn.unpooling import (
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
+)
+from millrace._src.runtime.nn.upsample import (
+    Upsample,
+)
+from millrace._src.runtime.optim.adadelta import (
+    Adadelta,
+)
 from millrace._src.runtime.optim.adafactor import (
     AdaFactor,
 )
 from millrace._src.runtime.optim.adagrad import (
-    AdaMax,
-    Adadelta,
     Adagrad,
-    FTRL,
-    ProximalAdagrad,
-    RMSProp,
 )
 from millrace._src.runtime.optim.adam import (
     Adam,
@@ -286,9 +306,15 @@ from millrace._src.runtime.optim.adam import (
     AdamWeightDecay,
     LazyAdam,
 )
+from millrace._src.runtime.optim.adamax import (
+    AdaMax,
+)
 from millrace._src.runtime.optim.adasum import (
     AdaSumByDeltaWeightWrapCell,
     AdaSumByGradWrapCell,
+)
+from millrace._src.runtime.optim.asgd import (
+    ASGD,
 )
 from millrace._src.runtime.optim.dynamic_lr import (
     cosine_decay_lr,
@@ -299,9 +325,14 @@ from millrace._src.runtime.optim.dynamic_lr import (
     polynomial_decay_lr,
     warmup_lr,
 )
+from millrace._src.runtime.optim.ftrl import (
+    FTRL,
+)
 from millrace._src.runtime.optim.lamb import (
-    LARS,
     Lamb,
+)
+from millrace._src.runtime.optim.lars import (
+    LARS,
 )
 from millrace._src.runtime.optim.learning_rate_schedule import (
     CosineDecayLR,
@@ -313,14 +344,21 @@ from millrace._src.runtime.optim.learning_rate_schedule import (
 )
 from millrace._src.runtime.optim.momentum import (
     Momentum,
-    SGD,
 )
 from millrace._src.runtime.optim.optimizer import (
     Optimizer,
 )
+from millrace._src.runtime.optim.proximal_adagrad import (
+    ProximalAdagrad,
+)
+from millrace._src.runtime.optim.rmsprop import (
+    RMSProp,
+)
 from millrace._src.runtime.optim.rprop import (
-    ASGD,
     Rprop,
+)
+from millrace._src.runtime.optim.sgd import (
+    SGD,
 )
 from millrace._src.runtime.optim.thor import (
     thor,

@@ -36,6 +36,7 @@ from millrace._src.runtime.ops.numpy.array_creation import (
     triu,
     triu_indices,
     triu_indices_from,
+    vander,
     zeros,
     zeros_like,
 )
@@ -58,6 +59,7 @@ from millrace._src.runtime.ops.numpy.array_manipulation import (
     hsplit,
     hstack,
     moveaxis,
+    pad,
     ravel,
     repeat,
     reshape,
@@ -74,6 +76,11 @@ from millrace._src.runtime.ops.numpy.array_manipulation import (
     vsplit,
     vstack,
 )
+from millrace._src.runtime.ops.numpy.functional_programming import (
+    apply_along_axis,
+    apply_over_axes,
+    piecewise,
+)
 from millrace._src.runtime.ops.numpy.histogram import (
     histogram,
     histogram2d,
@@ -82,50 +89,58 @@ from millrace._src.runtime.ops.numpy.histogram import (
 )
 from millrace._src.runtime.ops.numpy.indexing_routines import (
     argwhere,
-    array_equal,
-    array_equiv,
-    array_str,
     choose,
-    digitize,
-    in1d,
-    intersect1d,
-    isin,
-    isscalar,
-    pad,
-    rand,
-    randint,
-    randn,
     ravel_multi_index,
-    searchsorted,
     select,
-    setdiff1d,
     take,
     take_along_axis,
-    unique,
     unravel_index,
     where,
 )
-from millrace._src.runtime.ops.numpy.polynomial import (
-    apply_along_axis,
-    apply_over_axes,
-    bincount,
+from millrace._src.runtime.ops.numpy.linear_algebra import (
+    dot,
+    inner,
+    kron,
+    multi_dot,
+    norm,
+    outer,
+    tensordot,
+    trace,
+)
+from millrace._src.runtime.ops.numpy.logic_functions import (
+    array_equal,
+    array_equiv,
+    array_str,
+    isclose,
+    isscalar,
+)
+from millrace._src.runtime.ops.numpy.mathematical_functions import (
     convolve,
-    corrcoef,
     correlate,
-    cov,
     cross,
     ediff1d,
     gradient,
     interp,
-    piecewise,
+    trapz,
+    unwrap_angles as unwrap,
+)
+from millrace._src.runtime.ops.numpy.numpy_statistics import (
+    bincount,
+    corrcoef,
+    cov,
+)
+from millrace._src.runtime.ops.numpy.polynomial import (
     polyadd,
     polyder,
     polyint,
     polymul,
     polysub,
     polyval,
-    trapz,
-    unwrap_angles as unwrap,
+)
+from millrace._src.runtime.ops.numpy.random_sampling import (
+    rand,
+    randint,
+    randn,
 )
 from millrace._src.runtime.ops.numpy.reductions import (
     amax,
@@ -139,11 +154,7 @@ from millrace._src.runtime.ops.numpy.reductions import (
     cumprod,
     cumsum,
     diff,
-    dot,
-    inner,
-    kron,
     mean,
-    multi_dot,
     nancumsum,
     nanmax,
     nanmean,
@@ -151,15 +162,20 @@ from millrace._src.runtime.ops.numpy.reductions import (
     nanstd,
     nansum,
     nanvar,
-    norm,
-    outer,
     ptp,
     sometrue,
     std,
     sum,
-    tensordot,
-    trace,
     var,
+)
+from millrace._src.runtime.ops.numpy.set_and_search import (
+    digitize,
+    in1d,
+    intersect1d,
+    isin,
+    searchsorted,
+    setdiff1d,
+    unique,
 )
 from millrace._src.runtime.ops.numpy.type_promotion import (
     bool_,
@@ -219,7 +235,6 @@ from millrace._src.runtime.ops.numpy.ufuncs import (
     heaviside,
     hypot,
     invert,
-    isclose,
     isfinite,
     isinf,
     isnan,
@@ -269,7 +284,6 @@ from millrace._src.runtime.ops.numpy.windows import (
     blackman,
     hamming,
     hanning,
-    vander,
 )
 
 __all__ = [

@@ -58,25 +58,38 @@ FOLDERS = {
 # Public modules whose definitions lie beside others of the same name.
 LISTED: dict[str, dict[str, tuple[str, str]]] = {
     "mint.optim": {
-        "Adam": ("millrace._src.runtime.optim.optimizers", "Adam"),
-        "AdamW": ("millrace._src.runtime.optim.optimizers", "AdamW"),
-        "SGD": ("millrace._src.runtime.optim.optimizers", "SGD"),
+        "Adam": ("millrace._src.runtime.optim.optimizers", "MintAdam"),
+        "AdamW": ("millrace._src.runtime.optim.optimizers", "MintAdamW"),
+        "SGD": ("millrace._src.runtime.optim.sgd", "MintSGD"),
     },
     "experimental.optim": {
-        "ASGD": ("millrace._src.runtime.optim.sgd", "ASGD"),
-        "Adadelta": ("millrace._src.runtime.optim.sgd", "Adadelta"),
-        "Adagrad": ("millrace._src.runtime.optim.sgd", "Adagrad"),
-        "Adam": ("millrace._src.runtime.optim.optim_adam", "Adam"),
-        "AdamW": ("millrace._src.runtime.optim.optim_adam", "AdamW"),
-        "Adamax": ("millrace._src.runtime.optim.optim_adam", "Adamax"),
-        "NAdam": ("millrace._src.runtime.optim.optim_adam", "NAdam"),
-        "Optimizer": ("millrace._src.runtime.optim.param_group_optimizer", "Optimizer"),
-        "RAdam": ("millrace._src.runtime.optim.optim_adam", "RAdam"),
-        "RMSprop": ("millrace._src.runtime.optim.sgd", "RMSprop"),
-        "Rprop": ("millrace._src.runtime.optim.sgd", "Rprop"),
-        "SGD": ("millrace._src.runtime.optim.sgd", "SGD"),
+        "ASGD": ("millrace._src.runtime.optim.asgd", "ExperimentalASGD"),
+        "Adadelta": ("millrace._src.runtime.optim.adadelta", "ExperimentalAdadelta"),
+        "Adagrad": ("millrace._src.runtime.optim.adagrad", "ExperimentalAdagrad"),
+        "Adam": ("millrace._src.runtime.optim.optim_adam", "ExperimentalAdam"),
+        "AdamW": ("millrace._src.runtime.optim.optim_adam", "ExperimentalAdamW"),
+        "Adamax": ("millrace._src.runtime.optim.adamax", "Adamax"),
+        "NAdam": ("millrace._src.runtime.optim.nadam", "NAdam"),
+        "Optimizer": ("millrace._src.runtime.optim.param_group_optimizer", "ParamGroupOptimizer"),
+        "RAdam": ("millrace._src.runtime.optim.radam", "RAdam"),
+        "RMSprop": ("millrace._src.runtime.optim.rmsprop", "RMSprop"),
+        "Rprop": ("millrace._src.runtime.optim.rprop", "ExperimentalRprop"),
+        "SGD": ("millrace._src.runtime.optim.sgd", "ExperimentalSGD"),
     },
 }
+# Layers of `mint.nn` that MindSpore has in `nn` under these names.
+EXT_LAYERS = (
+    "AvgPool1dExt",
+    "AvgPool2dExt",
+    "AvgPool3dExt",
+    "DropoutExt",
+    "EmbeddingExt",
+    "L1LossExt",
+    "LayerNormExt",
+    "LogSoftmaxExt",
+    "MaxPool2dExt",
+    "PReLUExt",
+)
 # Files whose definitions are `millrace.nn`'s, where MindSpore has the name there.
 LAYERS = (
     "_src/runtime/nn/**/*.py",
@@ -139,6 +152,8 @@ def faces() -> dict[str, dict[str, tuple[str, str]]]:
     for path in (
         *sorted((ROOT / "_src/runtime/ops").rglob("*.py")),
         ROOT / "_src/compat/op_register_info.py",
+        ROOT / "_src/compat/npu_float_status.py",
+        ROOT / "_src/compat/unsupported_primitives.py",
     ):
         # the table of methods is one of the files to write and may name what is no longer there
         if path.stem not in ("__init__", "tensor_methods", "tensor_method_table"):
@@ -162,21 +177,26 @@ def texts() -> dict[Path, str]:
 def layers(folder: str = "nn") -> dict[str, tuple[str, str]]:
     """The names that the files of a folder list in their ``__all__``; for nn those that MindSpore has there."""
     listed = json.loads((Path(__file__).parent / "runtime_names_2.7.0.json").read_text())["nn"]
-    elsewhere = {module for names in LISTED.values() for module, _ in names.values()}
+    elsewhere = {place for names in LISTED.values() for place in names.values()}
     found = {}
     patterns = LAYERS if folder == "nn" else (f"{folder}/**/*.py",)
     for path in sorted(path for pattern in patterns for path in ROOT.glob(pattern)):
-        if folder == "nn" and any(path.is_relative_to(ROOT / other) for other in FOLDERS.values()):
-            continue
+        from_mint = folder == "nn" and any(path.is_relative_to(ROOT / other) for other in FOLDERS.values())
         module = ".".join(("millrace", *path.relative_to(ROOT).with_suffix("").parts))
-        if path.name == "__init__.py" or (folder == "nn" and module in elsewhere):
+        if path.name == "__init__.py":
             continue
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
                 found |= {
                     name: (module, name)
                     for name in ast.literal_eval(node.value)
-                    if folder != "nn" or name in listed
+                    if (
+                        name in listed
+                        and (module, name) not in elsewhere
+                        and (not from_mint or name in (*EXT_LAYERS, "Linear"))
+                        if folder == "nn"
+                        else name not in EXT_LAYERS
+                    )
                 }
     return found
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from millrace._src.runtime.optim.lr_scheduler.reduce_on_plateau import (
     ReduceLROnPlateau,
-    SequentialLR,
 )
 from millrace._src.runtime.optim.lr_scheduler.scheduler import (
     LRScheduler,
+)
+from millrace._src.runtime.optim.lr_scheduler.sequential import (
+    SequentialLR,
 )
 from millrace._src.runtime.optim.lr_scheduler.step_schedulers import (
     ConstantLR,

@@ -10,10 +10,8 @@ from millrace._src.runtime.ops.linalg.decomposition import (
 )
 from millrace._src.runtime.ops.linalg.norm import (
     matrix_norm_mint as matrix_norm,
-    vector_norm_mint as vector_norm,
-)
-from millrace._src.runtime.ops.math.reduction import (
     norm,
+    vector_norm_mint as vector_norm,
 )
 
 __all__ = [

@@ -5,12 +5,7 @@
 from __future__ import annotations
 
 from millrace._src.runtime.nn.mint.activation import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveMaxPool1d,
-    Dropout2d,
     ELU,
-    Fold,
     GELU,
     GLU,
     Hardtanh,
@@ -19,18 +14,24 @@ from millrace._src.runtime.nn.mint.activation import (
     SiLU,
     Softmax,
     Threshold,
-    Unfold,
-    Upsample,
-    UpsamplingBilinear2d,
-    UpsamplingNearest2d,
-    ZeroPad1d,
-    ZeroPad3d,
+)
+from millrace._src.runtime.nn.mint.adaptive_pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveMaxPool1d,
 )
 from millrace._src.runtime.nn.mint.conv import (
     Conv1d,
     Conv2d,
     Conv3d,
     ConvTranspose2d,
+)
+from millrace._src.runtime.nn.mint.dropout import (
+    Dropout2d,
+)
+from millrace._src.runtime.nn.mint.fold import (
+    Fold,
+    Unfold,
 )
 from millrace._src.runtime.nn.mint.loss import (
     BCELoss,
@@ -49,6 +50,10 @@ from millrace._src.runtime.nn.mint.normalization import (
     BatchNorm3d,
     GroupNorm,
     SyncBatchNorm,
+)
+from millrace._src.runtime.nn.mint.padding import (
+    ZeroPad1d,
+    ZeroPad3d,
 )
 from millrace._src.runtime.nn.mint.same import (
     AdaptiveAvgPool3d,
@@ -86,6 +91,11 @@ from millrace._src.runtime.nn.mint.same import (
     Softshrink,
     Tanh,
     ZeroPad2d,
+)
+from millrace._src.runtime.nn.mint.upsample import (
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
 )
 
 from . import functional

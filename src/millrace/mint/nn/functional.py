@@ -4,15 +4,23 @@
 
 from __future__ import annotations
 
+from millrace._src.runtime.ops.array.creation import (
+    one_hot_mint as one_hot,
+)
+from millrace._src.runtime.ops.array.pad import (
+    pad_mint as pad,
+)
 from millrace._src.runtime.ops.array.reshape import (
     flatten_mint as flatten,
 )
-from millrace._src.runtime.ops.image.resize import (
+from millrace._src.runtime.ops.image.grid_sample import (
     grid_sample,
+)
+from millrace._src.runtime.ops.image.resize import (
     interpolate_mint as interpolate,
     upsample_mint as upsample,
 )
-from millrace._src.runtime.ops.math.elementwise_unary import (
+from millrace._src.runtime.ops.math.trigonometric import (
     tanh,
 )
 from millrace._src.runtime.ops.nn.activation import (
@@ -28,7 +36,6 @@ from millrace._src.runtime.ops.nn.adaptive_pooling import (
     adaptive_avg_pool3d,
     adaptive_max_pool1d_mint as adaptive_max_pool1d,
     adaptive_max_pool2d,
-    max_unpool2d_mint as max_unpool2d,
 )
 from millrace._src.runtime.ops.nn.avg_pooling import (
     avg_pool1d_mint as avg_pool1d,
@@ -39,14 +46,20 @@ from millrace._src.runtime.ops.nn.conv import (
     conv1d_mint as conv1d,
     conv2d_mint as conv2d,
     conv3d_mint as conv3d,
+)
+from millrace._src.runtime.ops.nn.conv_transpose import (
     conv_transpose2d,
 )
 from millrace._src.runtime.ops.nn.dropout import (
     dropout2d_mint as dropout2d,
     dropout_mint as dropout,
+)
+from millrace._src.runtime.ops.nn.embedding import (
     embedding,
-    one_hot_mint as one_hot,
-    pad_mint as pad,
+)
+from millrace._src.runtime.ops.nn.fold import (
+    fold,
+    unfold,
 )
 from millrace._src.runtime.ops.nn.linear import (
     linear,
@@ -83,15 +96,18 @@ from millrace._src.runtime.ops.nn.normalise import (
     group_norm,
     layer_norm,
 )
+from millrace._src.runtime.ops.nn.normalization import (
+    normalized as normalize,
+)
 from millrace._src.runtime.ops.nn.pixel_shuffle import (
-    fold,
     pixel_shuffle,
-    unfold,
 )
 from millrace._src.runtime.ops.nn.softmax import (
     log_softmax_mint as log_softmax,
-    normalized as normalize,
     softmax_mint as softmax,
+)
+from millrace._src.runtime.ops.nn.unpooling import (
+    max_unpool2d_mint as max_unpool2d,
 )
 
 __all__ = [

@@ -7,6 +7,8 @@ from __future__ import annotations
 from millrace._src.runtime.optim.optimizers import (
     MintAdam as Adam,
     MintAdamW as AdamW,
+)
+from millrace._src.runtime.optim.sgd import (
     MintSGD as SGD,
 )
 

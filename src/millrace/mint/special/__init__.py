@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from millrace._src.runtime.ops.math.arithmetic import (
-    sinc,
-)
 from millrace._src.runtime.ops.math.elementwise_unary import (
     erfc,
     exp2,
     expm1,
     log1p,
     round_special as round,
+)
+from millrace._src.runtime.ops.math.trigonometric import (
+    sinc,
 )
 from millrace._src.runtime.ops.nn.softmax import (
     log_softmax_mint as log_softmax,

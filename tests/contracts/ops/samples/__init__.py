@@ -38,6 +38,11 @@ _FAMILIES: dict[str, str] = {
     for name in names
 }
 
+# Operations whose function has another name than when their values were recorded -> the recorded name.
+_RECORDED_NAMES: dict[str, str] = json.loads(
+    Path(__file__).parent.with_name("recorded_names.json").read_text()
+)
+
 
 class Sample:
     """A call of an operation."""
@@ -93,9 +98,10 @@ def key(spec: OpSpec) -> str:
     """The name under which samples and recorded values of an operation are kept: "family.operation"."""
     home = "numpy" if ".ops.numpy." in spec.module else "ops"
     primitive = spec.primitives[0][0] if spec.primitives else ""
-    names = (f"{home}.{spec.name}:{primitive}", f"{home}.{spec.name}")
+    recorded = _RECORDED_NAMES.get(f"{home}.{spec.name}", spec.name)
+    names = (f"{home}.{recorded}:{primitive}", f"{home}.{recorded}")
     family = next((_FAMILIES[name] for name in names if name in _FAMILIES), spec.module.rpartition(".")[2])
-    return f"{family}.{spec.name}"
+    return f"{family}.{recorded}"
 
 
 def samples(*operations: Any) -> Callable[[Callable[[Make], Iterator[Sample]]], None]:

@@ -1,17 +1,19 @@
 import numpy as np
 
+from millrace._src.runtime.ops.array import creation, pad
 from millrace._src.runtime.ops.nn import dropout as a
+from millrace._src.runtime.ops.nn import embedding, linear
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
-@samples(a.bidense)
+@samples(linear.bidense)
 def _(make):
     yield Call(make(2, 3), make(2, 2), make(4, 3, 2), make(4))
     yield Call(make(5, 2, 3), make(5, 2, 2), make(4, 3, 2))
     yield Fails(make(2, 3), make(2, 2), make(4, 2, 2))
 
 
-@samples(a.bias_add, a.bias_added)
+@samples(linear.bias_add, linear.bias_add_primitive)
 def _(make):
     yield Call(make(2, 3), make(3))
     yield Call(make(2, 3, 4), make(3))
@@ -22,7 +24,7 @@ def _(make):
     yield Fails(make(2, 3), make(3, dtype="float16"))
 
 
-@samples(a.embedding)
+@samples(embedding.embedding)
 def _(make):
     yield Call(np.array([[1, 2], [0, 1]]), make(3, 2))
     yield Call(np.array([1], np.int32), make(3, 2), 1)
@@ -90,24 +92,24 @@ def _(make):
     yield Call(make(2, 3, 4, 2, 2), 0.5)
 
 
-@samples(a.dropout_bits)
+@samples(a.dropout_gen_mask)
 def _(make):
     yield Call((3, 4), 0.5)
 
 
-@samples(a.dropout_by_bits)
+@samples(a.dropout_do_mask)
 def _(make):
     yield Call(make(3, 4), np.arange(16, dtype=np.uint8), 0.5)
 
 
-@samples(a.one_hot_mint)
+@samples(creation.one_hot_mint)
 def _(make):
     yield Call(make(3, dtype="int64", low=0, high=4), 5)
     yield Call(make(2, 3, dtype="int64", low=0, high=4))
     yield Fails(make(3), 5)
 
 
-@samples(a.pad_mint)
+@samples(pad.pad_mint)
 def _(make):
     yield Call(make(2, 3), (1, 2))
     yield Call(make(2, 3, 4), (1, 2, 0, 1), "constant", 5.0)

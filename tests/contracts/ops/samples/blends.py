@@ -1,11 +1,13 @@
 import numpy as np
 
+from millrace._src.runtime.ops.array import where
+from millrace._src.runtime.ops.math import arithmetic, comparison, elementwise_ternary, reduction
 from millrace._src.runtime.ops.math import inplace as b
 from tests.contracts.ops.samples import Call, Fails, samples
 from tests.contracts.ops.samples.gathers import i32
 
 
-@samples(b.addcdiv, b.addcmul)
+@samples(elementwise_ternary.addcdiv, elementwise_ternary.addcmul)
 def _(make):
     yield Call(make(3, 4), make(3, 4), make(3, 4, low=0.5))
     yield Call(make(3, 4), make(4), make(3, 1, low=0.5), 0.5)
@@ -13,25 +15,25 @@ def _(make):
     yield Fails(make(3, 4), make(3), make(3, 4))
 
 
-@samples(b.addcdiv_mint)
+@samples(elementwise_ternary.addcdiv_mint)
 def _(make):
     yield Call(make(3, 4), make(3, 4), make(3, 4, low=0.5))
     yield Call(make(3, 4), make(4), make(3, 1, low=0.5), value=0.5)
 
 
-@samples(b.addcdiv_of, b.addcmul_of)
+@samples(elementwise_ternary.addcdiv_of, elementwise_ternary.addcmul_of)
 def _(make):
     yield Call(make(3, 4), make(3, 4), make(3, 4, low=0.5), make(1))
 
 
-@samples(b.lerp)
+@samples(elementwise_ternary.lerp)
 def _(make):
     yield Call(make(3, 4), make(3, 4), 0.3)
     yield Call(make(3, 4), make(3, 4), make(3, 4))
     yield Call(make(2, 3).T, make(3, 2), 0.7)
 
 
-@samples(b.addn, b.accumulate_n)
+@samples(elementwise_ternary.addn, elementwise_ternary.accumulate_n)
 def _(make):
     yield Call([make(3, 4), make(3, 4), make(3, 4)])
     yield Call((make(3), make(3)))
@@ -39,7 +41,7 @@ def _(make):
     yield Fails([make(3), make(4)])
 
 
-@samples(b.isclose, b.allclose)
+@samples(comparison.isclose, comparison.allclose)
 def _(make):
     one = make(3, 4)
     yield Call(one, one + np.float32(1e-7))
@@ -47,31 +49,31 @@ def _(make):
     yield Call(np.array([np.nan, 1], "float32"), np.array([np.nan, 1], "float32"), equal_nan=True)
 
 
-@samples(b.approximate_equal, b.approximate_equal_method)
+@samples(comparison.approximate_equal, comparison.approximate_equal_method)
 def _(make):
     one = make(3, 4)
     yield Call(one, one + np.float32(1e-6))
     yield Call(one, one + np.float32(0.1), 0.5)
 
 
-@samples(b.equal)
+@samples(comparison.equal_method)
 def _(make):
     yield Call(i32(1, 2), i32(1, 3))
     yield Call(i32(1, 2), 2)
 
 
-@samples(b.equal_count)
+@samples(comparison.equal_count)
 def _(make):
     yield Call(i32(1, 2, 3), i32(1, 3, 3))
 
 
-@samples(b.check_numerics)
+@samples(comparison.check_numerics)
 def _(make):
     yield Call(make(3, 4))
     yield Fails(np.array([np.nan], "float32"))
 
 
-@samples(b.compare_and_bitpack)
+@samples(comparison.compare_and_bitpack)
 def _(make):
     yield Call(make(2, 16), np.float32(0.5).reshape(()))
 
@@ -92,19 +94,19 @@ def _(make):
     yield Call(make(3, 4), -1, 1)
 
 
-@samples(b.sum_to_size)
+@samples(reduction.sum_to_size)
 def _(make):
     yield Call(make(3, 4), (1, 4))
     yield Call(make(3, 4), 3, 1)
 
 
-@samples(b.choose)
+@samples(where.choose)
 def _(make):
     yield Call(i32(0, 2, 1), [i32(1, 2, 3), i32(4, 5, 6), i32(7, 8, 9)])
     yield Call(i32(0, 5, 1), [i32(1, 2, 3), i32(4, 5, 6)], "wrap")
 
 
-@samples(b.multiply_method, b.true_divide_method)
+@samples(arithmetic.multiply_method, arithmetic.true_divide_method)
 def _(make):
     yield Call(make(3, 4), make(4, low=0.5))
     yield Call(i32(1, 2), 2)

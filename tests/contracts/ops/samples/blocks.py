@@ -1,5 +1,6 @@
 import numpy as np
 
+from millrace._src.runtime.ops.nn import fold
 from millrace._src.runtime.ops.nn import pixel_shuffle as b
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -73,7 +74,7 @@ def _(make):
     yield Fails(make(1, 5, 2, 2), 2)
 
 
-@samples(b.unfold)
+@samples(fold.unfold)
 def _(make):
     yield Call(make(2, 3, 4, 4), 2)
     yield Call(make(1, 2, 5, 4), (2, 3), 1, 1, 2)
@@ -81,28 +82,28 @@ def _(make):
     yield Fails(make(3, 3), 2)
 
 
-@samples(b.fold)
+@samples(fold.fold)
 def _(make):
     size = np.array([3, 3], np.int32)
     yield Call(make(2, 3, 4, 4), size, 2)
     yield Call(make(2, 3, 4, 4), size, [2, 2], 1, 0, 1)
 
 
-@samples(b.image_to_col)
+@samples(fold.image_to_col)
 def _(make):
     yield Call(make(2, 3, 4, 4), [2, 2])
     yield Call(make(1, 2, 5, 4), [2, 3], 2, 1, 1)
     yield Fails(make(3, 3), [2, 2])
 
 
-@samples(b.col2im)
+@samples(fold.col2im)
 def _(make):
     size = np.array([3, 3], np.int32)
     yield Call(make(2, 3, 4, 4), size, [2, 2], [1, 1], [0, 0], [1, 1])
     yield Fails(make(4, 4), size, [2, 2], [1, 1], [0, 0], [1, 1])
 
 
-@samples(b.col_to_image)
+@samples(fold.col_to_image)
 def _(make):
     size = np.array([3, 3], np.int32)
     yield Call(make(2, 3, 4, 4), size, [2, 2])

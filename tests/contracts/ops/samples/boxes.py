@@ -1,6 +1,8 @@
 import numpy as np
 
 from millrace._src.runtime.ops.image import boxes as b
+from millrace._src.runtime.ops.image import crop, nms, roi_align
+from millrace._src.runtime.ops.nn import fold
 from tests.contracts.ops.samples import Call, Fails, samples
 
 ANCHORS = np.array([[0, 0, 10, 10], [5, 5, 15, 15], [2, 3, 4, 9]], np.float32)
@@ -31,7 +33,7 @@ SCORED = np.array(
 )
 
 
-@samples(b.nms_with_mask)
+@samples(nms.nms_with_mask)
 def _(make):
     yield Call(SCORED, 0.1)
     yield Call(SCORED, 0.5)
@@ -70,7 +72,7 @@ def _(make):
 ROIS = np.array([[0, 1, 1, 6, 5], [1, 0, 0, 20, 20], [0, 3, 2, 3.5, 2.5], [1, -4, -3, 2, 3]], np.float32)
 
 
-@samples(b.roi_align)
+@samples(roi_align.roi_align)
 def _(make):
     yield Call(make(2, 3, 8, 7), ROIS, 2, 2, 0.5, 2, 0)
     yield Call(make(2, 3, 8, 7), ROIS, 2, 2, 0.5, 2, 1)
@@ -79,7 +81,7 @@ def _(make):
     yield Fails(make(3, 8, 7), ROIS, 2, 2, 0.5)
 
 
-@samples(b.crop_and_resize)
+@samples(crop.crop_and_resize)
 def _(make):
     image = make(2, 4, 5, 3)
     shares = np.array([[0, 0, 1, 1], [0.2, 0.1, 0.6, 1.4], [0.9, 0.9, 0.1, 0.2]], np.float32)
@@ -92,7 +94,7 @@ def _(make):
     yield Fails(image, shares, which, (2,))
 
 
-@samples(b.extract_patches)
+@samples(fold.extract_patches)
 def _(make):
     yield Call(make(1, 2, 4, 5), [1, 2, 2, 1], [1, 1, 2, 1], [1, 1, 1, 1])
     yield Call(make(1, 2, 4, 5), [1, 2, 3, 1], [1, 2, 2, 1], [1, 1, 1, 1], "SAME")

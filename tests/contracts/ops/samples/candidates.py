@@ -2,6 +2,7 @@ import numpy as np
 
 from millrace._src.core.values import dtype as mstype
 from millrace._src.runtime.ops.random import candidate_sampler as c
+from millrace._src.runtime.ops.random import uniform_normal
 from tests.contracts.ops.samples import Call, Fails, samples
 
 TRUE = np.array([[1], [3], [4]])
@@ -27,7 +28,7 @@ def _(make):
     yield Fails(TRUE, 1, "text", True, 5)
 
 
-@samples(c.undetermined_integers)
+@samples(uniform_normal.non_deterministic_ints)
 def _(make):
     yield Call(np.array([2, 3], "int32"))
     yield Call(np.array([4]), mstype.int32)

@@ -1,6 +1,7 @@
 import numpy as np
 
 from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.random import categorical
 from millrace._src.runtime.ops.random import distributions as c
 from tests.contracts.ops.samples import Call, Fails, samples
 from tests.contracts.ops.samples.gathers import i32
@@ -50,7 +51,7 @@ def _(make):
     yield Call(i32(2, 3), make(2), make(2, low=0.5), make(2, low=-3, high=-1), make(2, low=1, high=3))
 
 
-@samples(c.bernoulli)
+@samples(categorical.bernoulli)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(3, 4, dtype="int32"), 1.0)
@@ -59,17 +60,17 @@ def _(make):
     yield Fails(make(3), "text")
 
 
-@samples(c.bernoulli_mint)
+@samples(categorical.bernoulli_mint)
 def _(make):
     yield Call(make(3, 4, low=0, high=1))
 
 
-@samples(c.bernoulli_of)
+@samples(categorical.bernoulli_of)
 def _(make):
     yield Call(make(3, 4), 0.5)
 
 
-@samples(c.multinomial)
+@samples(categorical.multinomial)
 def _(make):
     yield Call(make(4, low=0.5), 3)
     yield Call(make(2, 4, low=0.5), 3, False)
@@ -77,29 +78,29 @@ def _(make):
     yield Fails(make(3, low=0.5), 4, False)
 
 
-@samples(c.multinomial_mint)
+@samples(categorical.multinomial_mint)
 def _(make):
     yield Call(make(4, low=0.5), 3)
 
 
-@samples(c.multinomial_of)
+@samples(categorical.multinomial_of)
 def _(make):
     yield Call(make(2, 4, low=0.5), 3)
 
 
-@samples(c.multinomial_with_replacement)
+@samples(categorical.multinomial_with_replacement)
 def _(make):
     yield Call(SURE, np.array(1), np.array(1), 3, True)
     yield Call(SURE, np.array(1), np.array(1), 1)
 
 
-@samples(c.random_categorical)
+@samples(categorical.random_categorical)
 def _(make):
     yield Call(99 * SURE, 3, 0)
     yield Call(99 * SURE, 3, 1, mstype.int32)
 
 
-@samples(c.choice_with_mask, c.random_choice_with_mask)
+@samples(categorical.choice_with_mask, categorical.random_choice_with_mask)
 def _(make):
     yield Call(make(3, 4, dtype="bool"), 3)
     yield Call(SURE.astype(bool)[0], 9)

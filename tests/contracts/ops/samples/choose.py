@@ -1,8 +1,9 @@
 from millrace._src.runtime.ops.array import where as c
+from millrace._src.runtime.ops.math import clamp
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
-@samples(c.clamp, c.clip_by_value)
+@samples(clamp.clamp, clamp.clip_by_value)
 def _(make):
     yield Call(make(3, 4), -1, 1)
     yield Call(make(3, 4), 0.5)

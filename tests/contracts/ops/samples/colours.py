@@ -1,6 +1,8 @@
 import numpy as np
 
 from millrace._src.runtime.ops.image import color as c
+from millrace._src.runtime.ops.image import nms
+from millrace._src.runtime.ops.nn import sequence
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
@@ -27,7 +29,7 @@ def _(make):
     yield Fails(make(4, 5, 2), np.array(0.2, np.float32))
 
 
-@samples(c.nms_by_overlaps)
+@samples(nms.nms_with_overlaps)
 def _(make):
     half = make(7, 7, low=0, high=0.5)
     both = np.triu(half + half.T, 1) + np.triu(half + half.T, 1).T + np.eye(7, dtype=np.float32)
@@ -37,7 +39,7 @@ def _(make):
     yield Call(both, make(7, low=0, high=0.2), np.array(7, np.int32), *least)
 
 
-@samples(c.no_repeat_ngram)
+@samples(sequence.no_repeat_ngram)
 def _(make):
     words = make(2, 3, 9, dtype="int32", low=0, high=3)
     yield Call(words, make(2, 3, 5), 1)

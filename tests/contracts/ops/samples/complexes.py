@@ -1,4 +1,5 @@
 from millrace._src.runtime.ops.math import complex as c
+from millrace._src.runtime.ops.math import logical_bitwise
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
@@ -53,7 +54,7 @@ def _(make):
     yield Call(make(2, 3, 4), (0, 2, 1))
 
 
-@samples(c.bitwise_left_shift, c.bitwise_right_shift)
+@samples(logical_bitwise.bitwise_left_shift, logical_bitwise.bitwise_right_shift)
 def _(make):
     yield Call(make(3, dtype="int32", low=0, high=99), make(3, dtype="int32", low=0, high=4))
     yield Call(make(2, 3, dtype="int32", low=0, high=99), 2)
@@ -61,7 +62,7 @@ def _(make):
     yield Fails(make(3), 1)
 
 
-@samples(c.left_shift, c.right_shift)
+@samples(logical_bitwise.left_shift, logical_bitwise.right_shift)
 def _(make):
     yield Call(make(3, dtype="int32", low=0, high=99), make(3, dtype="int32", low=0, high=4))
     yield Call(make(2, 3, dtype="uint8", low=0, high=99), make(3, dtype="uint8", low=0, high=1))

@@ -1,4 +1,5 @@
 from millrace._src.runtime.ops.nn import conv as c
+from millrace._src.runtime.ops.nn import conv_transpose
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
@@ -64,13 +65,13 @@ def _(make):
     yield Call(make(1, 2, 5, 6, 4), make(4, 1, 3, 2, 3), make(4), 2, 1, 1, 2)
 
 
-@samples(c.conv_transpose2d)
+@samples(conv_transpose.conv_transpose2d)
 def _(make):
     yield Call(make(2, 4, 5, 6), make(4, 3, 3, 2))
     yield Call(make(2, 4, 5, 6), make(4, 3, 3, 2), make(6), 2, 1, 1, 2)
 
 
-@samples(c.conv2d_of)
+@samples(c.conv2d_primitive)
 def _(make):
     x, w = make(2, 4, 7, 6), make(6, 4, 3, 2)
     yield Call(x, w, 6, (3, 2))
@@ -87,7 +88,7 @@ def _(make):
     yield Fails(x, w, 6, (3, 2), stride=0)
 
 
-@samples(c.conv3d_of)
+@samples(c.conv3d_primitive)
 def _(make):
     x, w = make(1, 2, 5, 6, 4), make(3, 2, 3, 2, 3)
     yield Call(x, w, 3, (3, 2, 3))
@@ -96,7 +97,7 @@ def _(make):
     yield Fails(x, w, 3, (3, 2, 3), 1, "valid", 1)
 
 
-@samples(c.conv2d_input)
+@samples(conv_transpose.conv2d_backprop_input)
 def _(make):
     d = make(1, 2, 3, 3)
     w = make(2, 3, 3, 3)
@@ -110,7 +111,7 @@ def _(make):
     yield Fails(d, w, 5, 2, 3)
 
 
-@samples(c.conv3d_transpose_of)
+@samples(conv_transpose.conv3d_transpose_primitive)
 def _(make):
     d, w = make(1, 2, 3, 2, 3), make(2, 3, 3, 3, 3)
     yield Call(d, w, 2, 3, 3)
@@ -120,7 +121,7 @@ def _(make):
     yield Fails(d, w, 2, 3, 3, pad_mode="other")
 
 
-@samples(c.conv3d_transpose)
+@samples(conv_transpose.conv3d_transpose)
 def _(make):
     d, w = make(1, 2, 3, 2, 3), make(2, 3, 3, 3, 3)
     yield Call(d, w)
@@ -128,7 +129,7 @@ def _(make):
     yield Call(d, w, "same", 0, 2)
 
 
-@samples(c.depthwise_conv2d)
+@samples(c.depthwise_conv2d_primitive)
 def _(make):
     yield Call(make(1, 2, 5, 5), make(1, 2, 3, 3), 1, 3)
     yield Call(make(1, 2, 5, 5), make(1, 2, 3, 3), 1, 3, pad_mode="same", stride=2)

@@ -1,4 +1,5 @@
 from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.array import attributes
 from millrace._src.runtime.ops.array import cast as c
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -80,7 +81,16 @@ def _(make):
     yield Fails(make(3), "text")
 
 
-@samples(c.shape, c.dyn_shape, c.dyn_shape_in, c.dtype, c.size, c.rank, c.numel, c.dim)
+@samples(
+    attributes.shape,
+    attributes.dyn_shape,
+    attributes.dyn_shape_in,
+    attributes.dtype,
+    attributes.size,
+    attributes.rank,
+    attributes.numel,
+    attributes.dim,
+)
 def _(make):
     yield Call(make(2, 3))
     yield Call(make(2, 3, dtype="int8").T)
@@ -89,20 +99,20 @@ def _(make):
     yield Fails(3)
 
 
-@samples(c.stride)
+@samples(attributes.stride)
 def _(make):
     yield Call(make(3))
     yield Call(make(3), 0)
     yield Call(make(3), -1)
 
 
-@samples(c.storage_offset, c.is_contiguous)
+@samples(attributes.storage_offset, attributes.is_contiguous)
 def _(make):
     yield Call(make(3))
     yield Call(make())
 
 
-@samples(c.is_signed, c.is_floating_point, c.is_complex)
+@samples(attributes.is_signed, attributes.is_floating_point, attributes.is_complex)
 def _(make):
     yield Call(make(2, 3))
     yield Call(make(2, dtype="int32"))
@@ -111,7 +121,7 @@ def _(make):
     yield Call(make(2, dtype="complex64"))
 
 
-@samples(c.is_tensor, c.isconstant)
+@samples(attributes.is_tensor, attributes.isconstant)
 def _(make):
     yield Call(make(2))
     yield Call(3)
@@ -119,7 +129,7 @@ def _(make):
     yield Call([1])
 
 
-@samples(c.is_nonzero)
+@samples(attributes.is_nonzero)
 def _(make):
     yield Call(make(1))
     yield Call(make(1, dtype="int32", low=0, high=0))

@@ -37,7 +37,7 @@ def _(make):
     yield Call(i32(0, 2, 3, 4), i32(0, 1, 2, 0), make(3, 3), (3, 3))
 
 
-@samples(c.dense_of_sparse)
+@samples(c.sparse_to_dense)
 def _(make):
     yield Call(np.array([[0, 1], [1, 2]], "int32"), make(2), (3, 4))
     yield Call(np.array([[0], [2], [1]]), make(3, dtype="int32"), (4,))
@@ -47,14 +47,14 @@ def _(make):
     yield Fails(np.array([[0, 1], [1, 1]]), make(2), "text")
 
 
-@samples(c.sparse_plus_dense)
+@samples(c.sparse_dense_add)
 def _(make):
     yield Call(np.array([[0, 1], [1, 2]], "int32"), make(2), i32(3, 4), make(3, 4))
     yield Call(np.array([[0, 1], [0, 1]]), make(2), i64(3, 4), make(3, 4))
     yield Fails(np.array([[0, 1], [1, 2]], "int32"), make(2), i32(3, 4), make(4, 4))
 
 
-@samples(c.sparse_times_dense)
+@samples(c.sparse_dense_matmul)
 def _(make):
     places = np.array([[0, 1], [1, 2]], "int32")
     yield Call(places, make(2), (3, 4), make(4, 2))
@@ -65,7 +65,7 @@ def _(make):
     yield Fails(places, make(2), (3, 4), make(4))
 
 
-@samples(c.sliced_sparse)
+@samples(c.sparse_slice)
 def _(make):
     places = np.array([[0, 1], [1, 2], [1, 3], [2, 4]])
     yield Call(places, make(4), i64(3, 5), i64(0, 1), i64(2, 3))

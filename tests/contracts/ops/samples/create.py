@@ -88,7 +88,7 @@ def _(make):
     yield Fails(mstype.float32, (-2,), 1)
 
 
-@samples(c.fill_with)
+@samples(c.fill_v2)
 def _(make):
     yield Call((2, 3), make())
     yield Call((2, 3), make(dtype="int64"))

@@ -1,3 +1,4 @@
+from millrace._src.runtime.ops.array import flip_roll
 from millrace._src.runtime.ops.array import slicing as c
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -56,7 +57,7 @@ def _(make):
     yield Fails(make(3, 4), 0, 5)
 
 
-@samples(c.flip, c.flip_method, c.reverse)
+@samples(flip_roll.flip, flip_roll.flip_method, flip_roll.reverse)
 def _(make):
     yield Call(make(2, 3), (0,))
     yield Call(make(2, 3), [0, -1])
@@ -68,7 +69,7 @@ def _(make):
     yield Fails(make(2, 3), (5,))
 
 
-@samples(c.fliplr, c.flipud)
+@samples(flip_roll.fliplr, flip_roll.flipud)
 def _(make):
     yield Call(make(2, 3))
     yield Call(make(2, 3, 2).T)
@@ -76,7 +77,7 @@ def _(make):
     yield Fails(make())
 
 
-@samples(c.rot90)
+@samples(flip_roll.rot90)
 def _(make):
     yield Call(make(2, 3), 1, (0, 1))
     yield Call(make(2, 3), -1, [0, 1])
@@ -88,7 +89,7 @@ def _(make):
     yield Fails(make(2, 3), 1.5, (0, 1))
 
 
-@samples(c.roll)
+@samples(flip_roll.roll)
 def _(make):
     yield Call(make(2, 3), 1)
     yield Call(make(2, 3), 1, 0)
@@ -97,7 +98,7 @@ def _(make):
     yield Fails(make(2, 3), 1, 5)
 
 
-@samples(c.reverse_sequence, c.reverse_sequence_method)
+@samples(flip_roll.reverse_sequence, flip_roll.reverse_sequence_method)
 def _(make):
     yield Call(make(3, 4), make(3, dtype="int64", low=0, high=4), 1)
     yield Call(make(3, 4), make(4, dtype="int32", low=0, high=3), 0, 1)

@@ -74,7 +74,7 @@ def _(make):
     yield Fails(make(3, 3), 0.5)
 
 
-@samples(d.tril_indices, d.triu_indices, d.lower_places, d.upper_places)
+@samples(d.tril_indices, d.triu_indices, d.tril_indices_primitive, d.triu_indices_primitive)
 def _(make):
     yield Call(3, 2)
     yield Call(3, 3, 1)
@@ -116,7 +116,7 @@ def _(make):
     yield Call(make(2, 3), (0, 1), 3, 4, 9.0)
 
 
-@samples(d.matrix_with_diagonals)
+@samples(d.matrix_diag_primitive)
 def _(make):
     n = _k(-1)
     yield Call(make(2, 3), _k(0), n, n, make())

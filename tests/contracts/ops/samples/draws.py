@@ -1,6 +1,7 @@
 import numpy as np
 
 from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.random import categorical, distributions, permutation
 from millrace._src.runtime.ops.random import uniform_normal as d
 from tests.contracts.ops.samples import Call, Fails, samples
 from tests.contracts.ops.samples.gathers import i32
@@ -88,34 +89,34 @@ def _(make):
     yield Call(make(2, 3), -2, 5)
 
 
-@samples(d.randperm, d.randperm_mint)
+@samples(permutation.randperm, permutation.randperm_mint)
 def _(make):
     yield Call(1)
     yield Call(1, dtype=mstype.int32)
 
 
-@samples(d.randperm_padded)
+@samples(permutation.randperm_padded)
 def _(make):
     yield Call(i32(3), 5)
 
 
-@samples(d.shuffle, d.shuffle_of)
+@samples(permutation.shuffle, permutation.shuffle_of)
 def _(make):
     yield Call(make(9, 2))
     yield Call(np.ones((9, 2), "float32"), 3)
 
 
-@samples(d.normal_, d.uniform_, d.exponential_, d.random_, d.bernoulli_, d.uniform_method)
+@samples(d.normal_, d.uniform_, d.exponential_, d.random_, categorical.bernoulli_, d.uniform_method)
 def _(make):
     yield Call(make(2, 3))
 
 
-@samples(d.cauchy, d.log_normal)
+@samples(distributions.cauchy, distributions.log_normal)
 def _(make):
     yield Call(make(2, 3))
     yield Call(make(2, 3), 0.5, 3.0)
 
 
-@samples(d.cauchy_of)
+@samples(distributions.cauchy_of)
 def _(make):
     yield Call([2, 3])

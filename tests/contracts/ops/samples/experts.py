@@ -1,5 +1,6 @@
 import numpy as np
 
+from millrace._src.runtime.ops.nn import attention, recurrent
 from millrace._src.runtime.ops.nn import mixture_of_experts as e
 from tests.contracts.ops.samples import Call, Fails, samples
 from tests.contracts.ops.samples.gathers import i32
@@ -20,7 +21,7 @@ def _(make):
     yield Fails(make(6, 2), i32(0, 3, 4, 1, 2, 5), make(4, 2))
 
 
-@samples(e.multi_scale_deformable_attn_function)
+@samples(attention.multi_scale_deformable_attn_function)
 def _(make):
     maps = np.array([[2, 3], [1, 2]], "int32")
     places = make(2, 4, 2, 2, 3, 2, low=0.05, high=0.95)
@@ -28,7 +29,7 @@ def _(make):
     yield Fails(make(2, 8, 4), maps, i32(0, 6), places, make(2, 4, 2, 2, 3, low=0, high=1))
 
 
-@samples(e.basic_lstm_cell)
+@samples(recurrent.basic_lstm_cell)
 def _(make):
     yield Call(make(2, 3), make(2, 4), make(2, 4), make(7, 16), make(16))
     yield Fails(make(2, 3), make(2, 4), make(2, 4), make(7, 12), make(16))

@@ -32,7 +32,7 @@ def _(make):
     yield Fails(make(3), 5)
 
 
-@samples(x.amax, x.amin, x.amax_mint, x.amin_mint, x.max_along, x.min_along)
+@samples(x.amax, x.amin, x.amax_mint, x.amin_mint, x.reduce_max_primitive, x.reduce_min_primitive)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(3, 4), 1)
@@ -52,7 +52,7 @@ def _(make):
     yield Fails(make(3), 5)
 
 
-@samples(x.argmax_of, x.argmin_of)
+@samples(x.argmax_primitive, x.argmin_primitive)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(3, 4), 0)

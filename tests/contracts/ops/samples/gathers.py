@@ -2,6 +2,8 @@ import numpy as np
 
 from millrace._src.core.values import dtype as mstype
 from millrace._src.runtime.ops.array import gather as g
+from millrace._src.runtime.ops.array import index_routines
+from millrace._src.runtime.ops.nn import embedding
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
@@ -87,7 +89,7 @@ def _(make):
     yield Call(make(3, 4), i32(1, 7), 0, "wrap")
 
 
-@samples(g.nonzero, g.argwhere, g.non_zero)
+@samples(index_routines.nonzero, index_routines.argwhere, index_routines.non_zero)
 def _(make):
     yield Call(make(3, 4, dtype="int32", low=0, high=1))
     yield Call(make(3, 4, dtype="bool"))
@@ -95,7 +97,7 @@ def _(make):
     yield Call(make(2, 3, dtype="bool").T)
 
 
-@samples(g.count_nonzero, g.count_nonzero_method)
+@samples(index_routines.count_nonzero, index_routines.count_nonzero_method)
 def _(make):
     yield Call(make(3, 4, dtype="int32", low=0, high=1))
     yield Call(make(3, 4, dtype="int32", low=0, high=1), 1)
@@ -104,13 +106,13 @@ def _(make):
     yield Fails(make(3, 4), 5)
 
 
-@samples(g.count_nonzero_mint, g.count_nonzero_along)
+@samples(index_routines.count_nonzero_mint, index_routines.count_nonzero_along)
 def _(make):
     yield Call(make(3, 4, dtype="int32", low=0, high=1))
     yield Call(make(3, 4, dtype="int32", low=0, high=1), 1)
 
 
-@samples(g.embedding_lookup)
+@samples(embedding.embedding_lookup)
 def _(make):
     yield Call(make(3, 4), i32([0, 2], [1, 1]), 0)
     yield Call(make(3, 4), i32([5, 2], [6, 9]), 4)

@@ -1,13 +1,15 @@
 import numpy as np
 
+from millrace._src.runtime.ops.image import crop, morphology
 from millrace._src.runtime.ops.image import interpolate as g
+from millrace._src.runtime.ops.nn import fractional_pooling
 from tests.contracts.ops.samples import Call, Fails, samples
 from tests.contracts.ops.samples.gathers import i32
 
 F32 = np.float32
 
 
-@samples(g.glimpse)
+@samples(crop.extract_glimpse)
 def _(make):
     image = make(1, 3, 4, 2)
     zero = {"uniform_noise": False, "noise": "zero"}
@@ -41,7 +43,7 @@ def _(make):
     yield Fails(image[0], i32(4, 3), F32([1.0, 1.0]), F32([2.0, 0.0]))
 
 
-@samples(g.dilation)
+@samples(morphology.dilation2d)
 def _(make):
     yield Call(make(1, 2, 4, 4), make(2, 2, 2), 1, 1, "VALID")
     yield Call(make(1, 2, 5, 4), make(2, 3, 2), 2, 1)
@@ -50,7 +52,7 @@ def _(make):
     yield Fails(make(1, 2, 4, 4), make(2, 2, 2), "text", 1)
 
 
-@samples(g.fractional_max_pool, g.fractional_avg_pool)
+@samples(fractional_pooling.fractional_max_pool, fractional_pooling.fractional_avg_pool)
 def _(make):
     yield Call(make(1, 4, 6, 2), [1.0, 2.0, 2.0, 1.0])  # windows of one size: nothing is left to chance
     yield Call(make(1, 4, 6, 1), [1.0, 2.0, 2.0, 1.0], overlapping=True)

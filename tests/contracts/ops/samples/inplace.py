@@ -21,7 +21,7 @@ def _(make):
     n.scatter_nd_div,
     n.scatter_nd_max,
     n.scatter_nd_min,
-    n.scatter_nd_write,
+    n.scatter_nd_update_primitive,
 )
 def _(make):
     yield Call(make(3, 4), i32([0], [2]), make(2, 4, low=1))

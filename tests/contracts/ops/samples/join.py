@@ -21,7 +21,7 @@ def _(make):
     yield Fails((make(2), make(2, dtype="int32")))
 
 
-@samples(j.concat_together)
+@samples(j.parallel_concat)
 def _(make):
     yield Call([make(1, 3), make(1, 3)])
     yield Call([make(1, 3, dtype="int32"), make(1, 3, dtype="int32"), make(1, 3, dtype="int32")])
@@ -43,7 +43,7 @@ def _(make):
     yield Fails((make(2), make(2, dtype="int32")))
 
 
-@samples(j.stack_apart)
+@samples(j.stack_primitive)
 def _(make):
     yield Call(make(2), make(2))
     yield Call(make(2, 3), make(2, 3), axis=1)
@@ -81,7 +81,7 @@ def _(make):
     yield Fails(make(5, 2), "text")
 
 
-@samples(j.split_evenly)
+@samples(j.split_primitive)
 def _(make):
     yield Call(make(4, 2))
     yield Call(make(4, 2), 0, 2)
@@ -91,7 +91,7 @@ def _(make):
     yield Fails(make(4, 2), 5, 2)
 
 
-@samples(j.split_by_sizes)
+@samples(j.split_v)
 def _(make):
     yield Call(make(5, 2), [2, 3], 0, 2)
     yield Call(make(5, 2, dtype="int32"), [1, -1], 0, 2)

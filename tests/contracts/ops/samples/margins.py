@@ -1,5 +1,6 @@
 import numpy as np
 
+from millrace._src.runtime.ops.linalg import distance
 from millrace._src.runtime.ops.nn import margin_loss as m
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -33,7 +34,7 @@ def _(make):
     yield Fails(make(3), SIGNS, "text")
 
 
-@samples(m.cosine_similarity)
+@samples(distance.cosine_similarity)
 def _(make):
     yield Call(make(3, 4), make(3, 4))
     yield Call(make(3, 4), make(3, 4), 0, 1e-3)

@@ -2,6 +2,7 @@ import numpy as np
 
 from millrace._src.core.values import dtype as mstype
 from millrace._src.runtime.ops.array import masking as m
+from millrace._src.runtime.ops.array import sorting
 from tests.contracts.ops.samples import Call, Fails, samples
 from tests.contracts.ops.samples.gathers import i32, i64
 
@@ -59,7 +60,7 @@ def _(make):
     yield Call(make(3, 4), make(2), (i64(0, 0), i64(1, 1)), 1)
 
 
-@samples(m.searchsorted)
+@samples(sorting.searchsorted)
 def _(make):
     yield Call(np.sort(make(5)), make(3))
     yield Call(np.sort(make(2, 5)), make(2, 3), right=True)
@@ -70,27 +71,27 @@ def _(make):
     yield Fails(np.sort(make(5)), make(3), side="left", right=True)
 
 
-@samples(m.searchsorted_method)
+@samples(sorting.searchsorted_method)
 def _(make):
     yield Call(np.sort(make(5)), make(3))
     yield Call(np.sort(make(5)), make(3), "right")
     yield Fails(np.sort(make(5)), make(3), "up")
 
 
-@samples(m.search_sorted)
+@samples(sorting.search_sorted)
 def _(make):
     yield Call(np.sort(make(5)), make(3))
     yield Call(np.array([1, 3, 3, 5], "int32"), np.array([3, 4], "int32"), dtype=mstype.int32, right=True)
 
 
-@samples(m.bucketize)
+@samples(sorting.bucketize)
 def _(make):
     yield Call(make(3, 4), [-1.0, 0.0, 1.0])
     yield Call(np.array([1, 3, 4], "float32"), [1.0, 3.0], right=True)
     yield Call(np.array([1, 3, 4], "int32"), [1, 3])
 
 
-@samples(m.bucketize_left)
+@samples(sorting.bucketize_left)
 def _(make):
     yield Call(make(3, 4), [-1.0, 0.0, 1.0])
     yield Call(np.array([1, 3, 4], "int32"), [1.0, 3.0])

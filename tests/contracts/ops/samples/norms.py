@@ -1,6 +1,7 @@
 import numpy as np
 
 from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.linalg import distance
 from millrace._src.runtime.ops.linalg import norm as n
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -70,7 +71,7 @@ def _(make):
     yield Call(make(2, 3, 4), [0, 2], True)
 
 
-@samples(n.dist)
+@samples(distance.dist)
 def _(make):
     yield Call(make(3, 4), make(3, 4))
     yield Call(make(3, 4), make(4), 3)
@@ -78,7 +79,7 @@ def _(make):
     yield Fails(make(3), 2)
 
 
-@samples(n.cdist, n.cdist_mint)
+@samples(distance.cdist, distance.cdist_mint)
 def _(make):
     yield Call(make(3, 4), make(2, 4))
     yield Call(make(3, 4), make(2, 4), 1.0)
@@ -87,7 +88,7 @@ def _(make):
     yield Fails(make(3, 4), make(2, 3))
 
 
-@samples(n.pdist)
+@samples(distance.pdist)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(4, 2), 1.0)

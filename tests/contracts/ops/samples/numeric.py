@@ -1,13 +1,23 @@
 import numpy as np
 
 from millrace._src.runtime.ops.math import arithmetic as n
+from millrace._src.runtime.ops.math import elementwise_unary, logical_bitwise, trigonometric
 from tests.contracts.ops.samples import Call, Fails, samples
 from tests.contracts.ops.samples.gathers import i32
 
 ODD = np.array([np.nan, np.inf, -np.inf, 1.5, -0.0], "float32")
 
 
-@samples(n.frac, n.frac_mint, n.sgn, n.sinc, n.deg2rad, n.rad2deg, n.deg2rad_method, n.rad2deg_method)
+@samples(
+    elementwise_unary.frac,
+    elementwise_unary.frac_mint,
+    elementwise_unary.sgn,
+    trigonometric.sinc,
+    trigonometric.deg2rad,
+    trigonometric.rad2deg,
+    trigonometric.deg2rad_method,
+    trigonometric.rad2deg_method,
+)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(2, 3).T)
@@ -16,32 +26,37 @@ def _(make):
     yield Fails(3)
 
 
-@samples(n.inv)
+@samples(elementwise_unary.inv)
 def _(make):
     yield Call(make(3, 4, low=0.5))
     yield Call(i32(1, 2, 4))
 
 
-@samples(n.invert, n.bitwise_not)
+@samples(logical_bitwise.invert, logical_bitwise.bitwise_not)
 def _(make):
     yield Call(make(4, dtype="int32", low=-9, high=9))
     yield Call(make(4, dtype="uint8", low=0, high=200))
     yield Fails(make(3))
 
 
-@samples(n.signbit, n.isneginf, n.isposinf, n.isnan_ext)
+@samples(
+    elementwise_unary.signbit,
+    elementwise_unary.isneginf,
+    elementwise_unary.isposinf,
+    elementwise_unary.isnan_ext,
+)
 def _(make):
     yield Call(ODD)
     yield Call(make(2, 3).T)
 
 
-@samples(n.nan_to_num, n.nan_to_num_of)
+@samples(elementwise_unary.nan_to_num, elementwise_unary.nan_to_num_of)
 def _(make):
     yield Call(ODD)
     yield Call(ODD, 1.0, 2.0, 3.0)
 
 
-@samples(n.population_count)
+@samples(logical_bitwise.population_count)
 def _(make):
     yield Call(i32(0, 1, 7, 255))
 
@@ -96,7 +111,7 @@ def _pairs(make):
     yield Call(i32(-7, 7), i32(2, -2))
 
 
-@samples(n.truncate_div, n.truncate_mod, n.divided, n.squared_difference, n.xdivy_method)
+@samples(n.truncate_div, n.truncate_mod, n.div_primitive, n.squared_difference, n.xdivy_method)
 def _(make):
     yield from _pairs(make)
 

@@ -1,10 +1,11 @@
 import numpy as np
 
+from millrace._src.runtime.ops.numpy import mathematical_functions, numpy_statistics
 from millrace._src.runtime.ops.numpy import polynomial as m
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
-@samples(m.correlate, m.convolve)
+@samples(mathematical_functions.correlate, mathematical_functions.convolve)
 def _(make):
     yield Call(make(5), make(2))
     yield Call(make(5), make(3), "full")
@@ -15,7 +16,7 @@ def _(make):
     yield Fails(make(5), make(2), "zz")
 
 
-@samples(m.cross)
+@samples(mathematical_functions.cross)
 def _(make):
     yield Call(make(3), make(3))
     yield Call(make(2, 3), make(2, 3))
@@ -24,7 +25,7 @@ def _(make):
     yield Fails(make(4), make(4))
 
 
-@samples(m.interp)
+@samples(mathematical_functions.interp)
 def _(make):
     line = np.array([0.0, 1.0, 3.0], np.float32)
     yield Call(make(5), line, make(3))
@@ -32,41 +33,41 @@ def _(make):
     yield Call(0.5, [0, 1], [2, 3])
 
 
-@samples(m.cov, m.corrcoef)
+@samples(numpy_statistics.cov, numpy_statistics.corrcoef)
 def _(make):
     yield Call(make(2, 5))
     yield Call(make(5, 2), rowvar=False)
     yield Call(make(5), make(5))
 
 
-@samples(m.bincount)
+@samples(numpy_statistics.bincount)
 def _(make):
     yield Call(make(5, dtype="int32", low=0, high=3))
     yield Call(make(5, dtype="int32", low=0, high=3), make(5))
     yield Call(make(5, dtype="int32", low=0, high=3), minlength=6)
 
 
-@samples(m.trapz)
+@samples(mathematical_functions.trapz)
 def _(make):
     yield Call(make(5))
     yield Call(make(2, 5), None, 2.0, 0)
     yield Call(make(5), np.array([0.0, 1.0, 3.0, 4.0, 9.0], np.float32))
 
 
-@samples(m.unwrap_angles)
+@samples(mathematical_functions.unwrap_angles)
 def _(make):
     yield Call(make(6, low=-9, high=9))
     yield Call(make(3, 4, low=-9, high=9), axis=0)
 
 
-@samples(m.gradient)
+@samples(mathematical_functions.gradient)
 def _(make):
     yield Call(make(5))
     yield Call(make(3, 4))
     yield Call(make(3, 4), 2.0, axis=1)
 
 
-@samples(m.ediff1d)
+@samples(mathematical_functions.ediff1d)
 def _(make):
     yield Call(make(5))
     yield Call(make(2, 3), make(1), make(2))

@@ -1,6 +1,12 @@
 import numpy as np
 
 from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.numpy import (
+    array_manipulation,
+    logic_functions,
+    random_sampling,
+    set_and_search,
+)
 from millrace._src.runtime.ops.numpy import indexing_routines as p
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -47,7 +53,7 @@ def _(make):
     yield Fails([make(3, dtype="bool")], [])
 
 
-@samples(p.searchsorted)
+@samples(set_and_search.searchsorted)
 def _(make):
     line = np.array([0.0, 1.0, 2.0, 3.0], np.float32)
     yield Call(line, np.array([1.5, 2.0], np.float32))
@@ -55,7 +61,7 @@ def _(make):
     yield Fails(line, 1.0, "up")
 
 
-@samples(p.digitize)
+@samples(set_and_search.digitize)
 def _(make):
     edges = np.array([0.5, 1.5], np.float32)
     yield Call(make(5), edges)
@@ -63,38 +69,38 @@ def _(make):
     yield Call(make(5), edges[::-1].copy())
 
 
-@samples(p.unique)
+@samples(set_and_search.unique)
 def _(make):
     yield Call(np.array([3, 1, 1, 2]))
     yield Call(np.array([3, 1, 1, 2]), True)
 
 
-@samples(p.isin, p.in1d)
+@samples(set_and_search.isin, set_and_search.in1d)
 def _(make):
     yield Call(make(5, dtype="int32", low=0, high=3), make(2, dtype="int32", low=0, high=3))
     yield Call(make(5, dtype="int32", low=0, high=3), [1], True)
 
 
-@samples(p.setdiff1d, p.intersect1d)
+@samples(set_and_search.setdiff1d, set_and_search.intersect1d)
 def _(make):
     yield Call(make(5, dtype="int32", low=0, high=9), make(5, dtype="int32", low=0, high=9))
 
 
-@samples(p.array_equal, p.array_equiv)
+@samples(logic_functions.array_equal, logic_functions.array_equiv)
 def _(make):
     yield Call(make(2), make(2))
     yield Call(make(2), make(3))
     yield Call([1, 2], [1, 2])
 
 
-@samples(p.isscalar)
+@samples(logic_functions.isscalar)
 def _(make):
     yield Call(3)
     yield Call("text")
     yield Call(make(2))
 
 
-@samples(p.array_str)
+@samples(logic_functions.array_str)
 def _(make):
     yield Call(np.array([1.0, 2.0], np.float32))
 
@@ -111,21 +117,21 @@ def _(make):
     yield Fails((np.array([1, 0]), np.array([2, 1])), (2, 3), "up")
 
 
-@samples(p.randn, p.rand)
+@samples(random_sampling.randn, random_sampling.rand)
 def _(make):
     yield Call(2, 3)
     yield Call(2, dtype=mstype.float16)
     yield Call()
 
 
-@samples(p.randint)
+@samples(random_sampling.randint)
 def _(make):
     yield Call(1, 5, (2, 3))
     yield Call(10**6)
     yield Fails(5, 1)
 
 
-@samples(p.pad)
+@samples(array_manipulation.pad)
 def _(make):
     yield Call(make(3), 1)
     yield Call(make(2, 2), ((1, 0), (0, 1)), constant_values=5)

@@ -1,6 +1,7 @@
 import numpy as np
 
 from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.numpy import linear_algebra
 from millrace._src.runtime.ops.numpy import reductions as r
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -97,7 +98,7 @@ def _(make):
     yield Call(make(2, 3), 0, keepdims=True)
 
 
-@samples(r.dot, r.inner)
+@samples(linear_algebra.dot, linear_algebra.inner)
 def _(make):
     yield Call(make(3), make(3))
     yield Call(make(2, 3), make(3, 3))
@@ -105,13 +106,13 @@ def _(make):
     yield Fails(make(2, 3), make(4))
 
 
-@samples(r.outer, r.kron)
+@samples(linear_algebra.outer, linear_algebra.kron)
 def _(make):
     yield Call(make(2), make(3))
     yield Call(make(2, 2), make(3))
 
 
-@samples(r.tensordot)
+@samples(linear_algebra.tensordot)
 def _(make):
     yield Call(make(2, 3), make(3, 2), 1)
     yield Call(make(2, 3, 4), make(3, 4, 2))
@@ -119,18 +120,18 @@ def _(make):
     yield Fails(make(2, 3), make(4, 2), 1)
 
 
-@samples(r.multi_dot)
+@samples(linear_algebra.multi_dot)
 def _(make):
     yield Call([make(2, 3), make(3, 4), make(4, 2)])
 
 
-@samples(r.trace)
+@samples(linear_algebra.trace)
 def _(make):
     yield Call(make(3, 3))
     yield Call(make(2, 3, 4), 1, 1, 2)
 
 
-@samples(r.norm)
+@samples(linear_algebra.norm)
 def _(make):
     yield Call(make(2, 3))
     yield Call(make(3))

@@ -1,8 +1,9 @@
+from millrace._src.runtime.ops.numpy import array_creation
 from millrace._src.runtime.ops.numpy import windows as c
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
-@samples(c.vander)
+@samples(array_creation.vander)
 def _(make):
     yield Call(make(3))
     yield Call(make(3), 2, True)

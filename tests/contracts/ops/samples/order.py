@@ -72,14 +72,14 @@ def _(make):
     yield Call(np.array([[1, 2, 2, 0]], "float32"), i32(1), 1)
 
 
-@samples(o.unique, o.unique_of, o.unique_mint, o.unique_consecutive)
+@samples(o.unique, o.unique_primitive, o.unique_mint, o.unique_consecutive)
 def _(make):
     yield Call(i32(5, 2, 5, 1))
     yield Call(i64(5, 5, 5, 1))
     yield Call(np.array([[5, 2], [2, 1]], "float32"))
 
 
-@samples(o.unique_runs)
+@samples(o.unique_consecutive_primitive)
 def _(make):
     yield Call(i32(5, 5, 2, 5, 1), True, True)
 

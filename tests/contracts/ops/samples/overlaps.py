@@ -4,14 +4,14 @@ from millrace._src.runtime.ops.nn.overlaps import (
     dice_loss,
     focal_loss,
     poisson_nll_loss,
-    triplet_of_distances,
-    weighed_loss,
+    triplet_margin_with_distance,
+    weighted_reduction,
 )
 
 from . import Call, Fails, samples
 
 
-@samples(weighed_loss)
+@samples(weighted_reduction)
 def _(make):
     yield Call(make(3, 4), 2.0)
     yield Call(make(3, 4), make(3, 4), "none")
@@ -38,7 +38,7 @@ def _(make):
     yield Call(make(3, low=0.5, high=2.0), make(3, low=0.5, high=4.0), log_input=False, reduction="none")
 
 
-@samples(triplet_of_distances)
+@samples(triplet_margin_with_distance)
 def _(make):
     yield Call(make(3), make(3))
     yield Call(make(3), make(3), make(3), 0.5, "sum")

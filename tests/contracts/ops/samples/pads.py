@@ -22,7 +22,7 @@ def _(make):
     yield Fails(make(1, 2, 3), (1, 1), "reflect", 2.0)
 
 
-@samples(p.pad_axes)
+@samples(p.pad_primitive)
 def _(make):
     yield Call(make(2, 3), ((1, 0), (0, 2)))
     yield Call(make(3), ((0, 0),))
@@ -32,7 +32,7 @@ def _(make):
     yield Fails(make(2, 3), ((-1, 0), (0, 0)))
 
 
-@samples(p.pad_in_mode)
+@samples(p.pad_v3_primitive)
 def _(make):
     yield Call(make(2, 3), (1, 1), make())
     yield Call(make(1, 2, 3), (1, 0, 3, 2), make(), "constant", False)
@@ -42,7 +42,7 @@ def _(make):
     yield Fails(make(1, 2, 3), (1, 1), mode="zz")
 
 
-@samples(p.mirror_pad, p.mirrored)
+@samples(p.mirror_pad, p.mirror_pad_primitive)
 def _(make):
     import numpy as np
 

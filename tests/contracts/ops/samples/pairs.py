@@ -1,3 +1,4 @@
+from millrace._src.runtime.ops.math import comparison, logical_bitwise
 from millrace._src.runtime.ops.math import pairs as p
 from tests.contracts.ops.samples import Call, Fails, binary, samples
 
@@ -16,9 +17,16 @@ binary(
 )
 binary(p.pow, p.hypot, p.xlogy, low=0.5, high=3.0)
 binary(p.floor_div, p.floor_divide, p.floor_mod, p.fmod, p.remainder, low=1.2, high=5.0)
-binary(p.equal, p.not_equal, p.less, p.less_equal, p.greater, p.greater_equal)
-binary(p.logical_and, p.logical_or, p.logical_xor)
-binary(p.bitwise_and, p.bitwise_or, p.bitwise_xor, exact=True)
+binary(
+    comparison.equal,
+    comparison.not_equal,
+    comparison.less,
+    comparison.less_equal,
+    comparison.greater,
+    comparison.greater_equal,
+)
+binary(logical_bitwise.logical_and, logical_bitwise.logical_or, logical_bitwise.logical_xor)
+binary(logical_bitwise.bitwise_and, logical_bitwise.bitwise_or, logical_bitwise.bitwise_xor, exact=True)
 
 
 @samples(p.div)

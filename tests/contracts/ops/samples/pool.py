@@ -1,8 +1,9 @@
+from millrace._src.runtime.ops.nn import avg_pooling
 from millrace._src.runtime.ops.nn import max_pooling as p
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
-@samples(p.max_pool_of, p.avg_pool_of)
+@samples(p.max_pool_primitive, avg_pooling.avg_pool_primitive)
 def _(make):
     x = make(2, 3, 6, 7)
     yield Call(x, 3, 2, "same")
@@ -41,7 +42,7 @@ def _(make):
     yield Fails(x, 3, 2, "valid", 1)
 
 
-@samples(p.avg_pool3d_of)
+@samples(avg_pooling.avg_pool3d_of)
 def _(make):
     x = make(1, 2, 6, 5, 4)
     yield Call(x, 3, 2, "same")

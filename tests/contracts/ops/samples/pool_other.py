@@ -1,6 +1,7 @@
 import numpy as np
 
 from millrace._src.runtime.ops.nn import adaptive_pooling as p
+from millrace._src.runtime.ops.nn import fractional_pooling, unpooling
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
@@ -46,7 +47,7 @@ def _(make):
     yield Call(make(1, 2, 7, 6, 5), np.array([3, 2, 2], np.int32))
 
 
-@samples(p.max_unpool1d)
+@samples(unpooling.max_unpool1d)
 def _(make):
     yield Call(make(1, 1, 3), np.array([[[0, 3, 4]]]), 2)
     yield Call(make(1, 1, 3), np.array([[[0, 3, 4]]]), 2, 2, 0, (1, 1, 7))
@@ -56,47 +57,47 @@ def _(make):
 _WHERE = np.array([[[[0, 3], [9, 14]]]])
 
 
-@samples(p.max_unpool2d, p.max_unpool2d_mint)
+@samples(unpooling.max_unpool2d, unpooling.max_unpool2d_mint)
 def _(make):
     yield Call(make(1, 1, 2, 2), _WHERE, 2)
     yield Call(make(1, 1, 2, 2), _WHERE, 2, 2, 0, (1, 1, 5, 5))
     yield Fails(make(1, 1, 3, 2), _WHERE, 2)
 
 
-@samples(p.max_unpool2d_of)
+@samples(unpooling.max_unpool2d_of)
 def _(make):
     yield Call(make(1, 1, 2, 2), _WHERE, 2)
     yield Call(make(1, 1, 2, 2), _WHERE, 2, 2, 0, (1, 1, 5, 5))
 
 
-@samples(p.max_unpool3d)
+@samples(unpooling.max_unpool3d)
 def _(make):
     yield Call(make(1, 1, 1, 2, 2), _WHERE[None], 2)
 
 
-@samples(p.max_unpool3d_of)
+@samples(unpooling.max_unpool3d_of)
 def _(make):
     yield Call(make(1, 1, 1, 2, 2), _WHERE[None], 2)
 
 
-@samples(p.fractional_max_pool2d)
+@samples(fractional_pooling.fractional_max_pool2d)
 def _(make):
     yield Call(make(1, 2, 6, 7), 2, (3, 4), _random_samples=make(1, 2, 2, low=0, high=1))
     yield Call(make(1, 2, 6, 7), (2, 3), None, (0.5, 0.6), True, make(1, 2, 2, low=0, high=1))
 
 
-@samples(p.fractional_max_pool3d)
+@samples(fractional_pooling.fractional_max_pool3d)
 def _(make):
     yield Call(make(1, 2, 6, 7, 5), 2, (3, 4, 2), _random_samples=make(1, 2, 3, low=0, high=1))
     yield Call(make(1, 2, 6, 7, 5), 2, None, (0.5, 0.6, 0.5), True, make(1, 2, 3, low=0, high=1))
 
 
-@samples(p.fractional_max_pool2d_places)
+@samples(fractional_pooling.fractional_max_pool2d_places)
 def _(make):
     yield Call(make(1, 2, 6, 7), make(1, 2, 2, low=0, high=1), 2, (3, 4))
 
 
-@samples(p.fractional_max_pool3d_places)
+@samples(fractional_pooling.fractional_max_pool3d_places)
 def _(make):
     yield Call(make(1, 2, 6, 7, 5), make(1, 2, 3, low=0, high=1), (2.0, 2.0, 2.0), (3, 4, 2))
     yield Call(make(1, 2, 6, 7, 5), make(1, 2, 3, low=0, high=1), 2, (3, 4, 2))

@@ -1,4 +1,5 @@
 from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.linalg import norm
 from millrace._src.runtime.ops.math import reduction as r
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -17,16 +18,18 @@ def _along(make):
     yield Fails(make(3, 4), "text")
 
 
-samples(r.sum, r.mean, r.mean_mint, r.mean_along, r.prod, r.prod_mint, r.prod_along)(_along)
+samples(r.sum, r.mean, r.mean_mint, r.reduce_mean_primitive, r.prod, r.prod_mint, r.reduce_prod_primitive)(
+    _along
+)
 
 
-@samples(r.sum_along)
+@samples(r.reduce_sum_primitive)
 def _(make):
     yield from _along(make)
     yield Call(make(3, 4), 1, True, False)
 
 
-@samples(r.any, r.all, r.any_mint, r.all_mint, r.any_along, r.all_along)
+@samples(r.any, r.all, r.any_mint, r.all_mint, r.reduce_any_primitive, r.reduce_all_primitive)
 def _(make):
     yield Call(make(3, 4, dtype="bool"))
     yield Call(make(3, 4, dtype="bool"), 1)
@@ -62,7 +65,7 @@ def _(make):
     yield Fails(make(3), 5)
 
 
-@samples(r.norm)
+@samples(norm.norm)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(3, 4), 2, 1)

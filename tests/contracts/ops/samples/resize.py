@@ -1,5 +1,6 @@
 import numpy as np
 
+from millrace._src.runtime.ops.image import grid_sample
 from millrace._src.runtime.ops.image import resize as r
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -77,7 +78,7 @@ def _(make):
     yield Call(make(1, 2, 3, 4), None, 2.0, "bilinear", True)
 
 
-@samples(r.grid_sample, r.grid_sample_2d)
+@samples(grid_sample.grid_sample, grid_sample.grid_sample_2d)
 def _(make):
     x, grid = make(2, 3, 4, 5), make(2, 3, 2, 2, low=-1.2, high=1.2)
     yield Call(x, grid)
@@ -89,14 +90,14 @@ def _(make):
     yield Fails(x, make(2, 3, 2, 3))
 
 
-@samples(r.grid_sample_3d)
+@samples(grid_sample.grid_sample_3d)
 def _(make):
     x, grid = make(1, 2, 3, 4, 5), make(1, 2, 3, 2, 3, low=-1.2, high=1.2)
     yield Call(x, grid)
     yield Call(x, grid, "nearest", "border", True)
 
 
-@samples(r.affine_grid)
+@samples(grid_sample.affine_grid)
 def _(make):
     yield Call(make(2, 2, 3), (2, 1, 3, 4))
     yield Call(make(1, 2, 3), (1, 1, 3, 4), True)

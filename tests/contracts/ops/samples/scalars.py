@@ -1,5 +1,7 @@
 from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.array import index_routines, reshape
 from millrace._src.runtime.ops.framework import scalars as s
+from millrace._src.runtime.ops.math import elementwise_unary
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
@@ -80,34 +82,34 @@ def _(make):
     yield Call((make(2), make(3, dtype="int32")))
 
 
-@samples(s.invert_permutation)
+@samples(index_routines.invert_permutation)
 def _(make):
     yield Call((2, 0, 1))
     yield Fails((2, 0, 0))
 
 
-@samples(s.format_axis)
+@samples(index_routines.format_axis)
 def _(make):
     yield Call(make(5, dtype="int32", low=-4, high=3))
     yield Call(make(5, dtype="int32", low=0, high=3), "NCHW", "NHWC")
     yield Fails(make(5, dtype="int32"), "text")
 
 
-@samples(s.format_vector)
+@samples(index_routines.format_vector)
 def _(make):
     yield Call(make(4, dtype="int32", low=0, high=9))
     yield Call(make(4, 2, dtype="int64", low=0, high=9), "NCHW", "NHWC")
     yield Fails(make(5, dtype="int32"))
 
 
-@samples(s.eps)
+@samples(elementwise_unary.eps)
 def _(make):
     yield Call(make(2, 3))
     yield Call(make(2, dtype="float16"))
     yield Fails(make(2, dtype="int32"))
 
 
-@samples(s.atleast_1d, s.atleast_2d, s.atleast_3d)
+@samples(reshape.atleast_1d, reshape.atleast_2d, reshape.atleast_3d)
 def _(make):
     yield Call(make())
     yield Call(make(2))

@@ -10,7 +10,7 @@ from tests.contracts.ops.samples.gathers import i32, i64
     s.tensor_scatter_div,
     s.tensor_scatter_max,
     s.tensor_scatter_min,
-    s.tensor_scatter_write,
+    s.tensor_scatter_update_primitive,
 )
 def _(make):
     yield Call(make(3, 4), i32([0], [2]), make(2, 4, low=1))

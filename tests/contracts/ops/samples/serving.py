@@ -54,7 +54,7 @@ def _(make):
     yield Fails(*short, pages, lengths, kv_head_num=3, **options)
 
 
-@samples(s.write_to_cache)
+@samples(s.reshape_and_cache)
 def _(make):
     yield Call(make(2, 1, 8), make(2, 1, 8), make(4, 3, 2, 4), make(4, 3, 2, 4), i32(5, -1))
     yield Fails(make(2, 1, 8), make(2, 1, 8), make(4, 3, 2, 4), make(4, 3, 2, 4), i32(5, 1, 2))

@@ -1,6 +1,7 @@
 import numpy as np
 
 from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.signal import stft
 from millrace._src.runtime.ops.signal import window_functions as s
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -46,7 +47,7 @@ def _(make):
     yield Fails(5)
 
 
-@samples(s.stft)
+@samples(stft.stft)
 def _(make):
     yield Call(make(16), 8)
     yield Call(make(2, 12), 4, 2, 4, make(4), False, "CONSTANT", True, False, True)
@@ -58,7 +59,7 @@ def _(make):
     yield Fails(make(2, 2, 16), 8)
 
 
-@samples(s.stft_of)
+@samples(stft.stft_of)
 def _(make):
     yield Call(make(16), make(6), 8, 2, 6, False, True, True)
     yield Call(make(2, 16), make(8), 8, 4, 8, True, False, True)

@@ -1,4 +1,5 @@
 from millrace._src.core.values import dtype as mstype
+from millrace._src.runtime.ops.nn import normalization
 from millrace._src.runtime.ops.nn import softmax as s
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -47,7 +48,7 @@ def _(make):
     yield Fails(make(3, 4), "text")
 
 
-@samples(s.normalized)
+@samples(normalization.normalized)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(2, 3, 4), 1.0, 0)

@@ -1,4 +1,5 @@
 from millrace._src.runtime.ops.array import broadcast as s
+from millrace._src.runtime.ops.array import creation, diagonal
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
@@ -98,7 +99,7 @@ def _(make):
     yield Fails(make(2, 3))
 
 
-@samples(s.block_diag)
+@samples(diagonal.block_diag)
 def _(make):
     yield Call(make(2), make(2, 2), make())
     yield Call(make(2, 3), make(1, 2))
@@ -106,7 +107,7 @@ def _(make):
     yield Fails(make(2), "text")
 
 
-@samples(s.vander)
+@samples(creation.vander)
 def _(make):
     yield Call(make(3))
     yield Call(make(3, dtype="int32"), 2)

@@ -1,5 +1,6 @@
 import numpy as np
 
+from millrace._src.runtime.ops.image import boxes as boxes_ops
 from millrace._src.runtime.ops.image import nms as s
 from tests.contracts.ops.samples import Call, Fails, samples
 
@@ -17,7 +18,7 @@ def f32(value):
     return np.array(value, "float32")
 
 
-@samples(s.suppression)
+@samples(s.non_max_suppression)
 def _(make):
     yield Call(BOXES, SCORES, i32(3), f32(0.5), f32(0.0))
     yield Call(BOXES, SCORES, i32(30), f32(0.5), f32(0.4))
@@ -25,7 +26,7 @@ def _(make):
     yield Fails(BOXES, SCORES, i32(3), f32(1.5), f32(0.0))
 
 
-@samples(s.combined_suppression)
+@samples(s.combined_non_max_suppression)
 def _(make):
     boxes = f32(
         [[[[0.1, 0.1, 0.5, 0.5]], [[0.1, 0.12, 0.5, 0.5]], [[0.6, 0.6, 1.2, 0.9]], [[0, 0, 0.1, 0.1]]]]
@@ -42,7 +43,7 @@ def _(make):
     yield Fails(boxes, scores, i32(2), i32(5), f32(1.5), f32(0.15))
 
 
-@samples(s.drawn_box)
+@samples(boxes_ops.sample_distorted_bounding_box)
 def _(make):
     size, box, least = i32([640, 480, 3]), f32([[[0.2, 0.1, 0.9, 0.8]]]), f32([0.1])
     yield Call(size, box, least)

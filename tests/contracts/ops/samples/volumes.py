@@ -1,21 +1,23 @@
+from millrace._src.runtime.ops.image import interpolate
 from millrace._src.runtime.ops.nn import deformable_conv as v
+from millrace._src.runtime.ops.nn import fold
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
-@samples(v.upsample_trilinear_3d)
+@samples(interpolate.upsample_trilinear_3d)
 def _(make):
     yield Call(make(1, 2, 2, 3, 4), (3, 5, 7), None)
     yield Call(make(1, 2, 2, 3, 4), (3, 5, 7), None, True)
     yield Fails(make(1, 2, 3, 4), (3, 5, 7), None)
 
 
-@samples(v.upsample_nearest_3d)
+@samples(interpolate.upsample_nearest_3d)
 def _(make):
     yield Call(make(1, 2, 2, 3, 4), (3, 5, 7), None)
     yield Call(make(1, 2, 2, 3, 4), None, (2.0, 2.0, 1.5))
 
 
-@samples(v.extract_volume_patches)
+@samples(fold.extract_volume_patches)
 def _(make):
     yield Call(make(1, 2, 3, 4, 5), 2, 1, "VALID")
     yield Call(make(1, 2, 3, 4, 5), (1, 1, 2, 3, 2), (1, 1, 2, 2, 2), "same")

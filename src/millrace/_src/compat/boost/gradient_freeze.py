@@ -9,12 +9,11 @@ import torch
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.dtype import int32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.array_layers import Identity
 from millrace._src.runtime.nn.cell import Cell
-from millrace._src.runtime.nn.containers import CellList
+from millrace._src.runtime.nn.containers import CellList, Identity
 from millrace._src.runtime.nn.network_wrappers import TrainOneStepCell
 from millrace._src.runtime.ops.framework.composite import depend
-from millrace._src.runtime.optim.lamb import LARS
+from millrace._src.runtime.optim.lars import LARS
 from millrace._src.runtime.optim.optimizer import Optimizer
 from millrace._src.runtime.tensor.rng_state import initializer_generator
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.nn.conv import Conv2d
-from millrace._src.runtime.optim.lamb import LARS
+from millrace._src.runtime.optim.lars import LARS
 from millrace._src.runtime.optim.optimizer import Optimizer
 from millrace._src.runtime.tensor.parameter import Parameter
 

@@ -26,7 +26,8 @@ from millrace._src.runtime.ops.math.elementwise_unary import square as square_op
 from millrace._src.runtime.ops.math.max_min import argmax
 from millrace._src.runtime.ops.math.pairs import pow as pow_op
 from millrace._src.runtime.ops.math.special import igamma, lgamma
-from millrace._src.runtime.ops.random.categorical import multinomial, random_poisson
+from millrace._src.runtime.ops.random.categorical import multinomial
+from millrace._src.runtime.ops.random.distributions import random_poisson
 from millrace._src.runtime.ops.random.uniform_normal import uniform
 
 __all__ = ["Bernoulli", "Categorical", "Geometric", "Poisson"]

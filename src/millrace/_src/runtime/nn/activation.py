@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.math.elementwise_unary import tanh
+from millrace._src.runtime.ops.math.trigonometric import tanh
 from millrace._src.runtime.ops.nn.activation import relu, relu6, sigmoid, silu
 from millrace._src.runtime.ops.nn.nonlinear import (
     fast_gelu,

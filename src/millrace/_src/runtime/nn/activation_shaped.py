@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.core.values import dtype as mstype
-from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.nn.mint.activation import LogSoftmaxExt, PReLUExt
 from millrace._src.runtime.ops.nn.activation import gelu, leaky_relu
 from millrace._src.runtime.ops.nn.nonlinear import (
     celu,
@@ -22,13 +21,12 @@ from millrace._src.runtime.ops.nn.nonlinear import (
     softshrink,
 )
 from millrace._src.runtime.ops.nn.nonlinear import threshold as threshold_op
-from millrace._src.runtime.ops.nn.normalise import lrn
-from millrace._src.runtime.ops.nn.softmax import log_softmax, log_softmax_mint, softmax, softmin
+from millrace._src.runtime.ops.nn.softmax import log_softmax, softmax, softmin
 from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 
 from .activation import ACTIVATIONS, ParameterlessCell
-from .argument_types import check_bool, check_choice, check_number, check_positive_int
+from .argument_types import check_bool, check_number, check_positive_int
 from .cell import Cell
 
 __all__ = [
@@ -36,14 +34,11 @@ __all__ = [
     "ELU",
     "GELU",
     "GLU",
-    "LRN",
     "HShrink",
     "Hardtanh",
     "LeakyReLU",
     "LogSoftmax",
-    "LogSoftmaxExt",
     "PReLU",
-    "PReLUExt",
     "RReLU",
     "SoftShrink",
     "Softmax",
@@ -107,17 +102,6 @@ class LogSoftmax(Cell):
 
     def construct(self, x: Any) -> Any:
         return log_softmax(x, self.axis)
-
-
-class LogSoftmaxExt(Cell):
-    """The logarithm of Softmax, with PyTorch's name of the axis."""
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def construct(self, input: Any) -> Any:
-        return log_softmax_mint(input, self.dim)
 
 
 class ELU(Cell):
@@ -192,17 +176,6 @@ class PReLU(Cell):
 
     def construct(self, x: Any) -> Any:
         return prelu(x, self.w)
-
-
-class PReLUExt(Cell):
-    """PReLU with PyTorch's arguments."""
-
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: DType | None = None) -> None:
-        super().__init__()
-        self.weight = Parameter(initializer(init, (num_parameters,), dtype or mstype.float32), name="weight")
-
-    def construct(self, input: Any) -> Any:
-        return prelu(input, self.weight)
 
 
 class RReLU(Cell):
@@ -280,25 +253,6 @@ class GLU(Cell):
 
     def construct(self, x: Any) -> Any:
         return glu(x, self.axis)
-
-
-class LRN(Cell):
-    """Each element of (N, C, H, W) divided by a sum over its neighbours among the channels."""
-
-    def __init__(
-        self,
-        depth_radius: int = 5,
-        bias: float = 1.0,
-        alpha: float = 1.0,
-        beta: float = 0.5,
-        norm_region: str = "ACROSS_CHANNELS",
-    ) -> None:
-        super().__init__()
-        check_choice(norm_region, "norm_region", "LRN", ["ACROSS_CHANNELS"])
-        self.arguments = (depth_radius, bias, alpha, beta, norm_region)
-
-    def construct(self, input_x: Any) -> Any:
-        return lrn(input_x, *self.arguments)
 
 
 ACTIVATIONS |= {

@@ -7,14 +7,16 @@ from typing import Any
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
+from millrace._src.runtime.ops.array.concat_split import stack, unbind
 from millrace._src.runtime.ops.array.creation import one_hot
 from millrace._src.runtime.ops.array.diagonal import diag_embed, matrix_set_diag, tril, triu
 from millrace._src.runtime.ops.array.diagonal import diagonal as diagonal_op
-from millrace._src.runtime.ops.array.pad import mirror_pad, pad_axes
+from millrace._src.runtime.ops.array.flip_roll import roll
+from millrace._src.runtime.ops.array.pad import mirror_pad, pad_primitive
 from millrace._src.runtime.ops.array.reshape import flatten, reshape
-from millrace._src.runtime.ops.array.slicing import roll
-from millrace._src.runtime.ops.image import quality as layers_more
-from millrace._src.runtime.ops.image.boxes import extract_patches
+from millrace._src.runtime.ops.linalg import norm
+from millrace._src.runtime.ops.nn.fold import extract_patches
+from millrace._src.runtime.ops.optimizer import gradient_clipping
 from millrace._src.runtime.tensor.storage import to_torch_dtype
 
 from .activation import ParameterlessCell
@@ -24,7 +26,6 @@ from .cell import Cell
 __all__ = [
     "ClipByNorm",
     "Flatten",
-    "Identity",
     "L1Regularizer",
     "MatrixDiag",
     "MatrixDiagPart",
@@ -33,6 +34,7 @@ __all__ = [
     "OneHot",
     "Pad",
     "Roll",
+    "TimeDistributed",
     "Tril",
     "Triu",
     "Unflatten",
@@ -83,16 +85,6 @@ class Unflatten(Cell):
         return reshape(input_x, (*shape[:axis], *self.unflattened_size, *shape[axis + 1 :]))
 
 
-class Identity(Cell):
-    """The input itself, whatever the layer is made with."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__()
-
-    def construct(self, input: Any) -> Any:
-        return input
-
-
 class ClipByNorm(Cell):
     """A tensor whose norm is above `clip_norm`, scaled down to it; called with both."""
 
@@ -101,7 +93,7 @@ class ClipByNorm(Cell):
         self.axis = None if axis is None else check_kind(axis, "axis", "ClipByNorm", int, tuple, list)
 
     def construct(self, x: Any, clip_norm: Any) -> Any:
-        return layers_more.clipped_to_norm(x, clip_norm, self.axis)
+        return gradient_clipping.clip_by_norm_along(x, clip_norm, self.axis)
 
 
 class L1Regularizer(Cell):
@@ -117,7 +109,7 @@ class L1Regularizer(Cell):
         self.scale = scale
 
     def construct(self, weights: Any) -> Any:
-        return layers_more.size_of_weights(weights, self.scale)
+        return norm.l1_penalty(weights, self.scale)
 
 
 class Norm(Cell):
@@ -129,7 +121,7 @@ class Norm(Cell):
         self.keep_dims = check_kind(keep_dims, "keep_dims", "Norm", bool)
 
     def construct(self, x: Any) -> Any:
-        return layers_more.length_along(x, self.axis, self.keep_dims)
+        return norm.l2_norm(x, self.axis, self.keep_dims)
 
     def extend_repr(self) -> str:
         return f"axis={self.axis}, keep_dims={self.keep_dims}"
@@ -178,7 +170,7 @@ class Pad(Cell):
 
     def construct(self, x: Any) -> Any:
         if self.mode == "CONSTANT":
-            return pad_axes(x, self.paddings)
+            return pad_primitive(x, self.paddings)
         return mirror_pad(x, self.paddings, self.mode)
 
 
@@ -245,3 +237,29 @@ class Roll(Cell):
 
     def construct(self, input_x: Any) -> Any:
         return roll(input_x, self.shift, self.axis)
+
+
+class TimeDistributed(Cell):
+    """A layer run on every step of time."""
+
+    def __init__(self, layer: Any, time_axis: int, reshape_with_axis: int | None = None) -> None:
+        super().__init__()
+        if not callable(layer):
+            raise ArgumentTypeError(
+                "For 'TimeDistributed', the 'layer' must be Cell or Primitive instance, but got type: "
+                f"{type(layer).__name__}."
+            )
+        for name, value in (("time_axis", time_axis), ("reshape_with_axis", reshape_with_axis or 0)):
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise ArgumentTypeError(
+                    f"For 'TimeDistributed', the '{name}' must be int, but got {value!r}."
+                )
+        self.layer, self.time_axis, self.reshape_with_axis = layer, time_axis, reshape_with_axis
+
+    def construct(self, inputs: Any) -> Any:
+        if inputs.ndim < 3:
+            raise ArgumentValueError(
+                f"For 'TimeDistributed', the inputs shape must be at least 3D, but got {inputs.ndim}."
+            )
+        axis = self.time_axis % inputs.ndim
+        return stack([self.layer(part) for part in unbind(inputs, axis)], axis)

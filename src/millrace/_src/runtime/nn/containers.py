@@ -10,7 +10,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 
 from .cell import Cell
 
-__all__ = ["CellDict", "CellList", "SequentialCell"]
+__all__ = ["CellDict", "CellList", "Identity", "SequentialCell"]
 
 
 def _checked(cell: Any, owner: str) -> Cell:
@@ -200,3 +200,13 @@ class CellDict(Cell):
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError("a CellDict computes nothing: call its cells")
+
+
+class Identity(Cell):
+    """The input itself, whatever the layer is made with."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def construct(self, input: Any) -> Any:
+        return input

@@ -86,7 +86,7 @@ class _ConvNd(Cell):
             self.bias = Parameter(initializer(self.bias_init, (out_channels,), dtype), name="bias")
 
     def construct(self, x: Any) -> Any:
-        return layers.convolution(
+        return layers.conv_nd(
             x,
             self.weight,
             self.bias,

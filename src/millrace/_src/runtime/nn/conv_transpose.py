@@ -7,7 +7,7 @@ from typing import Any
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
-from millrace._src.runtime.ops.nn import layers
+from millrace._src.runtime.ops.nn import conv_transpose
 
 from .argument_types import check_choice, numbers
 from .conv import _ConvNd, as_2d_arguments
@@ -21,7 +21,7 @@ class _ConvTransposeNd(_ConvNd):
     output_padding: tuple[int, ...] = (0, 0)
 
     def construct(self, x: Any) -> Any:
-        return layers.convolution_back(
+        return conv_transpose.conv_transpose_nd(
             x,
             self.weight,
             self.bias,

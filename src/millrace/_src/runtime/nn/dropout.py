@@ -7,12 +7,12 @@ from typing import Any
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
-from millrace._src.runtime.ops.nn.dropout import dropout, dropout1d, dropout2d, dropout3d, dropout_mint
+from millrace._src.runtime.ops.nn.dropout import dropout, dropout1d, dropout2d, dropout3d
 
 from .argument_types import check_kind, check_number
 from .cell import Cell
 
-__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "DropoutExt"]
+__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
 
 
 class Dropout(Cell):
@@ -83,18 +83,3 @@ class Dropout3d(_ChannelDropout):
 
     def construct(self, x: Any) -> Any:
         return dropout3d(x, self.p, self.training) if self.training and self.p else x
-
-
-class DropoutExt(Cell):
-    """Dropout with PyTorch's arguments."""
-
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        self.p, self.inplace = check_number(p, "p", "DropoutExt"), inplace
-        if not 0 <= p <= 1:
-            raise ArgumentValueError(
-                f"For 'DropoutExt', the 'p' must be a number in range [0, 1], but got {p}."
-            )
-
-    def construct(self, input: Any) -> Any:
-        return dropout_mint(input, self.p, True, self.inplace) if self.training else input

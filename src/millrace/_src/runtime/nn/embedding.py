@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.errors import ArgumentValueError, OperationError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.ops.array.creation import one_hot
 from millrace._src.runtime.ops.array.gather import gather
-from millrace._src.runtime.ops.image import quality as layers_more
 from millrace._src.runtime.ops.linalg.matmul import matmul
-from millrace._src.runtime.ops.nn.dropout import embedding
-from millrace._src.runtime.tensor.initializer import Normal, initializer
+from millrace._src.runtime.ops.nn import embedding as embedding_ops
+from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 
 from .argument_types import check_choice, check_int, check_kind, check_positive_int
 from .cell import Cell
 from .sharded_embedding import ShardedEmbedding
 
-__all__ = ["Embedding", "EmbeddingExt", "EmbeddingLookup", "MultiFieldEmbeddingLookup"]
+__all__ = ["Embedding", "EmbeddingLookup", "MultiFieldEmbeddingLookup"]
 
 
 def _padding(index: Any, least: int, rows: int, owner: str) -> int:
@@ -82,54 +81,6 @@ class Embedding(Cell):
         )
 
 
-class EmbeddingExt(Cell):
-    """Embedding with PyTorch's arguments."""
-
-    def __init__(
-        self,
-        num_embeddings: int,
-        embedding_dim: int,
-        padding_idx: int | None = None,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        sparse: bool = False,
-        _weight: Any = None,
-        _freeze: bool = False,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__()
-        if sparse:
-            raise ArgumentValueError("For 'EmbeddingExt', gradients are dense: 'sparse' must be False.")
-        check_positive_int(num_embeddings, "num_embeddings", "EmbeddingExt")
-        check_positive_int(embedding_dim, "embedding_dim", "EmbeddingExt")
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        if padding_idx is not None:
-            padding_idx = _padding(padding_idx, -num_embeddings, num_embeddings, "EmbeddingExt")
-        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        if _weight is not None and not isinstance(_weight, Tensor):
-            raise ArgumentTypeError(f"For 'EmbeddingExt', '_weight' must be a Tensor, but got {_weight!r}.")
-        kind = dtype or mstype.float32
-        begin = (
-            initializer(Normal(1.0), (num_embeddings, embedding_dim), kind) if _weight is None else _weight
-        )
-        start = _table(begin, num_embeddings, embedding_dim, kind, padding_idx if _weight is None else None)
-        self.weight = Parameter(start, name="weight", requires_grad=not _freeze)
-
-    def construct(self, input: Any) -> Any:
-        return embedding(
-            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq
-        )
-
-    def extend_repr(self) -> str:
-        return (
-            f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, "
-            f"padding_idx={self.padding_idx}, max_norm={self.max_norm}, norm_type={self.norm_type}, "
-            f"scale_grad_by_freq={self.scale_grad_by_freq}, dtype={self.weight.dtype}"
-        )
-
-
 class EmbeddingLookup(Cell):
     """The rows of a trained table that whole numbers name; zeros for numbers that no row has.
 
@@ -177,7 +128,7 @@ class EmbeddingLookup(Cell):
     def construct(self, indices: Any) -> Any:
         if self._rows is not None:
             return self._rows.construct(indices)
-        return layers_more.looked_up(self.embedding_table, indices, self.max_norm)
+        return embedding_ops.lookup_rows_or_zero(self.embedding_table, indices, self.max_norm)
 
 
 class MultiFieldEmbeddingLookup(EmbeddingLookup):
@@ -216,7 +167,7 @@ class MultiFieldEmbeddingLookup(EmbeddingLookup):
     def construct(  # type: ignore[override]
         self, input_indices: Any, input_values: Any, field_ids: Any
     ) -> Any:
-        return layers_more.fields_embedded(
+        return embedding_ops.multi_field_embedding(
             self.embedding_table,
             input_indices,
             input_values,

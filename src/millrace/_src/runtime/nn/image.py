@@ -8,6 +8,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
+from millrace._src.runtime.ops.image import crop
 from millrace._src.runtime.ops.image import quality as layers_more
 from millrace._src.runtime.ops.nn.pixel_shuffle import channel_shuffle, pixel_shuffle, pixel_unshuffle
 
@@ -34,7 +35,7 @@ class ImageGradients(ParameterlessCell):
     """How much each pixel of (N, C, H, W) differs from the one below and from the one to the right."""
 
     def construct(self, images: Any) -> Any:
-        return layers_more.image_differences(images)
+        return layers_more.image_gradients(images)
 
 
 def _above_zero(value: Any, name: str, owner: str) -> float:
@@ -85,7 +86,7 @@ class SSIM(_SSIMBase):
         self.conv = self._blur()
 
     def construct(self, img1: Any, img2: Any) -> Any:
-        return layers_more.similarity(img1, img2, self.conv.weight, self.max_val, self.k1, self.k2)
+        return layers_more.ssim(img1, img2, self.conv.weight, self.max_val, self.k1, self.k2)
 
 
 class MSSSIM(_SSIMBase):
@@ -109,9 +110,7 @@ class MSSSIM(_SSIMBase):
 
     def construct(self, img1: Any, img2: Any) -> Any:
         weight = self.multi_convs_list[0].weight
-        return layers_more.similarity_by_scales(
-            img1, img2, weight, self.power_factors, self.max_val, self.k1, self.k2
-        )
+        return layers_more.ms_ssim(img1, img2, weight, self.power_factors, self.max_val, self.k1, self.k2)
 
 
 class PSNR(Cell):
@@ -122,7 +121,7 @@ class PSNR(Cell):
         self.max_val = _above_zero(max_val, "max_val", "PSNR")
 
     def construct(self, img1: Any, img2: Any) -> Any:
-        return layers_more.signal_to_noise(img1, img2, self.max_val)
+        return layers_more.psnr(img1, img2, self.max_val)
 
 
 class CentralCrop(Cell):
@@ -143,7 +142,7 @@ class CentralCrop(Cell):
         self.central_fraction = central_fraction
 
     def construct(self, image: Any) -> Any:
-        return layers_more.central_part(image, self.central_fraction)
+        return crop.central_crop(image, self.central_fraction)
 
 
 class PixelShuffle(Cell):

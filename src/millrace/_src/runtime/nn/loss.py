@@ -22,7 +22,7 @@ from millrace._src.runtime.ops.nn.loss import (
     smooth_l1_loss,
     softmax_cross_entropy,
 )
-from millrace._src.runtime.ops.nn.overlaps import dice_loss, focal_loss, poisson_nll_loss, weighed_loss
+from millrace._src.runtime.ops.nn.overlaps import dice_loss, focal_loss, poisson_nll_loss, weighted_reduction
 
 from .activation import get_activation
 from .cell import Cell
@@ -38,7 +38,6 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
-    "L1LossExt",
     "LossBase",
     "MAELoss",
     "MSELoss",
@@ -76,7 +75,7 @@ class LossBase(Cell):
 
     def get_loss(self, x: Any, weights: Any = 1.0) -> Any:
         """Losses times weights: all, their mean or their sum, as the loss was made."""
-        return weighed_loss(x, weights, self.reduction)
+        return weighted_reduction(x, weights, self.reduction)
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError("a loss computes in its own 'construct'")
@@ -131,10 +130,6 @@ class L1Loss(LossBase):
     def construct(self, logits: Any, labels: Any) -> Any:
         self._tensors(logits=logits, labels=labels)
         return l1_loss(logits, labels, self.reduction)
-
-
-class L1LossExt(L1Loss):
-    """The absolute difference."""
 
 
 class MAELoss(LossBase):

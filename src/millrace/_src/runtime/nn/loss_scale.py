@@ -12,7 +12,7 @@ from millrace._src.runtime.ops.array.cast import deepcopy
 from millrace._src.runtime.ops.array.where import where
 from millrace._src.runtime.ops.framework.composite import HyperMap
 from millrace._src.runtime.ops.math.pairs import div
-from millrace._src.runtime.ops.optimizer.overflow import any_overflow, next_scale
+from millrace._src.runtime.ops.optimizer.overflow import has_non_finite, update_loss_scale
 from millrace._src.runtime.tensor.parameter import Parameter
 
 from .cell import Cell
@@ -43,7 +43,7 @@ class DynamicLossScaleUpdateCell(Cell):
         return self.loss_scale_value
 
     def construct(self, loss_scale: Any, overflow: Any) -> Any:
-        scale, last, step = next_scale(
+        scale, last, step = update_loss_scale(
             loss_scale,
             self.last_overflow_iter,
             self.cur_iter,
@@ -143,7 +143,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
     def get_overflow_status(self, status: Any, compute_output: Any) -> Any:
         """Whether any gradient is infinite or no number."""
-        return any_overflow(list(compute_output))
+        return has_non_finite(list(compute_output))
 
     def process_loss_scale(self, overflow: Any) -> Any:
         """Let the cell that changes the scale know."""

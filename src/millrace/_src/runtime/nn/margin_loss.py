@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from millrace._src.runtime.ops.math.reduction import norm
+from millrace._src.runtime.ops.linalg.norm import norm
 from millrace._src.runtime.ops.nn.margin_loss import (
     cosine_embedding_loss,
     hinge_embedding_loss,
@@ -16,7 +16,7 @@ from millrace._src.runtime.ops.nn.margin_loss import (
     soft_margin_loss,
     triplet_margin_loss,
 )
-from millrace._src.runtime.ops.nn.overlaps import triplet_of_distances
+from millrace._src.runtime.ops.nn.overlaps import triplet_margin_with_distance
 
 from .loss import LossBase
 
@@ -139,7 +139,7 @@ class TripletMarginWithDistanceLoss(LossBase):
     def construct(self, x: Any, positive: Any, negative: Any) -> Any:
         distance = self.distance_function
         other = distance(positive, negative) if self.swap else None
-        return triplet_of_distances(
+        return triplet_margin_with_distance(
             distance(x, positive), distance(x, negative), other, self.margin, self.reduction
         )
 

@@ -8,9 +8,9 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.runtime.ops.array.creation import arange
 from millrace._src.runtime.ops.array.reshape import swapaxes
-from millrace._src.runtime.ops.image import quality as layers_more
 from millrace._src.runtime.ops.linalg.decomposition import det, inverse
 from millrace._src.runtime.ops.linalg.matmul import matmul
+from millrace._src.runtime.ops.math import special, statistics
 from millrace._src.runtime.ops.math.reduction import logsumexp
 
 from .activation import ParameterlessCell
@@ -68,14 +68,14 @@ class LGamma(ParameterlessCell):
     """The logarithm of the absolute value of the gamma function."""
 
     def construct(self, x: Any) -> Any:
-        return layers_more.gamma_of(x)
+        return special.lgamma_strict(x)
 
 
 class DiGamma(ParameterlessCell):
     """The derivative of the logarithm of the gamma function."""
 
     def construct(self, x: Any) -> Any:
-        return layers_more.gamma_digamma(x)
+        return special.digamma_strict(x)
 
 
 class IGamma(ParameterlessCell):
@@ -86,7 +86,7 @@ class IGamma(ParameterlessCell):
         self.lgamma = LGamma()
 
     def construct(self, a: Any, x: Any) -> Any:
-        return layers_more.gamma_lower(a, x)
+        return special.igamma_strict(a, x)
 
 
 class LBeta(ParameterlessCell):
@@ -97,7 +97,7 @@ class LBeta(ParameterlessCell):
         self.lgamma = LGamma()
 
     def construct(self, x: Any, y: Any) -> Any:
-        return layers_more.log_beta(x, y)
+        return special.lbeta(x, y)
 
 
 class MatMul(Cell):
@@ -123,7 +123,7 @@ class Moments(Cell):
         self.keep_dims = bool(keep_dims)
 
     def construct(self, x: Any) -> Any:
-        return layers_more.moments_of(x, self.axis, self.keep_dims)
+        return statistics.moments(x, self.axis, self.keep_dims)
 
 
 class MatInverse(ParameterlessCell):

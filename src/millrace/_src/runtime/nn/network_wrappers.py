@@ -13,29 +13,25 @@ from millrace._src.runtime.autograd.grad_operation import GradOperation
 from millrace._src.runtime.autograd.jvp_vjp import jvp, vjp
 from millrace._src.runtime.distributed import parallel_context
 from millrace._src.runtime.distributed.parameter_sync import broadcast_parameters
+from millrace._src.runtime.nn.containers import Identity
 from millrace._src.runtime.ops.array.assign import assign
 from millrace._src.runtime.ops.array.cast import cast
-from millrace._src.runtime.ops.array.concat_split import stack, unbind
 from millrace._src.runtime.ops.framework.composite import depend, mixed_precision_cast
-from millrace._src.runtime.ops.framework.get_next import GetNext
 from millrace._src.runtime.ops.math.reduction import sum as sum_op
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 
 from .argument_types import check_positive_int
-from .array_layers import Identity
 from .cell import Cell
 from .gradient_reducer import DistributedGradReducer
 
 __all__ = [
     "ForwardValueAndGrad",
-    "GetNextSingleOp",
     "GradAccumulationCell",
     "Jvp",
     "MicroBatchInterleaved",
     "ParameterUpdate",
     "PipelineCell",
-    "TimeDistributed",
     "TrainOneStepCell",
     "VirtualDatasetCellTriple",
     "Vjp",
@@ -262,28 +258,6 @@ def _with_scaled_loss(network: Callable[..., Any], sens: Any) -> Callable[..., A
     return forward
 
 
-class GetNextSingleOp(Cell):
-    """Gives the next batch of the queue `queue_name`, which ``dataset.device_que(queue_name=...)`` fills.
-
-    >>> import millrace.dataset as ds
-    >>> from millrace import float64
-    >>> queue = (
-    ...     ds.NumpySlicesDataset({"x": [1.0, 2.0]}, shuffle=False).batch(2).device_que(queue_name="single")
-    ... )
-    >>> queue.send(num_epochs=1)
-    >>> GetNextSingleOp([float64], [[2]], "single")()[0].asnumpy().tolist()
-    [1.0, 2.0]
-    >>> queue.release()
-    """
-
-    def __init__(self, dataset_types: Any, dataset_shapes: Any, queue_name: str) -> None:
-        super().__init__()
-        self.get_next = GetNext(dataset_types, dataset_shapes, len(dataset_types), queue_name)
-
-    def construct(self) -> Any:
-        return self.get_next()
-
-
 class ParameterUpdate(Cell):
     """Writes values into a parameter."""
 
@@ -368,32 +342,6 @@ class VirtualDatasetCellTriple(Cell):
 
     def construct(self, a: Any, b: Any, c: Any) -> Any:
         return self._backbone(a, b, c)
-
-
-class TimeDistributed(Cell):
-    """A layer run on every step of time."""
-
-    def __init__(self, layer: Any, time_axis: int, reshape_with_axis: int | None = None) -> None:
-        super().__init__()
-        if not callable(layer):
-            raise ArgumentTypeError(
-                "For 'TimeDistributed', the 'layer' must be Cell or Primitive instance, but got type: "
-                f"{type(layer).__name__}."
-            )
-        for name, value in (("time_axis", time_axis), ("reshape_with_axis", reshape_with_axis or 0)):
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise ArgumentTypeError(
-                    f"For 'TimeDistributed', the '{name}' must be int, but got {value!r}."
-                )
-        self.layer, self.time_axis, self.reshape_with_axis = layer, time_axis, reshape_with_axis
-
-    def construct(self, inputs: Any) -> Any:
-        if inputs.ndim < 3:
-            raise ArgumentValueError(
-                f"For 'TimeDistributed', the inputs shape must be at least 3D, but got {inputs.ndim}."
-            )
-        axis = self.time_axis % inputs.ndim
-        return stack([self.layer(part) for part in unbind(inputs, axis)], axis)
 
 
 class Jvp(Cell):

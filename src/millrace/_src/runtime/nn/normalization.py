@@ -12,8 +12,8 @@ from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 from millrace._src.runtime.distributed.process_groups import create_group
 from millrace._src.runtime.ops.array.reshape import reshape
 from millrace._src.runtime.ops.collective.sync_batch_norm import sync_batch_norm
-from millrace._src.runtime.ops.nn import layers
-from millrace._src.runtime.ops.nn.normalise import group_norm, layer_norm
+from millrace._src.runtime.ops.nn import normalization
+from millrace._src.runtime.ops.nn.normalise import group_norm, lrn
 from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 from millrace._src.runtime.tensor.storage import wrap
@@ -29,8 +29,8 @@ __all__ = [
     "InstanceNorm1d",
     "InstanceNorm2d",
     "InstanceNorm3d",
+    "LRN",
     "LayerNorm",
-    "LayerNormExt",
     "SyncBatchNorm",
 ]
 
@@ -101,7 +101,7 @@ class _BatchNorm(Cell):
                 f"but its shape is {x.shape}."
             )
         by_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
-        return layers.batch_normalised(
+        return normalization.batch_norm_nd(
             x,
             self.gamma,
             self.beta,
@@ -279,7 +279,7 @@ class _InstanceNorm(Cell):
         self.beta = Parameter(initializer(beta_init, shape, dtype), "beta", requires_grad=affine)
 
     def construct(self, x: Any) -> Any:
-        return layers.instance_normalised(x, self.gamma, self.beta, self.count, self.eps)
+        return normalization.instance_norm_nd(x, self.gamma, self.beta, self.count, self.eps)
 
     def extend_repr(self) -> str:
         return (
@@ -343,7 +343,7 @@ class LayerNorm(Cell):
         self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta")
 
     def construct(self, input_x: Any) -> Any:
-        return layers.layer_normalised(
+        return normalization.layer_norm_nd(
             input_x, self.gamma, self.beta, self.begin_norm_axis, self.begin_params_axis, self.epsilon
         )
 
@@ -352,37 +352,6 @@ class LayerNorm(Cell):
         return (
             f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
             f"begin_params_axis={self.begin_params_axis}, gamma{self.gamma!r}, beta={self.beta!r}"
-        )
-
-
-class LayerNormExt(Cell):
-    """LayerNorm with PyTorch's arguments and names of parameters."""
-
-    def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float = 1e-5,
-        elementwise_affine: bool = True,
-        bias: bool = True,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
-        kind = dtype or mstype.float32
-        self.weight = (
-            Parameter(initializer("ones", shape, kind), name="weight") if elementwise_affine else None
-        )
-        with_bias = elementwise_affine and bias
-        self.bias = Parameter(initializer("zeros", shape, kind), name="bias") if with_bias else None
-
-    def construct(self, input: Any) -> Any:
-        return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def extend_repr(self) -> str:
-        return (
-            f"normalized_shape={self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}"
         )
 
 
@@ -422,3 +391,22 @@ class GroupNorm(Cell):
 
     def extend_repr(self) -> str:
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
+
+
+class LRN(Cell):
+    """Each element of (N, C, H, W) divided by a sum over its neighbours among the channels."""
+
+    def __init__(
+        self,
+        depth_radius: int = 5,
+        bias: float = 1.0,
+        alpha: float = 1.0,
+        beta: float = 0.5,
+        norm_region: str = "ACROSS_CHANNELS",
+    ) -> None:
+        super().__init__()
+        check_choice(norm_region, "norm_region", "LRN", ["ACROSS_CHANNELS"])
+        self.arguments = (depth_radius, bias, alpha, beta, norm_region)
+
+    def construct(self, input_x: Any) -> Any:
+        return lrn(input_x, *self.arguments)

@@ -6,7 +6,6 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.ops.array.pad import pad
-from millrace._src.runtime.ops.image.resize import interpolate
 
 from .cell import Cell
 
@@ -20,7 +19,6 @@ __all__ = [
     "ReplicationPad1d",
     "ReplicationPad2d",
     "ReplicationPad3d",
-    "Upsample",
     "ZeroPad2d",
 ]
 
@@ -142,21 +140,3 @@ class ReplicationPad3d(_EdgePadNd):
     """A margin around the last three axes that repeats the edge."""
 
     count, mode = 3, "replicate"
-
-
-class Upsample(Cell):
-    """The input in another size, by one of several modes."""
-
-    def __init__(
-        self,
-        size: Any = None,
-        scale_factor: Any = None,
-        mode: str = "nearest",
-        align_corners: bool | None = None,
-        recompute_scale_factor: bool | None = None,
-    ) -> None:
-        super().__init__()
-        self.arguments = (size, scale_factor, mode, align_corners, recompute_scale_factor)
-
-    def construct(self, x: Any) -> Any:
-        return interpolate(x, *self.arguments)

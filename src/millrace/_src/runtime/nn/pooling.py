@@ -5,23 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.nn import layers
-from millrace._src.runtime.ops.nn.avg_pooling import avg_pool1d_mint, avg_pool2d_mint, avg_pool3d_mint
-from millrace._src.runtime.ops.nn.max_pooling import max_pool2d_mint
+from millrace._src.runtime.ops.nn import avg_pooling, max_pooling
+from millrace._src.runtime.ops.nn.avg_pooling import (
+    lp_pool1d,
+    lp_pool2d,
+)
+from millrace._src.runtime.ops.nn.fractional_pooling import fractional_max_pool2d, fractional_max_pool3d
 
 from .argument_types import check_bool, check_choice, check_kind
 from .cell import Cell
 
 __all__ = [
     "AvgPool1d",
-    "AvgPool1dExt",
     "AvgPool2d",
-    "AvgPool2dExt",
     "AvgPool3d",
-    "AvgPool3dExt",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
+    "LPPool1d",
+    "LPPool2d",
     "MaxPool1d",
     "MaxPool2d",
-    "MaxPool2dExt",
     "MaxPool3d",
 ]
 
@@ -106,7 +109,7 @@ class _MaxPoolNd(_PoolNd):
 
     def construct(self, x: Any) -> Any:
         if self.mode == "pad":
-            return layers.max_places(
+            return max_pooling.max_pool_with_indices(
                 x,
                 self.count,
                 self.window,
@@ -117,7 +120,7 @@ class _MaxPoolNd(_PoolNd):
                 self.return_indices,
                 self.data_format,
             )
-        return layers.most_of_windows(
+        return max_pooling.max_pool_nd(
             x, self.count, self.window, self.steps, self.mode, self.pads, False, self.data_format
         )
 
@@ -215,7 +218,7 @@ class _AvgPoolNd(_PoolNd):
 
     def construct(self, x: Any) -> Any:
         counted = self.count_include_pad and (self.mode == "pad" or self.count == 3)
-        return layers.mean_of_windows(
+        return avg_pooling.avg_pool_nd(
             x, self.count, self.window, self.steps, self.mode, self.pads, self.ceil_mode, counted,
             self.divisor_override or 0, self.data_format,
         )  # fmt: skip
@@ -294,64 +297,58 @@ class AvgPool3d(_AvgPoolNd):
         )
 
 
-class AvgPool1dExt(Cell):
-    """AvgPool1d with PyTorch's arguments."""
+class LPPool1d(Cell):
+    """The norm of each window of (N, C, L)."""
+
+    def __init__(
+        self, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.arguments = (norm_type, kernel_size, stride, ceil_mode)
+
+    def construct(self, x: Any) -> Any:
+        return lp_pool1d(x, *self.arguments)
+
+
+class LPPool2d(Cell):
+    """The norm of each window of (N, C, H, W)."""
+
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.arguments = (norm_type, kernel_size, stride, ceil_mode)
+
+    def construct(self, x: Any) -> Any:
+        return lp_pool2d(x, *self.arguments)
+
+
+class _FractionalMaxPoolNd(Cell):
+    """What the pools with windows at random places share."""
 
     def __init__(
         self,
         kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.arguments = (kernel_size, stride, padding, ceil_mode, count_include_pad)
-
-    def construct(self, input: Any) -> Any:
-        return avg_pool1d_mint(input, *self.arguments)
-
-
-class AvgPool2dExt(Cell):
-    """AvgPool2d with PyTorch's arguments."""
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.arguments = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-    def construct(self, input: Any) -> Any:
-        return avg_pool2d_mint(input, *self.arguments)
-
-
-class AvgPool3dExt(AvgPool2dExt):
-    """AvgPool3d with PyTorch's arguments."""
-
-    def construct(self, input: Any) -> Any:
-        return avg_pool3d_mint(input, *self.arguments)
-
-
-class MaxPool2dExt(Cell):
-    """MaxPool2d with PyTorch's arguments."""
-
-    def __init__(
-        self,
-        kernel_size: Any = 1,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        output_size: Any = None,
+        output_ratio: Any = None,
         return_indices: bool = False,
-        ceil_mode: bool = False,
+        _random_samples: Any = None,
     ) -> None:
         super().__init__()
-        self.arguments = (kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+        # MindSpore lets the size win where both are given
+        ratio = None if output_size is not None else output_ratio
+        self.arguments = (kernel_size, output_size, ratio, return_indices, _random_samples)
+
+
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """Maxima of windows over two axes whose places are drawn."""
 
     def construct(self, input: Any) -> Any:
-        return max_pool2d_mint(input, *self.arguments)
+        return fractional_max_pool2d(input, *self.arguments)
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """Maxima of windows over three axes whose places are drawn."""
+
+    def construct(self, input: Any) -> Any:
+        return fractional_max_pool3d(input, *self.arguments)

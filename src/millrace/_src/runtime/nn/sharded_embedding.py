@@ -15,7 +15,7 @@ from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 from millrace._src.runtime.distributed.parallel_context import get_auto_parallel_context, reduces_gradients
 from millrace._src.runtime.ops.collective import functional as collective
 from millrace._src.runtime.ops.collective.sharded_lookup import sharded_lookup
-from millrace._src.runtime.ops.image import quality as layers_more
+from millrace._src.runtime.ops.nn import embedding
 from millrace._src.runtime.tensor.device_placement import to_context_device
 from millrace._src.runtime.tensor.initializer import (
     Constant,
@@ -119,7 +119,7 @@ class ShardedEmbedding(Cell):
 
     def construct(self, ids: Any) -> Any:
         if self.parts == 1:
-            return layers_more.looked_up(self.embedding_table, ids, self.max_norm)
+            return embedding.lookup_rows_or_zero(self.embedding_table, ids, self.max_norm)
         # the mean over processes that the gradients of the other parameters are
         mean = reduces_gradients() and get_auto_parallel_context("gradients_mean")
         factor = 1.0 / self.parts if mean else 1.0

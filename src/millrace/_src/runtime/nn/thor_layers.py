@@ -15,8 +15,8 @@ from millrace._src.runtime.ops.array.pad import pad
 from millrace._src.runtime.ops.framework.custom_op import InsertGradientOf
 from millrace._src.runtime.ops.framework.stop_gradient import stop_gradient
 from millrace._src.runtime.ops.linalg.matmul import matmul
+from millrace._src.runtime.ops.nn.fold import unfold
 from millrace._src.runtime.ops.nn.linear import dense
-from millrace._src.runtime.ops.nn.pixel_shuffle import unfold
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter

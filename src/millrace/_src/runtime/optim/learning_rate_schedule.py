@@ -11,9 +11,10 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_float, check_kind, check_positive_int
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.array.cast import cast
-from millrace._src.runtime.ops.math.elementwise_unary import ceil, cos, exp, floor
+from millrace._src.runtime.ops.math.elementwise_unary import ceil, exp, floor
 from millrace._src.runtime.ops.math.pairs import maximum, minimum
 from millrace._src.runtime.ops.math.pairs import pow as pow_op
+from millrace._src.runtime.ops.math.trigonometric import cos
 
 __all__ = [
     "CosineDecayLR",

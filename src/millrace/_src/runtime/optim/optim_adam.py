@@ -14,11 +14,11 @@ from millrace._src.runtime.optim.param_group_optimizer import (
     check_beta,
     check_greater,
 )
-from millrace._src.runtime.optim.update_rules import Tensors, gradient_descent_step, update_moments
+from millrace._src.runtime.optim.update_rules import Tensors, update_moments
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.parameter import Parameter
 
-__all__ = ["ExperimentalAdam", "ExperimentalAdamW", "Adamax", "NAdam", "RAdam"]
+__all__ = ["ExperimentalAdam", "ExperimentalAdamW"]
 
 
 class _ParamGroupAdam(ParamGroupForeachOptimizer):
@@ -139,137 +139,6 @@ class ExperimentalAdamW(_ParamGroupAdam):
         maximize: bool = False,
     ) -> None:
         self._begin(params, lr, betas, eps, weight_decay, amsgrad, maximize)
-
-
-class Adamax(ParamGroupForeachOptimizer):
-    """Adam with the largest gradient, which fades, in the place of the root of the second moment.
-
-    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> Adamax([weight], lr=0.5)((Tensor([1.0, -1.0]),))
-    True
-    """
-
-    slots = ("exp_avg", "exp_inf")
-
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        *,
-        maximize: bool = False,
-    ) -> None:
-        _check(self, lr, betas, eps, weight_decay)
-        super().__init__(
-            params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
-        )
-        self._count()
-        self.exp_avg = self.parameters.clone(prefix="exp_avg", init="zeros")
-        self.exp_inf = self.parameters.clone(prefix="exp_inf", init="zeros")
-
-    def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
-    ) -> None:
-        first, largest = slots
-        beta1, beta2 = group["betas"]
-        foreach.lerp_(first, grads, 1 - beta1)
-        foreach.mul_(largest, beta2)
-        sizes = foreach.abs(grads)
-        foreach.add_(sizes, group["eps"])
-        foreach.maximum_(largest, sizes)
-        below = foreach.div(largest, -lr / (1 - beta1 ** self.step_number()))
-        foreach.addcdiv_(params, first, below)
-
-
-class NAdam(ParamGroupForeachOptimizer):
-    """Adam with Nesterov's change, whose momentum grows from step to step.
-
-    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> NAdam([weight], lr=0.5)((Tensor([1.0, -1.0]),))
-    True
-    """
-
-    slots = ("exp_avg", "exp_avg_sq", "mu_product")
-
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        momentum_decay: float = 4e-3,
-    ) -> None:
-        _check(self, lr, betas, eps, weight_decay)
-        check_greater(momentum_decay, "momentum_decay", "NAdam", equal=True)
-        options = {"betas": betas, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {"lr": lr, **options, "momentum_decay": momentum_decay})
-        self._count()
-        self.exp_avg = self.parameters.clone(prefix="exp_avg", init="zeros")
-        self.exp_avg_sq = self.parameters.clone(prefix="exp_avg_sq", init="zeros")
-        self.mu_product = self._numbers("mu_product_", 1.0)
-
-    def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
-    ) -> None:
-        first, second, products = slots
-        (beta1, beta2), step, fading = group["betas"], self.step_number(), group["momentum_decay"]
-        now = beta1 * (1.0 - 0.5 * 0.96 ** (step * fading))
-        ahead = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * fading))
-        foreach.mul_(products, now)
-        update_moments(grads, first, second, beta1, beta2)
-        below = foreach.div(second, 1 - beta2**step)
-        foreach.sqrt_(below)
-        foreach.add_(below, group["eps"])
-        # by the gradient, then by the mean; the products are the same for all parameters of a group
-        product = products[0]
-        gradient_descent_step(params, foreach.div(grads, below), lr * (1.0 - now) / (1.0 - product))
-        gradient_descent_step(params, foreach.div(first, below), lr * ahead / (1.0 - product * ahead))
-
-
-class RAdam(ParamGroupForeachOptimizer):
-    """Adam that takes plain steps with momentum until its second moment can be trusted.
-
-    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> RAdam([weight], lr=0.5)((Tensor([1.0, -1.0]),))
-    True
-    """
-
-    slots = ("exp_avg", "exp_avg_sq")
-
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-    ) -> None:
-        _check(self, lr, betas, eps, weight_decay)
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
-        self._count()
-        self.exp_avg = self.parameters.clone(prefix="exp_avg", init="zeros")
-        self.exp_avg_sq = self.parameters.clone(prefix="exp_avg_sq", init="zeros")
-
-    def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
-    ) -> None:
-        first, second = slots
-        (beta1, beta2), step = group["betas"], self.step_number()
-        update_moments(grads, first, second, beta1, beta2)
-        left = beta2**step
-        most = 2 / (1 - beta2) - 1
-        length = most - 2 * step * left / (1 - left)
-        trusted = length > 5.0
-        safe = torch.where(trusted, length, 6.0)
-        rect = torch.sqrt((safe - 4) * (safe - 2) * most / ((most - 4) * (most - 2) * safe))
-        below = foreach.sqrt(second)
-        foreach.add_(below, group["eps"])
-        foreach.div_(below, torch.sqrt(1 - left) * rect)
-        below = [torch.where(trusted, each, 1.0) for each in below]
-        gradient_descent_step(params, foreach.div(first, below), lr / (1 - beta1**step))
 
 
 def _check(owner: ParamGroupForeachOptimizer, lr: Any, betas: Any, eps: Any, weight_decay: Any) -> None:

@@ -10,12 +10,9 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.optim.optim_adam import _ParamGroupAdam
-from millrace._src.runtime.optim.param_group_optimizer import ParamGroupForeachOptimizer
-from millrace._src.runtime.optim.sgd import check_nesterov
-from millrace._src.runtime.optim.update_rules import Tensors, gradient_descent_step, momentum_step
 from millrace._src.runtime.tensor.parameter import Parameter
 
-__all__ = ["MintSGD", "MintAdam", "MintAdamW"]
+__all__ = ["MintAdam", "MintAdamW"]
 
 
 class _MintAdamBase(_ParamGroupAdam):
@@ -109,63 +106,3 @@ class MintAdamW(_MintAdamBase):
         maximize: bool = False,
     ) -> None:
         self._start(params, lr, betas, eps, weight_decay, amsgrad, maximize)
-
-
-class MintSGD(ParamGroupForeachOptimizer):
-    """Descent as PyTorch has it, with momentum or without. The rate that schedulers write is used.
-
-    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> MintSGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
-    True
-    >>> weight.asnumpy().tolist()
-    [0.5, 2.5]
-    """
-
-    slots = ("momentum_buf",)
-
-    def __init__(
-        self,
-        params: Any,
-        lr: Any,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float = 0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-    ) -> None:
-        check_kind(lr, "lr", "SGD", float, int, bool, Tensor)
-        for name, value in (("momentum", momentum), ("weight_decay", weight_decay), ("dampening", dampening)):
-            check_kind(value, name, "SGD", float, int, bool)
-        for name, flag in (("nesterov", nesterov), ("maximize", maximize)):
-            check_kind(flag, name, "SGD", bool)
-        for name, value in (
-            ("learning rate", lr),
-            ("momentum value", momentum),
-            ("weight_decay value", weight_decay),
-        ):
-            if value < 0.0:
-                raise ArgumentValueError(f"Invalid {name}: {value}")
-        check_nesterov(nesterov, momentum, dampening)
-        options = {"momentum": momentum, "weight_decay": weight_decay, "dampening": dampening}
-        super().__init__(params, {"lr": lr, **options, "nesterov": nesterov, "maximize": maximize})
-        self.momentum_buf = self.parameters.clone(prefix="momentum_buf", init="zeros")
-        self._count()
-
-    def advance(self) -> None:
-        """The first step is number 0."""
-
-    def end_step(self) -> None:
-        self.step_t._torch.add_(1)
-
-    def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
-    ) -> None:
-        if not group["momentum"]:
-            gradient_descent_step(params, grads, lr)
-            return
-        parts: Tensors | float = 1.0
-        if group["dampening"]:  # the first gradient is not damped
-            part = torch.where(self.step_number() == 0, 1.0, 1.0 - group["dampening"])
-            parts = [part] * len(params)
-        momentum_step(params, grads, slots[0], lr, float(group["momentum"]), group["nesterov"], parts)

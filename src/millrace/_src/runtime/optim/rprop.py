@@ -7,15 +7,14 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.core.values.dtype import float32
-from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_fraction, check_kind
-from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
+from millrace._src.runtime.optim.param_group_optimizer import ParamGroupForeachOptimizer, check_greater
+from millrace._src.runtime.optim.update_rules import Tensors
+from millrace._src.runtime.tensor.backend.torch_private import foreach
 
 from .foreach_optimizer import ForeachOptimizer
-from .update_rules import Tensors, asgd_step, rprop_step
 
-__all__ = ["ASGD", "Rprop"]
+__all__ = ["ExperimentalRprop", "Rprop", "rprop_step"]
 
 
 def _pair(value: Any, name: str) -> None:
@@ -74,41 +73,59 @@ class Rprop(ForeachOptimizer):
         rprop_step(params, grads, slots[0], slots[1], lr, first, etas, limits)
 
 
-class ASGD(ForeachOptimizer):
-    """Descent whose steps shrink, with a mean of where it has been in `ax`, from step `t0` on.
+def rprop_step(
+    params: Tensors,
+    grads: Tensors,
+    before: Tensors,
+    sizes: Tensors,
+    lr: torch.Tensor,
+    first: torch.Tensor,
+    etas: tuple[float, float],
+    limits: tuple[float, float],
+) -> None:
+    """Steps by the sign of a gradient, whose size grows while the sign stays and shrinks when it turns."""
+    turns = foreach.mul(grads, before)
+    for param, grad, kept, size, turn in zip(params, grads, before, sizes, turns, strict=True):
+        factor = torch.where(turn > 0, etas[1], torch.where(turn < 0, etas[0], 1.0))
+        size.copy_(torch.where(first, lr, size) * factor)
+        size.clamp_(*limits)
+        kept.copy_(torch.where(turn < 0, 0.0, grad))
+        param.addcmul_(kept.sign(), size, value=-1)
 
+
+class ExperimentalRprop(ParamGroupForeachOptimizer):
+    """Steps by the sign of a gradient, whose size grows while the sign stays and shrinks when it turns.
+
+    >>> from millrace import Parameter
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> ASGD([weight], learning_rate=0.5)((Tensor([1.0, -1.0]),))
-    (True,)
-    >>> [round(number, 4) for number in weight.asnumpy().tolist()]
-    [0.4999, 2.4999]
+    >>> ExperimentalRprop([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    True
+    >>> weight.asnumpy().tolist()
+    [0.5, 2.5]
     """
 
-    state_names = ("mu", "eta", "ax")
+    slots = ("prev", "step_size")
+    decays_gradients = False  # it takes no weight decay, and looks at signs only
 
     def __init__(
         self,
         params: Any,
-        learning_rate: Any = 0.1,
-        lambd: float = 1e-4,
-        alpha: float = 0.75,
-        t0: float = 1e6,
-        weight_decay: Any = 0.0,
+        lr: Any = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        maximize: bool = False,
     ) -> None:
-        super().__init__(learning_rate, params, weight_decay)
-        for name, value in (("lambd", lambd), ("alpha", alpha), ("t0", t0)):
-            check_kind(value, name, "ASGD", float)
-        self.lambd, self.alpha, self.t0 = lambd, alpha, t0
-        self.mu = self._numbers("mu_", 1.0)
-        self.eta = self._numbers("eta_", 0.0)
-        self.ax = self._parameters.clone(prefix="ax_", init="zeros")
+        check_greater(lr, "lr", "Rprop")
+        check_greater(etas[1], "etas[1]", "Rprop", 1.0)
+        check_fraction(etas[0], "etas[0]", "Rprop")
+        super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize})
+        self.prev = self.parameters.clone(prefix="prev", init="zeros")
+        self.step_size = self.parameters.clone(prefix="step_size", init="zeros")
+        self._count()
 
-    def _numbers(self, prefix: str, value: float) -> ParameterTuple:
-        """A number for each parameter."""
-        return ParameterTuple(
-            Parameter(Tensor(value, float32), name=prefix + param.name) for param in self._parameters
-        )
-
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        step = self.global_step._torch.reshape(()).to(torch.float32)
-        asgd_step(params, grads, slots[0], slots[1], slots[2], lr, step, self.lambd, self.alpha, self.t0)
+    def update(
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+    ) -> None:
+        first = self.step_number() == 1
+        rprop_step(params, grads, slots[0], slots[1], lr, first, group["etas"], group["step_sizes"])

@@ -7,32 +7,19 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_fraction, check_kind
+from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.optim.foreach_optimizer import ForeachOptimizer
 from millrace._src.runtime.optim.param_group_optimizer import (
     ParamGroupForeachOptimizer,
     ParamGroupOptimizer,
-    check_greater,
 )
-from millrace._src.runtime.optim.update_rules import (
-    Tensors,
-    adadelta_step,
-    asgd_step,
-    gradient_descent_step,
-    momentum_step,
-    rprop_step,
-)
+from millrace._src.runtime.optim.update_rules import Tensors, gradient_descent_step, momentum_step
 from millrace._src.runtime.tensor.backend.torch_private import foreach
+from millrace._src.runtime.tensor.parameter import Parameter
 
-__all__ = [
-    "ExperimentalASGD",
-    "ExperimentalSGD",
-    "ExperimentalAdadelta",
-    "ExperimentalAdagrad",
-    "ParamGroupOptimizer",
-    "RMSprop",
-    "ExperimentalRprop",
-]
+__all__ = ["ExperimentalSGD", "MintSGD", "ParamGroupOptimizer", "SGD"]
 
 
 def check_nesterov(nesterov: bool, momentum: float, dampening: float) -> None:
@@ -102,81 +89,105 @@ class ExperimentalSGD(ParamGroupForeachOptimizer):
         momentum_step(params, grads, accum, lr, group["momentum"], group["nesterov"], parts)
 
 
-class ExperimentalAdadelta(ParamGroupForeachOptimizer):
-    """A step has the size of earlier steps in the ratio of the gradient to earlier gradients.
+class SGD(ForeachOptimizer):
+    """Descent. With `momentum` as :class:`Momentum`, whose first step is the gradient and later ones
+    ``momentum * v + (1 - dampening) * g``.
 
-    >>> from millrace import Parameter
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> ExperimentalAdadelta([weight])((Tensor([1.0, -1.0]),))
-    True
+    >>> SGD([weight], learning_rate=0.5)((Tensor([1.0, -1.0]),))
+    (True,)
+    >>> weight.asnumpy().tolist()
+    [0.5, 2.5]
     """
 
-    slots = ("accum", "accum_update")
+    state_names = ("accum", "stat")
 
     def __init__(
         self,
         params: Any,
-        lr: Any = 1.0,
-        rho: float = 0.9,
-        eps: float = 1e-6,
-        weight_decay: float = 0.0,
-        *,
-        maximize: bool = False,
+        learning_rate: Any = 0.1,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: Any = 0.0,
+        nesterov: bool = False,
+        loss_scale: float = 1.0,
     ) -> None:
-        check_greater(lr, "lr", "Adadelta")
-        check_greater(eps, "eps", "Adadelta")
-        check_greater(weight_decay, "weight_decay", "Adadelta", equal=True)
-        check_kind(rho, "rho", "Adadelta", float)
-        if not 0.0 <= rho <= 1.0:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        for name, value in (("momentum", momentum), ("dampening", dampening)):
+            if not isinstance(value, (float, int)):
+                raise ArgumentTypeError(
+                    f"For 'SGD', the argument '{name}' must be float type, but got {type(value)}."
+                )
+            if value < 0.0:
+                raise ArgumentValueError(
+                    f"For 'SGD', the argument '{name}' must be at least 0.0, but got {float(value)}."
+                )
+        check_kind(nesterov, "nesterov", "SGD", bool)
+        if nesterov and (momentum <= 0.0 or dampening != 0.0):
             raise ArgumentValueError(
-                f"For 'Adadelta', the 'rho' must be in range of [0.0, 1.0], but got {rho} with type 'float'."
+                "For 'SGD', if 'nesterov' is true, 'momentum' must be > 0.0 and 'dampening' must equal to 0.0, but got "
+                f"'momentum' {float(momentum)}, 'dampening' {float(dampening)}."
             )
-        super().__init__(
-            params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
-        )
-        self.accum = self.parameters.clone(prefix="accum", init="zeros")
-        self.accum_update = self.parameters.clone(prefix="accum_update", init="zeros")
+        self.dampening, self.nesterov = float(dampening), nesterov
+        self._moves = momentum > 0.0
+        self.momentum = Parameter(Tensor(float(momentum), float32), name="momentum")
+        self.accum = self._parameters.clone(prefix="accum", init="zeros")
+        self.stat = self._parameters.clone(prefix="stat", init="ones")
 
-    def advance(self) -> None:
-        """There is nothing to count."""
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
+        accum, stat = slots
+        if not self._moves:
+            gradient_descent_step(params, grads, lr)
+            return
+        parts: Tensors | float = 1.0
+        if (
+            self.dampening
+        ):  # `stat` is 1 until the first step, which takes the gradient undamped: accum is 0 then
+            parts = foreach.mul(stat, self.dampening)
+            foreach.add_(parts, 1.0 - self.dampening)
+        foreach.zero_(stat)
+        momentum_step(params, grads, accum, lr, self.momentum._torch, self.nesterov, parts)
 
-    def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
-    ) -> None:
-        adadelta_step(params, grads, slots[0], slots[1], lr, group["rho"], group["eps"])
 
+class MintSGD(ParamGroupForeachOptimizer):
+    """Descent as PyTorch has it, with momentum or without. The rate that schedulers write is used.
 
-class ExperimentalAdagrad(ParamGroupForeachOptimizer):
-    """The gradient divided by the root of the sum of its squares; the rate shrinks by `lr_decay`.
-
-    >>> from millrace import Parameter
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> ExperimentalAdagrad([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> MintSGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
+    >>> weight.asnumpy().tolist()
+    [0.5, 2.5]
     """
 
-    slots = ("accum",)
+    slots = ("momentum_buf",)
 
     def __init__(
         self,
         params: Any,
-        lr: Any = 1e-2,
-        lr_decay: float = 0.0,
-        weight_decay: float = 0.0,
-        initial_accumulator_value: float = 0.0,
-        eps: float = 1e-10,
+        lr: Any,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
         *,
         maximize: bool = False,
     ) -> None:
-        check_greater(lr, "lr", "Adagrad")
-        check_greater(lr_decay, "lr_decay", "Adagrad", equal=True)
-        check_greater(weight_decay, "weight_decay", "Adagrad", equal=True)
-        check_greater(initial_accumulator_value, "initial_accumulator_value", "Adagrad", equal=True)
-        check_greater(eps, "eps", "Adagrad")
-        options = {"lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
-        start = {"initial_accumulator_value": initial_accumulator_value}
-        super().__init__(params, {"lr": lr, **options, **start, "maximize": maximize})
-        self.accum = self.parameters.clone(prefix="accum", init=initial_accumulator_value)
+        check_kind(lr, "lr", "SGD", float, int, bool, Tensor)
+        for name, value in (("momentum", momentum), ("weight_decay", weight_decay), ("dampening", dampening)):
+            check_kind(value, name, "SGD", float, int, bool)
+        for name, flag in (("nesterov", nesterov), ("maximize", maximize)):
+            check_kind(flag, name, "SGD", bool)
+        for name, value in (
+            ("learning rate", lr),
+            ("momentum value", momentum),
+            ("weight_decay value", weight_decay),
+        ):
+            if value < 0.0:
+                raise ArgumentValueError(f"Invalid {name}: {value}")
+        check_nesterov(nesterov, momentum, dampening)
+        options = {"momentum": momentum, "weight_decay": weight_decay, "dampening": dampening}
+        super().__init__(params, {"lr": lr, **options, "nesterov": nesterov, "maximize": maximize})
+        self.momentum_buf = self.parameters.clone(prefix="momentum_buf", init="zeros")
         self._count()
 
     def advance(self) -> None:
@@ -188,149 +199,11 @@ class ExperimentalAdagrad(ParamGroupForeachOptimizer):
     def update(
         self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
     ) -> None:
-        (accum,) = slots
-        foreach.addcmul_(accum, grads, grads)
-        below = foreach.sqrt(accum)
-        foreach.add_(below, group["eps"])
-        foreach.div_(below, -lr / (1 + self.step_number() * group["lr_decay"]))
-        foreach.addcdiv_(params, grads, below)
-
-
-class ExperimentalASGD(ParamGroupForeachOptimizer):
-    """Descent whose steps shrink, with a mean of where it has been, from step `t0` on.
-
-    >>> from millrace import Parameter
-    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> ExperimentalASGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
-    True
-    """
-
-    slots = ("mu", "eta", "ax")
-
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-2,
-        lambd: float = 1e-4,
-        alpha: float = 0.75,
-        t0: float = 1e6,
-        weight_decay: float = 0.0,
-        maximize: bool = False,
-    ) -> None:
-        check_greater(lr, "lr", "ASGD")
-        check_greater(weight_decay, "weight_decay", "ASGD", equal=True)
-        for name, value in (("lambd", lambd), ("t0", t0)):
-            if not isinstance(value, float):
-                raise ArgumentTypeError(
-                    f"For 'ASGD', the type of {name} must be float, but got {type(value)}."
-                )
-        options = {"lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay}
-        super().__init__(params, {"lr": lr, **options, "maximize": maximize})
-        self.mu, self.eta = self._numbers("mu_", 1.0), self._numbers("eta_", 0.0)
-        self.ax = self.parameters.clone(prefix="ax", init="zeros")
-        self._count()
-
-    def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
-    ) -> None:
-        step = self.step_number()
-        asgd_step(
-            params, grads, slots[0], slots[1], slots[2], lr, step, group["lambd"], group["alpha"], group["t0"]
-        )
-
-
-class RMSprop(ParamGroupForeachOptimizer):
-    """The gradient divided by the root of its running mean square, which begins at 0.
-
-    >>> from millrace import Parameter
-    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> RMSprop([weight])((Tensor([1.0, -1.0]),))
-    True
-    >>> [round(number, 4) for number in weight.asnumpy().tolist()]
-    [0.9, 2.1]
-    """
-
-    slots = ("mean_square", "mean_grad", "moment")
-
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        momentum: float = 0.0,
-        centered: bool = False,
-        maximize: bool = False,
-    ) -> None:
-        check_greater(lr, "lr", "RMSprop")
-        check_greater(eps, "eps", "RMSprop")
-        for name, value in (("alpha", alpha), ("momentum", momentum), ("weight_decay", weight_decay)):
-            check_greater(value, name, "RMSprop", equal=True)
-        options = {"momentum": momentum, "alpha": alpha, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {"lr": lr, **options, "centered": centered, "maximize": maximize})
-        self.mean_grad = self.parameters.clone(prefix="mean_grad", init="zeros")
-        self.mean_square = self.parameters.clone(prefix="mean_square", init="zeros")
-        self.moment = self.parameters.clone(prefix="moment", init="zeros")
-
-    def advance(self) -> None:
-        """There is nothing to count."""
-
-    def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
-    ) -> None:
-        squares, means, moments = slots
-        rate = 1 - group["alpha"]
-        foreach.mul_(squares, group["alpha"])
-        foreach.addcmul_(squares, grads, grads, value=rate)
-        below = squares
-        if group["centered"]:
-            foreach.lerp_(means, grads, rate)
-            below = foreach.addcmul(squares, means, means, value=-1)
-        below = foreach.sqrt(below)
-        foreach.add_(below, group["eps"])
-        if group["momentum"] > 0:
-            foreach.mul_(moments, group["momentum"])
-            foreach.addcdiv_(moments, grads, below)
-            gradient_descent_step(params, moments, lr)
-        else:
-            foreach.div_(below, -lr)
-            foreach.addcdiv_(params, grads, below)
-
-
-class ExperimentalRprop(ParamGroupForeachOptimizer):
-    """Steps by the sign of a gradient, whose size grows while the sign stays and shrinks when it turns.
-
-    >>> from millrace import Parameter
-    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> ExperimentalRprop([weight], lr=0.5)((Tensor([1.0, -1.0]),))
-    True
-    >>> weight.asnumpy().tolist()
-    [0.5, 2.5]
-    """
-
-    slots = ("prev", "step_size")
-    decays_gradients = False  # it takes no weight decay, and looks at signs only
-
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-2,
-        etas: tuple[float, float] = (0.5, 1.2),
-        step_sizes: tuple[float, float] = (1e-6, 50),
-        *,
-        maximize: bool = False,
-    ) -> None:
-        check_greater(lr, "lr", "Rprop")
-        check_greater(etas[1], "etas[1]", "Rprop", 1.0)
-        check_fraction(etas[0], "etas[0]", "Rprop")
-        super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize})
-        self.prev = self.parameters.clone(prefix="prev", init="zeros")
-        self.step_size = self.parameters.clone(prefix="step_size", init="zeros")
-        self._count()
-
-    def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
-    ) -> None:
-        first = self.step_number() == 1
-        rprop_step(params, grads, slots[0], slots[1], lr, first, group["etas"], group["step_sizes"])
+        if not group["momentum"]:
+            gradient_descent_step(params, grads, lr)
+            return
+        parts: Tensors | float = 1.0
+        if group["dampening"]:  # the first gradient is not damped
+            part = torch.where(self.step_number() == 0, 1.0, 1.0 - group["dampening"])
+            parts = [part] * len(params)
+        momentum_step(params, grads, slots[0], lr, float(group["momentum"]), group["nesterov"], parts)

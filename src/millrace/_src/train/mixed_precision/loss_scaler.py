@@ -10,9 +10,9 @@ from millrace._src.core.values.dtype import float32, int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_positive_int
 from millrace._src.runtime.ops.array.assign import assign
-from millrace._src.runtime.ops.math.elementwise_unary import logical_not
+from millrace._src.runtime.ops.math.logical_bitwise import logical_not
 from millrace._src.runtime.ops.math.pairs import div, mul
-from millrace._src.runtime.ops.optimizer.overflow import any_overflow, followed_scale
+from millrace._src.runtime.ops.optimizer.overflow import has_non_finite, update_dynamic_loss_scale
 from millrace._src.runtime.tensor.parameter import Parameter
 
 __all__ = ["DynamicLossScaler", "LossScaler", "StaticLossScaler", "all_finite"]
@@ -31,7 +31,7 @@ def all_finite(inputs: Any) -> Tensor:
         )
     if not tensors:
         raise ArgumentValueError("For 'all_finite', there must be at least one tensor in 'inputs'.")
-    return logical_not(any_overflow(list(tensors)))
+    return logical_not(has_non_finite(list(tensors)))
 
 
 class LossScaler(abc.ABC):
@@ -104,7 +104,7 @@ class DynamicLossScaler(LossScaler):
 
     def adjust(self, grads_finite: Any) -> bool:
         """Another scale, after gradients that were finite or not."""
-        scale, count = followed_scale(
+        scale, count = update_dynamic_loss_scale(
             self.scale_value, self.counter, grads_finite, self.scale_factor, self.scale_window
         )
         assign(self.scale_value, scale)

@@ -12,9 +12,9 @@ from millrace._src.runtime.distributions.continuous import (
     StudentT,
     Uniform,
 )
-from millrace._src.runtime.distributions.discrete import Bernoulli, Categorical, Geometric
+from millrace._src.runtime.distributions.discrete import Bernoulli, Categorical, Geometric, Poisson
 from millrace._src.runtime.distributions.distribution import Distribution
-from millrace._src.runtime.distributions.gamma import Beta, Gamma, Poisson
+from millrace._src.runtime.distributions.gamma import Beta, Gamma
 from millrace._src.runtime.distributions.transformed_distribution import (
     Gumbel,
     LogNormal,

@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from millrace import Tensor, ops  # noqa: E402
+from millrace._src.runtime.ops.image import roi_align  # noqa: E402
 from millrace._src.runtime.ops.nn import normalise  # noqa: E402
 
 
@@ -33,12 +34,12 @@ def test_the_gradient_of_batch_norm(training):
 
 
 def test_the_gradient_of_regions_by_the_features():
-    from millrace._src.runtime.ops.image import boxes
-
     draw = torch.Generator().manual_seed(0)
     features = torch.randn((2, 2, 6, 5), dtype=torch.float64, generator=draw).requires_grad_()
     rois = torch.tensor([[0, 1, 1, 6, 5], [1, 0, 0, 12, 12]], dtype=torch.float64)
-    torch.autograd.gradcheck(lambda x: boxes.roi_align.raw(x, rois, 2, 3, 0.5), [features], fast_mode=True)
+    torch.autograd.gradcheck(
+        lambda x: roi_align.roi_align.raw(x, rois, 2, 3, 0.5), [features], fast_mode=True
+    )
 
 
 def test_summaries_reach_whoever_listens():

@@ -12,7 +12,7 @@ from millrace._src.runtime.nn.argument_types import check_bool, check_choice, ch
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.array.pad import pad
 from millrace._src.runtime.ops.nn import conv
-from millrace._src.runtime.ops.nn.conv import conv_transpose2d
+from millrace._src.runtime.ops.nn.conv_transpose import conv_transpose2d
 from millrace._src.runtime.tensor.initializer import HeUniform, Uniform, fan_in_and_fan_out, initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 

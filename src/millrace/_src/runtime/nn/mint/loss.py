@@ -7,7 +7,7 @@ from typing import Any
 from millrace._src.runtime.nn.argument_types import check_choice
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.loss import CrossEntropyLoss, MSELoss
-from millrace._src.runtime.nn.loss import L1LossExt as L1Loss
+from millrace._src.runtime.nn.loss import L1Loss as LegacyL1Loss
 from millrace._src.runtime.nn.margin_loss import SoftMarginLoss
 from millrace._src.runtime.ops.nn import loss as losses
 from millrace._src.runtime.ops.nn.loss import smooth_l1_loss
@@ -18,6 +18,7 @@ __all__ = [
     "CrossEntropyLoss",
     "KLDivLoss",
     "L1Loss",
+    "L1LossExt",
     "MSELoss",
     "NLLLoss",
     "SmoothL1Loss",
@@ -92,3 +93,10 @@ class SmoothL1Loss(_ReducedLoss):
 
     def construct(self, input: Any, target: Any) -> Any:
         return smooth_l1_loss(input, target, self.beta, self.reduction)
+
+
+class L1LossExt(LegacyL1Loss):
+    """The absolute difference."""
+
+
+L1Loss = L1LossExt  # its name in mint.nn

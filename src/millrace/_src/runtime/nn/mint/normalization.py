@@ -11,12 +11,12 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_bool, check_positive_int
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.array.assign import assign_add
-from millrace._src.runtime.ops.nn import layers
-from millrace._src.runtime.ops.nn.normalise import group_norm
+from millrace._src.runtime.ops.nn import normalization
+from millrace._src.runtime.ops.nn.normalise import group_norm, layer_norm
 from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "SyncBatchNorm"]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "LayerNormExt", "SyncBatchNorm"]
 
 
 class _MintBatchNorm(Cell):
@@ -67,7 +67,7 @@ class _MintBatchNorm(Cell):
             if self.momentum is None:  # the mean over all batches so far
                 share = 1.0 / counted.item()
         by_batch = self.training or not self.track_running_stats
-        return layers.batch_normalised(
+        return normalization.batch_norm_nd(
             input, self.weight, self.bias, self.running_mean, self.running_var, by_batch, share, self.eps
         )
 
@@ -148,3 +148,34 @@ class GroupNorm(Cell):
 
     def extend_repr(self) -> str:
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+class LayerNormExt(Cell):
+    """LayerNorm with PyTorch's arguments and names of parameters."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
+        kind = dtype or mstype.float32
+        self.weight = (
+            Parameter(initializer("ones", shape, kind), name="weight") if elementwise_affine else None
+        )
+        with_bias = elementwise_affine and bias
+        self.bias = Parameter(initializer("zeros", shape, kind), name="bias") if with_bias else None
+
+    def construct(self, input: Any) -> Any:
+        return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extend_repr(self) -> str:
+        return (
+            f"normalized_shape={self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}"
+        )

@@ -6,16 +6,21 @@ from millrace._src.runtime.nn.activation import HSigmoid as Hardsigmoid
 from millrace._src.runtime.nn.activation import HSwish as Hardswish
 from millrace._src.runtime.nn.activation import LogSigmoid, Mish, ReLU, Sigmoid, Tanh
 from millrace._src.runtime.nn.activation_shaped import HShrink as Hardshrink
-from millrace._src.runtime.nn.activation_shaped import LogSoftmaxExt as LogSoftmax
-from millrace._src.runtime.nn.activation_shaped import PReLUExt as PReLU
 from millrace._src.runtime.nn.activation_shaped import SoftShrink as Softshrink
-from millrace._src.runtime.nn.adaptive_pooling import AdaptiveAvgPool3d, AdaptiveMaxPool2d, MaxUnpool2d
-from millrace._src.runtime.nn.array_layers import Flatten, Identity
-from millrace._src.runtime.nn.dropout import DropoutExt as Dropout
-from millrace._src.runtime.nn.embedding import EmbeddingExt as Embedding
+from millrace._src.runtime.nn.adaptive_pooling import AdaptiveAvgPool3d, AdaptiveMaxPool2d
+from millrace._src.runtime.nn.array_layers import Flatten
+from millrace._src.runtime.nn.containers import Identity
 from millrace._src.runtime.nn.image import PixelShuffle
-from millrace._src.runtime.nn.linear import Linear
-from millrace._src.runtime.nn.normalization import LayerNormExt as LayerNorm
+from millrace._src.runtime.nn.mint.activation import LogSoftmaxExt as LogSoftmax
+from millrace._src.runtime.nn.mint.activation import PReLUExt as PReLU
+from millrace._src.runtime.nn.mint.dropout import DropoutExt as Dropout
+from millrace._src.runtime.nn.mint.embedding import EmbeddingExt as Embedding
+from millrace._src.runtime.nn.mint.linear import Linear
+from millrace._src.runtime.nn.mint.normalization import LayerNormExt as LayerNorm
+from millrace._src.runtime.nn.mint.pooling import AvgPool1dExt as AvgPool1d
+from millrace._src.runtime.nn.mint.pooling import AvgPool2dExt as AvgPool2d
+from millrace._src.runtime.nn.mint.pooling import AvgPool3dExt as AvgPool3d
+from millrace._src.runtime.nn.mint.pooling import MaxPool2dExt as MaxPool2d
 from millrace._src.runtime.nn.padding import (
     ConstantPad1d,
     ConstantPad2d,
@@ -28,10 +33,7 @@ from millrace._src.runtime.nn.padding import (
     ReplicationPad3d,
     ZeroPad2d,
 )
-from millrace._src.runtime.nn.pooling import AvgPool1dExt as AvgPool1d
-from millrace._src.runtime.nn.pooling import AvgPool2dExt as AvgPool2d
-from millrace._src.runtime.nn.pooling import AvgPool3dExt as AvgPool3d
-from millrace._src.runtime.nn.pooling import MaxPool2dExt as MaxPool2d
+from millrace._src.runtime.nn.unpooling import MaxUnpool2d
 
 __all__ = [
     "AdaptiveAvgPool3d",

@@ -8,14 +8,16 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.values.tensor import Tensor as MillraceTensor
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
-from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op
+from millrace._src.runtime.ops.declare.primitive import Primitive, primitive
+from millrace._src.runtime.ops.declare.registry import op, public
 
 __all__ = [
     "Assign",
     "AssignAdd",
     "AssignSub",
+    "CopyWithSlice",
     "assign",
     "assign_add",
     "assign_sub",
@@ -101,3 +103,21 @@ def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tens
 Assign = primitive("Assign", assign, init=())
 AssignAdd = primitive("AssignAdd", assign_add, init=())
 AssignSub = primitive("AssignSub", assign_sub, init=())
+
+
+@public("ops")
+class CopyWithSlice(Primitive):
+    """Writes a tensor into another, in place, and gives that.
+
+    >>> from millrace import Tensor
+    >>> target = Tensor([1.0, 2.0])
+    >>> CopyWithSlice()(target, Tensor([3.0, 4.0])).asnumpy().tolist(), target.asnumpy().tolist()
+    ([3.0, 4.0], [3.0, 4.0])
+    """
+
+    def __init__(self) -> None:
+        super().__init__("CopyWithSlice")
+
+    def __call__(self, x: MillraceTensor, y: MillraceTensor) -> MillraceTensor:
+        x._torch.copy_(y._torch)
+        return x

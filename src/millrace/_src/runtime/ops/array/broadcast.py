@@ -18,7 +18,6 @@ __all__ = [
     "Expand",
     "Meshgrid",
     "Tile",
-    "block_diag",
     "broadcast_to",
     "cartesian_prod",
     "combinations",
@@ -32,7 +31,6 @@ __all__ = [
     "repeat_interleave",
     "repeat_interleave_mint",
     "tile",
-    "vander",
 ]
 
 
@@ -184,25 +182,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if input.ndim != 1:
         raise ArgumentValueError(f"For 'combinations', the dimension 'x' must be 1, but got {input.ndim}")
     return torch.combinations(input, to_int(r, "r"), with_replacement)
-
-
-@op("ops", dtype=UNCHECKED)
-def block_diag(*inputs: Tensor) -> Tensor:
-    """The matrices along the diagonal of one large matrix; vectors are rows."""
-    for each in inputs:
-        if not isinstance(each, Tensor):
-            raise ArgumentTypeError(f"For 'block_diag', each input must be a Tensor, but got {each!r}.")
-    return torch.block_diag(*inputs)
-
-
-@op("ops", dtype=UNCHECKED)
-def vander(x: Tensor, N: int | None = None) -> Tensor:
-    """The powers of a vector's elements, from N - 1 down to 0, a row each."""
-    if x.ndim != 1:
-        raise ArgumentValueError(f"For 'vander', the input must be a vector, but got {x.ndim} axes.")
-    count = x.shape[0] if N is None else to_int(N, "N")
-    powers = torch.arange(count - 1, -1, -1, device=x.device)
-    return torch.pow(x.unsqueeze(-1), powers)
 
 
 BroadcastTo = primitive("BroadcastTo", broadcast_to, init=("shape",))

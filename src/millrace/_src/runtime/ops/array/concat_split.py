@@ -28,18 +28,18 @@ __all__ = [
     "column_stack",
     "concat",
     "concat_mint",
-    "concat_together",
+    "parallel_concat",
     "dsplit",
     "dstack",
     "hsplit",
     "hstack",
     "split",
-    "split_by_sizes",
-    "split_evenly",
+    "split_v",
+    "split_primitive",
     "split_method",
     "split_mint",
     "stack",
-    "stack_apart",
+    "stack_primitive",
     "stack_mint",
     "tensor_split",
     "unbind",
@@ -84,7 +84,7 @@ def concat_mint(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 @op(dtype=UNCHECKED)
-def concat_together(values: Sequence[Tensor]) -> Tensor:
+def parallel_concat(values: Sequence[Tensor]) -> Tensor:
     """Tensors one after the other along the first axis."""
     return torch.cat(check_same_dtype_list(values, "ParallelConcat"))
 
@@ -108,7 +108,7 @@ def stack_mint(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 @op(dtype=UNCHECKED)
-def stack_apart(*input_x: Tensor | Sequence[Tensor], axis: int = 0) -> Tensor:
+def stack_primitive(*input_x: Tensor | Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors side by side along a new axis; they come in a tuple or one by one."""
     return _stacked(input_x[0] if len(input_x) == 1 else input_x, axis)
 
@@ -180,7 +180,7 @@ def split_method(tensor: Tensor, split_size: Any, axis: int = 0) -> Any:
 
 
 @op(dtype=UNCHECKED)
-def split_evenly(input_x: Tensor, axis: int = 0, output_num: int = 1) -> Any:
+def split_primitive(input_x: Tensor, axis: int = 0, output_num: int = 1) -> Any:
     """A number of equal parts along an axis."""
     if isinstance(output_num, int) and -input_x.ndim <= axis < input_x.ndim:
         length = input_x.shape[axis]
@@ -192,7 +192,7 @@ def split_evenly(input_x: Tensor, axis: int = 0, output_num: int = 1) -> Any:
 
 
 @op(dtype=UNCHECKED)
-def split_by_sizes(input_x: Tensor, size_splits: Any, split_dim: int, num_split: int) -> Any:
+def split_v(input_x: Tensor, size_splits: Any, split_dim: int, num_split: int) -> Any:
     """Parts of given sizes along an axis; one of them may be -1, which is what is left."""
     parts = list(size_splits)
     if len(parts) != num_split:
@@ -284,10 +284,10 @@ def unstack_num(input_x: Tensor, axis: int = 0, num: int | None = None) -> Any:
 
 
 Concat = primitive("Concat", concat, init=("axis",))
-ParallelConcat = primitive("ParallelConcat", concat_together, init=())
-Split = primitive("Split", split_evenly, init=("axis", "output_num"))
-SplitV = primitive("SplitV", split_by_sizes, init=("size_splits", "split_dim", "num_split"))
-Stack = primitive("Stack", stack_apart, init=("axis",))
+ParallelConcat = primitive("ParallelConcat", parallel_concat, init=())
+Split = primitive("Split", split_primitive, init=("axis", "output_num"))
+SplitV = primitive("SplitV", split_v, init=("size_splits", "split_dim", "num_split"))
+Stack = primitive("Stack", stack_primitive, init=("axis",))
 Pack = primitive("Pack", stack, init=("axis",))
 Unstack = primitive("Unstack", unstack_num, init=("axis", "num"))
 Unpack = primitive("Unpack", unstack, init=("axis",))

@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.ops.declare.arguments import promote_operands, to_int, to_shape, unpack_varargs
-from millrace._src.runtime.ops.declare.dtype_rules import BOOL, SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import BOOL, INT64, REAL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 from millrace._src.runtime.tensor.device_placement import creation_device
@@ -28,6 +29,7 @@ __all__ = [
     "OneHot",
     "Ones",
     "OnesLike",
+    "RaggedRange",
     "Range",
     "Zeros",
     "ZerosLike",
@@ -39,7 +41,7 @@ __all__ = [
     "fill",
     "fill_diagonal",
     "fill_method",
-    "fill_with",
+    "fill_v2",
     "fills",
     "full",
     "full_like",
@@ -53,12 +55,15 @@ __all__ = [
     "new_ones",
     "new_zeros",
     "one_hot",
+    "one_hot_mint",
     "ones",
     "ones_like",
     "ones_like_plain",
     "ones_mint",
+    "ragged_range",
     "range",
     "sequence_mask",
+    "vander",
     "zeros",
     "zeros_like",
     "zeros_like_plain",
@@ -184,7 +189,7 @@ def fill(type: Any, shape: Any, value: Tensor | float) -> Tensor:
 
 
 @op(dtype=UNCHECKED)
-def fill_with(shape: Any, value: Tensor) -> Tensor:
+def fill_v2(shape: Any, value: Tensor) -> Tensor:
     """A tensor of one value, which is a 0-d tensor; the type is its type."""
     return value.expand(_lengths(shape, "FillV2")).contiguous()
 
@@ -407,7 +412,7 @@ Ones = primitive("Ones", ones, init=())
 ZerosLike = primitive("ZerosLike", zeros_like_plain, init=())
 OnesLike = primitive("OnesLike", ones_like_plain, init=())
 Fill = primitive("Fill", fill, init=())
-FillV2 = primitive("FillV2", fill_with, init=())
+FillV2 = primitive("FillV2", fill_v2, init=())
 Fills = primitive("Fills", fills, init=())
 FillDiagonal = primitive("FillDiagonal", fill_diagonal, init=("fill_value", "wrap"))
 Eye = primitive("Eye", eye_of, init=())
@@ -415,3 +420,54 @@ Range = primitive("Range", range, init=("maxlen",))
 LinSpace = primitive("LinSpace", linspace, init=())
 LogSpace = primitive("LogSpace", logspace_of, init=("steps", "base", "dtype"))
 OneHot = primitive("OneHot", one_hot, init=("axis",))
+
+
+@op("ops", dtype=UNCHECKED)
+def vander(x: Tensor, N: int | None = None) -> Tensor:
+    """The powers of a vector's elements, from N - 1 down to 0, a row each."""
+    if x.ndim != 1:
+        raise ArgumentValueError(f"For 'vander', the input must be a vector, but got {x.ndim} axes.")
+    count = x.shape[0] if N is None else to_int(N, "N")
+    powers = torch.arange(count - 1, -1, -1, device=x.device)
+    return torch.pow(x.unsqueeze(-1), powers)
+
+
+@op(accepts=REAL, dtype=UNCHECKED, differentiable=False)
+def ragged_range(starts: Tensor, limits: Tensor, deltas: Tensor, Tsplits: Any) -> tuple[Tensor, Tensor]:
+    """Several ranges behind one another, with the place at which each starts (and the last ends)."""
+    if Tsplits not in (torch.int32, torch.int64):
+        raise ArgumentTypeError(f"For 'RaggedRange', 'Tsplits' must be int32 or int64, but got {Tsplits}.")
+    shapes = {tuple(part.shape) for part in (starts, limits, deltas) if part.ndim}
+    if len(shapes) > 1 or any(len(shape) > 1 for shape in shapes):
+        raise ArgumentValueError(
+            f"For 'RaggedRange', starts, limits and deltas must be lists of one length or numbers, but the shapes are "
+            f"{[list(part.shape) for part in (starts, limits, deltas)]}."
+        )
+    starts, limits, deltas = torch.broadcast_tensors(*(part.reshape(-1) for part in (starts, limits, deltas)))
+    if bool((deltas == 0).any()):
+        raise ArgumentValueError(f"For 'RaggedRange', a delta must not be 0, but got {deltas.tolist()}.")
+    wide = torch.float64 if starts.is_floating_point() else torch.int64
+    apart, step = (limits.to(wide) - starts.to(wide)), deltas.to(wide)
+    counts = torch.ceil(apart / step).clamp_min(0).long()
+    ends = torch.cumsum(counts, 0)
+    splits = torch.cat([ends.new_zeros(1), ends])
+    places = torch.arange(int(ends[-1]) if len(ends) else 0, device=starts.device)
+    places = places - torch.repeat_interleave(splits[:-1], counts)
+    values = torch.repeat_interleave(starts.to(wide), counts) + places * torch.repeat_interleave(step, counts)
+    return splits.to(Tsplits), values.to(starts.dtype)
+
+
+RaggedRange = primitive("RaggedRange", ragged_range)
+
+
+@op("mint.nn.functional:one_hot", dtype=INT64, differentiable=False)
+def one_hot_mint(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """1 at the number of each class, else 0; without `num_classes`, as many as the largest number needs."""
+    if isinstance(num_classes, bool) or not isinstance(num_classes, int):
+        raise ArgumentTypeError(f"For 'one_hot', 'num_classes' must be an int, but got {num_classes!r}.")
+    if tensor.is_floating_point():
+        raise ArgumentTypeError(f"For 'one_hot', class numbers must be integers, but got {tensor.dtype}.")
+    if num_classes < 0:
+        return F.one_hot(tensor.long())
+    classes = torch.arange(num_classes, device=tensor.device)
+    return (tensor.unsqueeze(-1) == classes).long()

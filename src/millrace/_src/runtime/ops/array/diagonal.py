@@ -25,6 +25,7 @@ __all__ = [
     "TrilIndices",
     "Triu",
     "TriuIndices",
+    "block_diag",
     "diag",
     "diag_embed",
     "diag_mint",
@@ -32,17 +33,17 @@ __all__ = [
     "diagflat",
     "diagonal",
     "diagonal_method",
-    "lower_places",
     "matrix_band_part",
     "matrix_diag",
     "matrix_diag_part",
+    "matrix_diag_primitive",
     "matrix_set_diag",
-    "matrix_with_diagonals",
     "tril",
     "tril_indices",
+    "tril_indices_primitive",
     "triu",
     "triu_indices",
-    "upper_places",
+    "triu_indices_primitive",
 ]
 
 
@@ -142,13 +143,13 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = torch.int6
 
 
 @op(dtype=UNCHECKED, differentiable=False)
-def lower_places(row: int, col: int, offset: int = 0, dtype: Any = torch.int32) -> Tensor:
+def tril_indices_primitive(row: int, col: int, offset: int = 0, dtype: Any = torch.int32) -> Tensor:
     """Rows and columns of the places in the lower triangle of a matrix."""
     return _places(row, col, offset, dtype, lower=True)
 
 
 @op(dtype=UNCHECKED, differentiable=False)
-def upper_places(row: int, col: int, offset: int = 0, dtype: Any = torch.int32) -> Tensor:
+def triu_indices_primitive(row: int, col: int, offset: int = 0, dtype: Any = torch.int32) -> Tensor:
     """Rows and columns of the places in the upper triangle of a matrix."""
     return _places(row, col, offset, dtype, lower=False)
 
@@ -232,7 +233,7 @@ def matrix_diag(
 
 
 @op(dtype=SAME)
-def matrix_with_diagonals(
+def matrix_diag_primitive(
     x: Tensor, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, align: str = "RIGHT_LEFT"
 ) -> Tensor:
     """Matrices with the given diagonals, a row of `x` each, and `padding_value` elsewhere."""
@@ -272,9 +273,18 @@ Diag = primitive("Diag", diag, init=())
 DiagPart = primitive("DiagPart", diag_part, init=())
 Tril = primitive("Tril", tril, init=("diagonal",))
 Triu = primitive("Triu", triu, init=("diagonal",))
-TrilIndices = primitive("TrilIndices", lower_places, init=("row", "col", "offset", "dtype"))
-TriuIndices = primitive("TriuIndices", upper_places, init=("row", "col", "offset", "dtype"))
+TrilIndices = primitive("TrilIndices", tril_indices_primitive, init=("row", "col", "offset", "dtype"))
+TriuIndices = primitive("TriuIndices", triu_indices_primitive, init=("row", "col", "offset", "dtype"))
 MatrixBandPart = primitive("MatrixBandPart", matrix_band_part, init=())
 MatrixDiagPartV3 = primitive("MatrixDiagPartV3", matrix_diag_part, init=("align",))
-MatrixDiagV3 = primitive("MatrixDiagV3", matrix_with_diagonals, init=("align",))
+MatrixDiagV3 = primitive("MatrixDiagV3", matrix_diag_primitive, init=("align",))
 MatrixSetDiagV3 = primitive("MatrixSetDiagV3", matrix_set_diag, init=("align",))
+
+
+@op("ops", dtype=UNCHECKED)
+def block_diag(*inputs: Tensor) -> Tensor:
+    """The matrices along the diagonal of one large matrix; vectors are rows."""
+    for each in inputs:
+        if not isinstance(each, Tensor):
+            raise ArgumentTypeError(f"For 'block_diag', each input must be a Tensor, but got {each!r}.")
+    return torch.block_diag(*inputs)

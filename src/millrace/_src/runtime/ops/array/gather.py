@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import normalize_axes
-from millrace._src.runtime.ops.declare.dtype_rules import INT32, INT64, SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.index_arguments import (
     check_integer_indices,
     normalize_axis,
@@ -20,22 +19,13 @@ from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
-    "CountNonZero",
-    "EmbeddingLookup",
     "Gather",
     "GatherD",
     "GatherNd",
     "GatherV2",
-    "NonZero",
     "SparseGatherV2",
-    "argwhere",
-    "count_nonzero",
-    "count_nonzero_along",
-    "count_nonzero_method",
-    "count_nonzero_mint",
-    "gather_along_axis",
-    "embedding_lookup",
     "gather",
+    "gather_along_axis",
     "gather_d",
     "gather_elements",
     "gather_method",
@@ -44,11 +34,9 @@ __all__ = [
     "gather_rows",
     "index_select",
     "index_select_mint",
-    "non_zero",
-    "nonzero",
+    "index_select_nd",
     "take",
     "take_method",
-    "index_select_nd",
 ]
 
 
@@ -183,65 +171,3 @@ def take_method(input: Tensor, indices: Tensor, axis: int | None = None, mode: s
     else:
         places = check_integer_indices("take", indices)
     return index_select_nd("take", source, places, at)
-
-
-@op("ops:nonzero", "mint", "Tensor", dtype=UNCHECKED, differentiable=False)
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The places of the elements that are not zero, a row each; or one tensor per axis."""
-    return torch.nonzero(input, as_tuple=True) if as_tuple else torch.nonzero(input)
-
-
-@op("ops", "Tensor", dtype=INT64, differentiable=False)
-def argwhere(input: Tensor) -> Tensor:
-    """The places of the elements that are not zero, a row each."""
-    return torch.argwhere(input)
-
-
-@op(dtype=INT64, differentiable=False)
-def non_zero(x: Tensor) -> Tensor:
-    """The places of the elements that are not zero, a row each."""
-    return torch.nonzero(x)
-
-
-NonZero = primitive("NonZero", non_zero)
-
-
-@op("ops", dtype=UNCHECKED, differentiable=False)
-def count_nonzero(x: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any = torch.int32) -> Tensor:
-    """How many elements along axes are not zero."""
-    return (
-        torch.sum(x != 0, normalize_axes(axis, x.ndim), keep_dims).to(dtype) if x.ndim else (x != 0).to(dtype)
-    )
-
-
-@op("mint:count_nonzero", dtype=INT64, differentiable=False)
-def count_nonzero_mint(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements along axes are not zero."""
-    return torch.count_nonzero(input, dim)
-
-
-@op("Tensor:count_nonzero", dtype=UNCHECKED, differentiable=False, also={"dim": "axis"})
-def count_nonzero_method(input: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any = None) -> Tensor:
-    """How many elements along axes are not zero."""
-    return count_nonzero.raw(input, axis, keep_dims, dtype or torch.int32)
-
-
-@op(dtype=INT32, differentiable=False)
-def count_nonzero_along(x: Tensor, dims: Any = None) -> Tensor:
-    """How many elements along axes are not zero."""
-    return torch.sum(x != 0, normalize_axes(dims, x.ndim))
-
-
-CountNonZero = primitive("CountNonZero", count_nonzero_along)
-
-
-@op(dtype=SAME)
-def embedding_lookup(input_params: Tensor, input_indices: Tensor, offset: int) -> Tensor:
-    """The rows that the indices name after `offset` is taken off; zeros for rows that are not there."""
-    places = check_integer_indices("EmbeddingLookup", input_indices).long() - offset
-    inside = (places >= 0) & (places < input_params.shape[0])
-    made = index_select_nd("EmbeddingLookup", input_params, torch.where(inside, places, 0), 0)
-    return made * inside.reshape(*inside.shape, *[1] * (input_params.ndim - 1)).to(made.dtype)
-
-
-EmbeddingLookup = primitive("EmbeddingLookup", embedding_lookup, init=())

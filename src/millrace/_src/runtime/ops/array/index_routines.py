@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import promote_operands, to_python_list
-from millrace._src.runtime.ops.declare.dtype_rules import INTEGERS, REAL, UNCHECKED
+from millrace._src.runtime.ops.declare.arguments import normalize_axes, promote_operands, to_python_list
+from millrace._src.runtime.ops.declare.dtype_rules import INT32, INT64, INTEGERS, REAL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
-    "ComputeAccidentalHits",
-    "ConfusionMatrix",
-    "EditDistance",
+    "CountNonZero",
+    "DataFormatDimMap",
+    "DataFormatVecPermute",
+    "InvertPermutation",
     "ListDiff",
     "MapUniform",
-    "RaggedRange",
+    "NonZero",
     "SubAndFilter",
     "UnravelIndex",
-    "accidental_hits",
-    "confusion_counts",
-    "edit_distance",
-    "grouped_places",
-    "list_difference",
-    "ragged_ranges",
-    "shifted_within",
-    "unravelled",
+    "argwhere",
+    "count_nonzero",
+    "count_nonzero_along",
+    "count_nonzero_method",
+    "count_nonzero_mint",
+    "format_axis",
+    "format_vector",
+    "invert_permutation",
+    "list_diff",
+    "map_uniform",
+    "non_zero",
+    "nonzero",
+    "sub_and_filter",
+    "unravel_index",
 ]
 
 
 @op(accepts=REAL, dtype=UNCHECKED, differentiable=False)
-def list_difference(x: Tensor, y: Tensor, out_idx: Any = torch.int32) -> tuple[Tensor, Tensor]:
+def list_diff(x: Tensor, y: Tensor, out_idx: Any = torch.int32) -> tuple[Tensor, Tensor]:
     """What is in x and not in y, and at which places of x."""
     if out_idx not in (torch.int32, torch.int64):
         raise ArgumentTypeError(f"For 'ListDiff', 'out_idx' must be int32 or int64, but got {out_idx}.")
@@ -47,11 +53,11 @@ def list_difference(x: Tensor, y: Tensor, out_idx: Any = torch.int32) -> tuple[T
     return x[alone], alone.nonzero().squeeze(1).to(out_idx)
 
 
-ListDiff = primitive("ListDiff", list_difference)
+ListDiff = primitive("ListDiff", list_diff)
 
 
 @op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
-def unravelled(indices: Tensor, dims: Tensor) -> Tensor:
+def unravel_index(indices: Tensor, dims: Tensor) -> Tensor:
     """The coordinates, in an array of this shape, of elements that are numbered from 0 on: a column per number."""
     if dims.ndim != 1 or indices.ndim > 1:
         raise ArgumentValueError(
@@ -67,39 +73,11 @@ def unravelled(indices: Tensor, dims: Tensor) -> Tensor:
     return torch.stack(torch.unravel_index(indices.long(), shape)).to(indices.dtype)
 
 
-UnravelIndex = primitive("UnravelIndex", unravelled)
-
-
-@op(accepts=REAL, dtype=UNCHECKED, differentiable=False)
-def ragged_ranges(starts: Tensor, limits: Tensor, deltas: Tensor, Tsplits: Any) -> tuple[Tensor, Tensor]:
-    """Several ranges behind one another, with the place at which each starts (and the last ends)."""
-    if Tsplits not in (torch.int32, torch.int64):
-        raise ArgumentTypeError(f"For 'RaggedRange', 'Tsplits' must be int32 or int64, but got {Tsplits}.")
-    shapes = {tuple(part.shape) for part in (starts, limits, deltas) if part.ndim}
-    if len(shapes) > 1 or any(len(shape) > 1 for shape in shapes):
-        raise ArgumentValueError(
-            f"For 'RaggedRange', starts, limits and deltas must be lists of one length or numbers, but the shapes are "
-            f"{[list(part.shape) for part in (starts, limits, deltas)]}."
-        )
-    starts, limits, deltas = torch.broadcast_tensors(*(part.reshape(-1) for part in (starts, limits, deltas)))
-    if bool((deltas == 0).any()):
-        raise ArgumentValueError(f"For 'RaggedRange', a delta must not be 0, but got {deltas.tolist()}.")
-    wide = torch.float64 if starts.is_floating_point() else torch.int64
-    apart, step = (limits.to(wide) - starts.to(wide)), deltas.to(wide)
-    counts = torch.ceil(apart / step).clamp_min(0).long()
-    ends = torch.cumsum(counts, 0)
-    splits = torch.cat([ends.new_zeros(1), ends])
-    places = torch.arange(int(ends[-1]) if len(ends) else 0, device=starts.device)
-    places = places - torch.repeat_interleave(splits[:-1], counts)
-    values = torch.repeat_interleave(starts.to(wide), counts) + places * torch.repeat_interleave(step, counts)
-    return splits.to(Tsplits), values.to(starts.dtype)
-
-
-RaggedRange = primitive("RaggedRange", ragged_ranges)
+UnravelIndex = primitive("UnravelIndex", unravel_index)
 
 
 @op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
-def shifted_within(input_x: Tensor, max_num: Any, offset: Any) -> tuple[Tensor, Tensor]:
+def sub_and_filter(input_x: Tensor, max_num: Any, offset: Any) -> tuple[Tensor, Tensor]:
     """The values less `offset` that are then in [0, max_num), and their places."""
     _, shift = promote_operands(input_x, offset)
     _, most = promote_operands(input_x, max_num)
@@ -108,11 +86,11 @@ def shifted_within(input_x: Tensor, max_num: Any, offset: Any) -> tuple[Tensor, 
     return moved[kept], kept.nonzero().squeeze(1).to(input_x.dtype)
 
 
-SubAndFilter = primitive("SubAndFilter", shifted_within, ())
+SubAndFilter = primitive("SubAndFilter", sub_and_filter, ())
 
 
 @op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
-def grouped_places(input: Tensor, per_group_size: Any, group_num: Any) -> Tensor:
+def map_uniform(input: Tensor, per_group_size: Any, group_num: Any) -> Tensor:
     """The place of each key where keys go to the groups in turn: the remainder says the group, the quotient the
     place."""
     _, size = promote_operands(input, per_group_size)
@@ -120,117 +98,103 @@ def grouped_places(input: Tensor, per_group_size: Any, group_num: Any) -> Tensor
     return torch.remainder(input, count) * size + torch.div(input, count, rounding_mode="floor")
 
 
-MapUniform = primitive("MapUniform", grouped_places, ())
+MapUniform = primitive("MapUniform", map_uniform, ())
 
 
-@op(accepts=REAL, dtype=UNCHECKED, differentiable=False)
-def confusion_counts(
-    labels: Tensor,
-    predictions: Tensor,
-    weights: Tensor | None = None,
-    num_classes: int = 2,
-    dtype: str = "int32",
-) -> Tensor:
-    """How often each class (row) was taken for each (column); with weights, their sum."""
-    if isinstance(num_classes, bool) or not isinstance(num_classes, int):
-        raise ArgumentTypeError(
-            f"For 'ConfusionMatrix', 'num_classes' must be an int, but got {num_classes!r}."
-        )
-    if not isinstance(dtype, str) or not hasattr(torch, dtype):
-        raise ArgumentTypeError(f"For 'ConfusionMatrix', 'dtype' must be a type's name, but got {dtype!r}.")
-    if labels.ndim != 1 or labels.shape != predictions.shape:
-        raise ArgumentValueError(
-            f"For 'ConfusionMatrix', labels and predictions must be lists of one length, but the shapes are "
-            f"{list(labels.shape)} and {list(predictions.shape)}."
-        )
-    kind = getattr(torch, dtype)
-    counts = torch.zeros(num_classes * num_classes, dtype=kind, device=labels.device)
-    added = torch.ones_like(labels, dtype=kind) if weights is None else weights.to(kind)
-    place = labels.long() * num_classes + predictions.long()
-    return counts.index_add_(0, place, added).reshape(num_classes, num_classes)
+@op("ops:nonzero", "mint", "Tensor", dtype=UNCHECKED, differentiable=False)
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The places of the elements that are not zero, a row each; or one tensor per axis."""
+    return torch.nonzero(input, as_tuple=True) if as_tuple else torch.nonzero(input)
 
 
-ConfusionMatrix = primitive(
-    "ConfusionMatrix", confusion_counts, ("num_classes", "dtype"), num_classes=inspect.Parameter.empty
-)
+@op("ops", "Tensor", dtype=INT64, differentiable=False)
+def argwhere(input: Tensor) -> Tensor:
+    """The places of the elements that are not zero, a row each."""
+    return torch.argwhere(input)
 
 
-@op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
-def accidental_hits(
-    true_classes: Tensor, sampled_candidates: Tensor, num_true: int = 1
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Where a sampled candidate is a true class: the row of the true class, the place of the candidate, and a weight of
-    the least float32 to push it out of a softmax."""
-    if isinstance(num_true, bool) or not isinstance(num_true, int):
-        raise ArgumentTypeError(
-            f"For 'ComputeAccidentalHits', 'num_true' must be an int, but got {num_true!r}."
-        )
-    if true_classes.ndim != 2 or true_classes.shape[1] != num_true or sampled_candidates.ndim != 1:
-        raise ArgumentValueError(
-            f"For 'ComputeAccidentalHits', 'true_classes' must have the shape (N, {num_true}) and 'sampled_candidates' "
-            f"one axis, but got {list(true_classes.shape)} and {list(sampled_candidates.shape)}."
-        )
-    hits = (true_classes.unsqueeze(-1) == sampled_candidates).any(1).nonzero()
-    weights = torch.full((len(hits),), torch.finfo(torch.float32).min, device=true_classes.device)
-    return hits[:, 0].to(torch.int32), hits[:, 1].to(true_classes.dtype), weights
+@op(dtype=INT64, differentiable=False)
+def non_zero(x: Tensor) -> Tensor:
+    """The places of the elements that are not zero, a row each."""
+    return torch.nonzero(x)
 
 
-ComputeAccidentalHits = primitive("ComputeAccidentalHits", accidental_hits)
+NonZero = primitive("NonZero", non_zero)
 
 
-def _sequences(name: str, indices: Tensor, values: Tensor, shape: Tensor) -> dict[tuple[int, ...], list[Any]]:
-    """The sequences of a sparse tensor: where they stand -> their elements."""
-    if indices.ndim != 2 or values.ndim != 1 or shape.ndim != 1 or indices.shape != (len(values), len(shape)):
-        raise ArgumentValueError(
-            f"For 'EditDistance', the {name} must be given as indices (N, R), values (N,) and a shape (R,), but the "
-            f"shapes are {[list(part.shape) for part in (indices, values, shape)]}."
-        )
-    found: dict[tuple[int, ...], list[Any]] = {}
-    for place, value in zip(to_python_list(indices), to_python_list(values), strict=True):
-        found.setdefault(tuple(place[:-1]), []).append(value)
-    return found
+@op("ops", dtype=UNCHECKED, differentiable=False)
+def count_nonzero(x: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any = torch.int32) -> Tensor:
+    """How many elements along axes are not zero."""
+    return (
+        torch.sum(x != 0, normalize_axes(axis, x.ndim), keep_dims).to(dtype) if x.ndim else (x != 0).to(dtype)
+    )
 
 
-def _levenshtein_distance(one: list[Any], other: list[Any]) -> int:
-    """How many elements must be put in, taken out or replaced to come from one list to the other."""
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
-        before, row[0] = row[0], i
-        for j, b in enumerate(other, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
-    return row[-1]
+@op("mint:count_nonzero", dtype=INT64, differentiable=False)
+def count_nonzero_mint(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements along axes are not zero."""
+    return torch.count_nonzero(input, dim)
+
+
+@op("Tensor:count_nonzero", dtype=UNCHECKED, differentiable=False, also={"dim": "axis"})
+def count_nonzero_method(input: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any = None) -> Tensor:
+    """How many elements along axes are not zero."""
+    return count_nonzero.raw(input, axis, keep_dims, dtype or torch.int32)
+
+
+@op(dtype=INT32, differentiable=False)
+def count_nonzero_along(x: Tensor, dims: Any = None) -> Tensor:
+    """How many elements along axes are not zero."""
+    return torch.sum(x != 0, normalize_axes(dims, x.ndim))
+
+
+CountNonZero = primitive("CountNonZero", count_nonzero_along)
 
 
 @op(dtype=UNCHECKED, differentiable=False)
-def edit_distance(
-    hypothesis_indices: Tensor,
-    hypothesis_values: Tensor,
-    hypothesis_shape: Tensor,
-    truth_indices: Tensor,
-    truth_values: Tensor,
-    truth_shape: Tensor,
-    normalize: bool = True,
-) -> Tensor:
-    """Levenshtein's distance of sequences, given as sparse tensors whose last axis runs along them; with `normalize`
-    as a share of the true length, where that is 0: infinite, or 0 for two empty sequences."""
-    if not isinstance(normalize, bool):
-        raise ArgumentTypeError(f"For 'EditDistance', 'normalize' must be a bool, but got {normalize!r}.")
-    said = _sequences("hypothesis", hypothesis_indices, hypothesis_values, hypothesis_shape)
-    true = _sequences("truth", truth_indices, truth_values, truth_shape)
-    if hypothesis_shape.shape != truth_shape.shape:
+def invert_permutation(input_x: Any) -> Any:
+    """For each place of a permutation, where it is."""
+    if not isinstance(input_x, (tuple, list)) or sorted(input_x) != list(range(len(input_x))):
         raise ArgumentValueError(
-            f"For 'EditDistance', hypothesis and truth must have as many axes, but the shapes are "
-            f"{hypothesis_shape.tolist()} and {truth_shape.tolist()}."
+            f"For 'InvertPermutation', the input must be a permutation of 0..n-1: {input_x!r}."
         )
-    size = to_python_list(torch.maximum(hypothesis_shape, truth_shape)[:-1])
-    made = torch.zeros(size, dtype=torch.float32)
-    for place in {*said, *true}:
-        wanted = true.get(place, [])
-        away = float(_levenshtein_distance(said.get(place, []), wanted))
-        if normalize:
-            away = away / len(wanted) if wanted else (float("inf") if away else 0.0)
-        made[place] = away
-    return made
+    places = [0] * len(input_x)
+    for place, value in enumerate(input_x):
+        places[value] = place
+    return tuple(places)
 
 
-EditDistance = primitive("EditDistance", edit_distance)
+def _order(src: str, dst: str, name: str) -> list[int]:
+    for each in (src, dst):
+        if each not in ("NHWC", "NCHW"):
+            raise ArgumentValueError(f"For '{name}', a format must be 'NHWC' or 'NCHW', but got {each!r}.")
+    return [src.index(letter) for letter in dst]
+
+
+@op(dtype=SAME, differentiable=False)
+def format_axis(input_x: Tensor, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
+    """For axes of `dst_format`, where they are in `src_format`; axes may be negative."""
+    places = torch.tensor(
+        _order(src_format, dst_format, "DataFormatDimMap"), dtype=input_x.dtype, device=input_x.device
+    )
+    return places[torch.remainder(input_x, 4).to(torch.int64)]
+
+
+@op(dtype=SAME, differentiable=False)
+def format_vector(input_x: Tensor, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
+    """A vector with a number per axis of one format (or a pair in each row), in the order of another."""
+    order = _order(src_format, dst_format, "DataFormatVecPermute")
+    if input_x.ndim not in (1, 2) or input_x.shape[0] != 4:
+        raise ArgumentValueError(
+            f"For 'DataFormatVecPermute', the shape must be (4,) or (4, 2): {tuple(input_x.shape)}."
+        )
+    return input_x[torch.tensor(order, device=input_x.device)]
+
+
+InvertPermutation = primitive("InvertPermutation", invert_permutation, init=())
+
+
+DataFormatDimMap = primitive("DataFormatDimMap", format_axis, init=("src_format", "dst_format"))
+
+
+DataFormatVecPermute = primitive("DataFormatVecPermute", format_vector, init=("src_format", "dst_format"))

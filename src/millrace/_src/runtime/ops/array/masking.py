@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.index_arguments import (
     check_integer_indices,
     normalize_axis,
@@ -18,15 +18,11 @@ from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
-    "Bucketize",
     "IndexFill",
     "IndexPut",
     "MaskedFill",
     "MaskedScatter",
     "MaskedSelect",
-    "SearchSorted",
-    "bucketize",
-    "bucketize_left",
     "index_fill",
     "index_put",
     "index_put_",
@@ -36,9 +32,6 @@ __all__ = [
     "masked_fill_method",
     "masked_scatter",
     "masked_select",
-    "search_sorted",
-    "searchsorted",
-    "searchsorted_method",
 ]
 
 
@@ -143,74 +136,3 @@ def index_put_places(x1: Tensor, x2: Tensor, indices: Any, accumulate: int = 0) 
 
 
 IndexPut = primitive("IndexPut", index_put_places, init=("accumulate",))
-
-
-# --- places among limits ----------------------------------------------------------------------------------------
-
-
-@op("ops", "mint", dtype=UNCHECKED, differentiable=False)
-def searchsorted(
-    sorted_sequence: Tensor,
-    values: Any,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:
-    """Where values would go in sorted rows."""
-    if side not in (None, "left", "right"):
-        raise ArgumentValueError(f"For 'searchsorted', 'side' must be 'left' or 'right', but got {side!r}.")
-    if right and side == "left":
-        raise ArgumentValueError(
-            "For 'searchsorted', 'side' says 'left' and 'right' is True: say one of them."
-        )
-    if not isinstance(values, Tensor):
-        values = torch.as_tensor(values, dtype=sorted_sequence.dtype, device=sorted_sequence.device)
-    on_right = right or side == "right"
-    # what lies apart is brought together here, and PyTorch has nothing to warn of
-    sorted_sequence, values = sorted_sequence.contiguous(), values.contiguous()
-    return torch.searchsorted(sorted_sequence, values, out_int32=out_int32, right=on_right, sorter=sorter)
-
-
-@op("Tensor:searchsorted", dtype=UNCHECKED, differentiable=False)
-def searchsorted_method(input: Tensor, v: Any, side: str = "left", sorter: Tensor | None = None) -> Tensor:
-    """Where values would go in the sorted tensor."""
-    if side not in ("left", "right"):
-        raise ArgumentValueError(f"For 'searchsorted', 'side' must be 'left' or 'right', but got {side!r}.")
-    if not isinstance(v, Tensor):
-        v = torch.as_tensor(v, device=input.device)
-    return torch.searchsorted(
-        input.contiguous(), v.contiguous(), out_int32=True, right=side == "right", sorter=sorter
-    )
-
-
-@op(dtype=UNCHECKED, differentiable=False)
-def search_sorted(
-    sorted_sequence: Tensor,
-    values: Tensor,
-    sorter: Tensor | None = None,
-    dtype: Any = torch.int64,
-    right: bool = False,
-) -> Tensor:
-    """Where values would go in sorted rows."""
-    return torch.searchsorted(sorted_sequence, values, right=right, sorter=sorter).to(dtype)
-
-
-SearchSorted = primitive("SearchSorted", search_sorted, init=("dtype", "right"))
-
-
-@op("ops", dtype=UNCHECKED, differentiable=False)
-def bucketize(input: Tensor, boundaries: Any, *, right: bool = False) -> Tensor:
-    """The number of the interval between boundaries that each element lies in."""
-    limits = torch.as_tensor(boundaries, dtype=torch.float32, device=input.device)
-    return torch.bucketize(input.contiguous(), limits, out_int32=True, right=right)
-
-
-@op(dtype=UNCHECKED, differentiable=False)
-def bucketize_left(input: Tensor, boundaries: Any) -> Tensor:
-    """The number of the interval between boundaries that each element lies in."""
-    return bucketize.raw(input, boundaries, right=True)
-
-
-Bucketize = primitive("Bucketize", bucketize_left, init=("boundaries",))

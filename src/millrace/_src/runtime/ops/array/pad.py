@@ -20,10 +20,11 @@ __all__ = [
     "PadV3",
     "Padding",
     "mirror_pad",
-    "mirrored",
+    "mirror_pad_primitive",
     "pad",
-    "pad_axes",
-    "pad_in_mode",
+    "pad_mint",
+    "pad_primitive",
+    "pad_v3_primitive",
     "padding",
 ]
 
@@ -74,7 +75,7 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
 
 
 @op(dtype=SAME)
-def pad_axes(input_x: Tensor, paddings: Any) -> Tensor:
+def pad_primitive(input_x: Tensor, paddings: Any) -> Tensor:
     """A margin of zeros: a pair of widths for each axis."""
     pairs = [to_shape(pair) for pair in paddings]
     if len(pairs) != input_x.ndim:
@@ -90,7 +91,7 @@ def pad_axes(input_x: Tensor, paddings: Any) -> Tensor:
 
 
 @op(dtype=SAME)
-def pad_in_mode(
+def pad_v3_primitive(
     x: Tensor,
     paddings: Any,
     constant_value: Any = None,
@@ -115,7 +116,7 @@ def mirror_pad(input_x: Tensor, paddings: Any, mode: str) -> Tensor:
 
 
 @op(dtype=SAME)
-def mirrored(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
+def mirror_pad_primitive(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
     """A margin that mirrors the tensor: "REFLECT" leaves out the element at the border, "SYMMETRIC" repeats it."""
     return _mirrored(input_x, paddings, mode)
 
@@ -162,7 +163,16 @@ def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
     return F.pad(x, (0, pad_dim_size - 1))
 
 
-Pad = primitive("Pad", pad_axes, init=("paddings",))
-PadV3 = primitive("PadV3", pad_in_mode, init=("mode", "paddings_contiguous"))
-MirrorPad = primitive("MirrorPad", mirrored, init=("mode",))
+Pad = primitive("Pad", pad_primitive, init=("paddings",))
+PadV3 = primitive("PadV3", pad_v3_primitive, init=("mode", "paddings_contiguous"))
+MirrorPad = primitive("MirrorPad", mirror_pad_primitive, init=("mode",))
 Padding = primitive("Padding", padding, init=("pad_dim_size",))
+
+
+_pad_op = pad  # `pad_mint` has a parameter of this name
+
+
+@op("mint.nn.functional:pad", dtype=SAME)
+def pad_mint(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    """Elements put around the last axes: pairs (before, after), the last axis first."""
+    return _pad_op.raw(input, pad, mode, value)

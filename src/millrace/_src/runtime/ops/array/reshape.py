@@ -22,6 +22,9 @@ __all__ = [
     "Transpose",
     "TransposeExtView",
     "TransposeView",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "expand_dims",
     "flatten",
     "flatten_method",
@@ -241,3 +244,27 @@ TransposeExtView = primitive("TransposeExtView", transpose_mint, init=())
 ExpandDims = primitive("ExpandDims", expand_dims, init=())
 Squeeze = primitive("Squeeze", squeeze, init=("axis",), axis=())
 Flatten = primitive("Flatten", flatten_rows, init=())
+
+
+def _at_least(inputs: Any, make: Any) -> Any:
+    if isinstance(inputs, (list, tuple)):
+        return tuple(make(each) for each in inputs)
+    return make(inputs)
+
+
+@op("ops", dtype=SAME)
+def atleast_1d(inputs: Any) -> Any:
+    """The tensor, or each of several, with one axis at least."""
+    return _at_least(inputs, torch.atleast_1d)
+
+
+@op("ops", dtype=SAME)
+def atleast_2d(inputs: Any) -> Any:
+    """The tensor, or each of several, with two axes at least."""
+    return _at_least(inputs, torch.atleast_2d)
+
+
+@op("ops", dtype=SAME)
+def atleast_3d(inputs: Any) -> Any:
+    """The tensor, or each of several, with three axes at least."""
+    return _at_least(inputs, torch.atleast_3d)

@@ -54,7 +54,7 @@ __all__ = [
     "tensor_scatter_mul",
     "tensor_scatter_sub",
     "tensor_scatter_update",
-    "tensor_scatter_write",
+    "tensor_scatter_update_primitive",
 ]
 
 _REDUCE = {"mul": "prod", "div": "prod", "max": "amax", "min": "amin"}
@@ -133,7 +133,7 @@ def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
 
 
 @op(dtype=SAME)
-def tensor_scatter_write(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+def tensor_scatter_update_primitive(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A copy with updates written to the places that the indices name."""
     return scatter_nd_with("TensorScatterUpdate", "update", input_x, indices, updates, False)
 
@@ -144,7 +144,7 @@ TensorScatterMul = primitive("TensorScatterMul", tensor_scatter_mul)
 TensorScatterDiv = primitive("TensorScatterDiv", tensor_scatter_div)
 TensorScatterMax = primitive("TensorScatterMax", tensor_scatter_max)
 TensorScatterMin = primitive("TensorScatterMin", tensor_scatter_min)
-TensorScatterUpdate = primitive("TensorScatterUpdate", tensor_scatter_write)
+TensorScatterUpdate = primitive("TensorScatterUpdate", tensor_scatter_update_primitive)
 tensor_scatter_update = TensorScatterUpdate()
 
 

@@ -61,7 +61,7 @@ __all__ = [
     "scatter_nd_mul",
     "scatter_nd_sub",
     "scatter_nd_update",
-    "scatter_nd_write",
+    "scatter_nd_update_primitive",
     "scatter_sub",
     "scatter_update",
 ]
@@ -153,7 +153,9 @@ def scatter_nd_min(input_x: Tensor, indices: Tensor, updates: Tensor, use_lockin
 
 
 @op(dtype=SAME, differentiable=False)
-def scatter_nd_write(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
+def scatter_nd_update_primitive(
+    input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False
+) -> Tensor:
     """Places are replaced, in the tensor itself; coordinates are the last axis of the indices."""
     return scatter_nd_with("ScatterNdUpdate", "update", input_x, indices, updates, True)
 
@@ -171,7 +173,9 @@ ScatterNdMul = primitive("ScatterNdMul", scatter_nd_mul, init=("use_locking",))
 ScatterNdDiv = primitive("ScatterNdDiv", scatter_nd_div, init=("use_locking",))
 ScatterNdMax = primitive("ScatterNdMax", scatter_nd_max, init=("use_locking",))
 ScatterNdMin = primitive("ScatterNdMin", scatter_nd_min, init=("use_locking",))
-ScatterNdUpdate = primitive("ScatterNdUpdate", scatter_nd_write, init=("use_locking",), use_locking=True)
+ScatterNdUpdate = primitive(
+    "ScatterNdUpdate", scatter_nd_update_primitive, init=("use_locking",), use_locking=True
+)
 ScatterNonAliasingAdd = primitive(
     "ScatterNonAliasingAdd", scatter_nd_add, init=(), call=("input_x", "indices", "updates")
 )

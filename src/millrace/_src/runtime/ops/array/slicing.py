@@ -8,32 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.arguments import to_int, to_shape, unpack_varargs
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import to_int, to_shape
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
-from millrace._src.runtime.ops.declare.index_arguments import normalize_axis
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
-    "ReverseSequence",
-    "ReverseV2",
-    "Roll",
     "SelectView",
     "Slice",
     "StridedSlice",
-    "flip",
-    "flip_method",
-    "fliplr",
-    "flipud",
     "itemset",
     "narrow",
     "narrow_mint",
-    "reverse",
-    "reverse_sequence",
-    "reverse_sequence_method",
-    "roll",
-    "rot90",
     "select_mint",
     "select_view",
     "slice",
@@ -189,103 +176,10 @@ def itemset(input: Tensor, *args: Any) -> Tensor:
     return made
 
 
-def _reversed(input: Tensor, dims: Any, name: str) -> Tensor:
-    if not isinstance(dims, (list, tuple)):
-        raise ArgumentTypeError(f"For '{name}', the axes must come in a list or tuple, but got {dims!r}.")
-    return torch.flip(input, to_shape(dims))
-
-
-@op("ops", "mint", dtype=SAME)
-def flip(input: Tensor, dims: Any) -> Tensor:
-    """The elements in reversed order along axes."""
-    return _reversed(input, dims, "flip")
-
-
-@op("Tensor:flip", dtype=SAME)
-def flip_method(input: Tensor, *dims: Any) -> Tensor:
-    """The elements in reversed order along axes, given as a tuple or one by one."""
-    return _reversed(input, unpack_varargs(dims), "flip")
-
-
-@op("ops", "Tensor", dtype=SAME)
-def reverse(x: Tensor, axis: Any) -> Tensor:
-    """The elements in reversed order along axes."""
-    return _reversed(x, axis, "ReverseV2")
-
-
-@op("ops", "Tensor", dtype=SAME)
-def fliplr(input: Tensor) -> Tensor:
-    """The elements in reversed order along the second axis."""
-    return torch.flip(input, (1,))
-
-
-@op("ops", "Tensor", dtype=SAME)
-def flipud(input: Tensor) -> Tensor:
-    """The elements in reversed order along the first axis."""
-    if not input.ndim:
-        raise ArgumentValueError("For 'flipud', the input must have at least one axis, but got a 0-d tensor.")
-    return torch.flip(input, (0,))
-
-
-@op("ops", "Tensor", dtype=SAME)
-def rot90(input: Tensor, k: int, dims: Any) -> Tensor:
-    """A plane of axes turned by 90 degrees, `k` times."""
-    plane = to_shape(dims)
-    if len(plane) == 2 and plane[0] == plane[1]:
-        raise OperationError(f"For 'rot90', rotation dims must be different, but got {plane}.")
-    for axis in plane:
-        normalize_axis("rot90", axis, input.ndim)
-    return torch.rot90(input, to_int(k, "k"), plane)
-
-
-@op("ops", "mint", "Tensor", dtype=SAME)
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """The elements moved along axes; what leaves at one end comes in at the other. Without axes, as if flat."""
-    return torch.roll(input, to_shape(shifts), () if dims is None else to_shape(dims))
-
-
-@op("ops", dtype=SAME)
-def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int = 0) -> Tensor:
-    """For each entry of the batch, its first elements in reversed order: as many as `seq_lengths` says."""
-    return _reverse_first(x, seq_lengths, seq_dim, batch_dim)
-
-
-@op("Tensor:reverse_sequence", dtype=SAME)
-def reverse_sequence_method(x: Tensor, seq_lengths: Tensor, seq_dim: int = 0, batch_dim: int = 0) -> Tensor:
-    """For each entry of the batch, its first elements in reversed order: as many as `seq_lengths` says."""
-    return _reverse_first(x, seq_lengths, seq_dim, batch_dim)
-
-
-def _reverse_first(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int) -> Tensor:
-    count, batch = x.shape[seq_dim], x.shape[batch_dim]
-    if seq_dim % x.ndim == batch_dim % x.ndim:
-        raise ArgumentValueError(
-            f"For 'ReverseSequence', seq_dim and batch_dim must differ, but both are {seq_dim}."
-        )
-    if tuple(seq_lengths.shape) != (batch,):
-        raise ArgumentValueError(
-            f"For 'ReverseSequence', the 'seq_lengths' vector size should be = input size along batch_dim: {batch}, "
-            f"but got shape {tuple(seq_lengths.shape)}."
-        )
-    places = torch.arange(count, device=x.device)
-    lengths = seq_lengths.to(torch.int64).unsqueeze(-1)
-    taken = torch.where(
-        places < lengths, lengths - 1 - places, places
-    )  # [batch, count]; too long fails in gather
-    shape = [1] * x.ndim
-    shape[seq_dim], shape[batch_dim] = count, batch
-    if seq_dim % x.ndim < batch_dim % x.ndim:
-        taken = taken.T
-    return torch.gather(x, seq_dim, taken.reshape(shape).expand(x.shape))
-
-
 Slice = primitive("Slice", slice, init=())
 StridedSlice = primitive(
     "StridedSlice",
     strided_slice,
     init=("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"),
 )
-ReverseV2 = primitive("ReverseV2", reverse, init=("axis",))
-ReverseSequence = primitive("ReverseSequence", reverse_sequence, init=("seq_dim", "batch_dim"))
 SelectView = primitive("SelectView", select_view, init=())
-Roll = primitive("Roll", roll, init=("shifts", "dims"))

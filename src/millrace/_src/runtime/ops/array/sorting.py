@@ -14,9 +14,11 @@ from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
+    "Bucketize",
     "InTopK",
     "LowerBound",
     "NthElement",
+    "SearchSorted",
     "Sort",
     "TopK",
     "Unique",
@@ -25,12 +27,16 @@ __all__ = [
     "UpperBound",
     "argsort",
     "argsort_mint",
-    "unique_in_order",
+    "bucketize",
+    "bucketize_left",
     "intopk",
     "kthvalue",
     "lower_bound",
     "msort",
     "nth_element",
+    "search_sorted",
+    "searchsorted",
+    "searchsorted_method",
     "sort",
     "sort_method",
     "sort_mint",
@@ -40,9 +46,10 @@ __all__ = [
     "topk_mint",
     "unique",
     "unique_consecutive",
+    "unique_consecutive_primitive",
+    "unique_in_order",
     "unique_mint",
-    "unique_of",
-    "unique_runs",
+    "unique_primitive",
     "unique_with_pad",
     "unique_with_pad_method",
     "upper_bound",
@@ -187,12 +194,12 @@ def unique(input: Tensor) -> Any:
 
 
 @op(dtype=UNCHECKED, differentiable=False)
-def unique_of(x: Tensor) -> Any:
+def unique_primitive(x: Tensor) -> Any:
     """The different elements in the order of their first appearance, and the number of each element among them."""
     return unique_in_order(x)
 
 
-Unique = primitive("Unique", unique_of)
+Unique = primitive("Unique", unique_primitive)
 
 
 @op("Tensor:unique", "mint:unique", dtype=UNCHECKED, differentiable=False)
@@ -218,7 +225,7 @@ def unique_consecutive(
 
 
 @op(dtype=UNCHECKED, differentiable=False)
-def unique_runs(
+def unique_consecutive_primitive(
     x: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """Runs of equal elements as one element each, the number of its run for each element, and the lengths."""
@@ -227,7 +234,7 @@ def unique_runs(
     return made, numbers if return_inverse else none, counts if return_counts else none
 
 
-UniqueConsecutive = primitive("UniqueConsecutive", unique_runs)
+UniqueConsecutive = primitive("UniqueConsecutive", unique_consecutive_primitive)
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
@@ -262,3 +269,71 @@ def lower_bound(sorted_x: Tensor, values: Tensor, out_type: Any = torch.int32) -
 
 UpperBound = primitive("UpperBound", upper_bound)
 LowerBound = primitive("LowerBound", lower_bound)
+
+
+@op("ops", "mint", dtype=UNCHECKED, differentiable=False)
+def searchsorted(
+    sorted_sequence: Tensor,
+    values: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where values would go in sorted rows."""
+    if side not in (None, "left", "right"):
+        raise ArgumentValueError(f"For 'searchsorted', 'side' must be 'left' or 'right', but got {side!r}.")
+    if right and side == "left":
+        raise ArgumentValueError(
+            "For 'searchsorted', 'side' says 'left' and 'right' is True: say one of them."
+        )
+    if not isinstance(values, Tensor):
+        values = torch.as_tensor(values, dtype=sorted_sequence.dtype, device=sorted_sequence.device)
+    on_right = right or side == "right"
+    # what lies apart is brought together here, and PyTorch has nothing to warn of
+    sorted_sequence, values = sorted_sequence.contiguous(), values.contiguous()
+    return torch.searchsorted(sorted_sequence, values, out_int32=out_int32, right=on_right, sorter=sorter)
+
+
+@op("Tensor:searchsorted", dtype=UNCHECKED, differentiable=False)
+def searchsorted_method(input: Tensor, v: Any, side: str = "left", sorter: Tensor | None = None) -> Tensor:
+    """Where values would go in the sorted tensor."""
+    if side not in ("left", "right"):
+        raise ArgumentValueError(f"For 'searchsorted', 'side' must be 'left' or 'right', but got {side!r}.")
+    if not isinstance(v, Tensor):
+        v = torch.as_tensor(v, device=input.device)
+    return torch.searchsorted(
+        input.contiguous(), v.contiguous(), out_int32=True, right=side == "right", sorter=sorter
+    )
+
+
+@op(dtype=UNCHECKED, differentiable=False)
+def search_sorted(
+    sorted_sequence: Tensor,
+    values: Tensor,
+    sorter: Tensor | None = None,
+    dtype: Any = torch.int64,
+    right: bool = False,
+) -> Tensor:
+    """Where values would go in sorted rows."""
+    return torch.searchsorted(sorted_sequence, values, right=right, sorter=sorter).to(dtype)
+
+
+SearchSorted = primitive("SearchSorted", search_sorted, init=("dtype", "right"))
+
+
+@op("ops", dtype=UNCHECKED, differentiable=False)
+def bucketize(input: Tensor, boundaries: Any, *, right: bool = False) -> Tensor:
+    """The number of the interval between boundaries that each element lies in."""
+    limits = torch.as_tensor(boundaries, dtype=torch.float32, device=input.device)
+    return torch.bucketize(input.contiguous(), limits, out_int32=True, right=right)
+
+
+@op(dtype=UNCHECKED, differentiable=False)
+def bucketize_left(input: Tensor, boundaries: Any) -> Tensor:
+    """The number of the interval between boundaries that each element lies in."""
+    return bucketize.raw(input, boundaries, right=True)
+
+
+Bucketize = primitive("Bucketize", bucketize_left, init=("boundaries",))

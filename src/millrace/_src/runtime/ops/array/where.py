@@ -9,68 +9,11 @@ from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.runtime.ops.declare.arguments import promote_operands
-from millrace._src.runtime.ops.declare.dtype_rules import PROMOTE, SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import PROMOTE, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.tensor.backend.torch_private import release
 
-__all__ = [
-    "Select",
-    "clamp",
-    "clip_by_value",
-    "select",
-    "select_method",
-    "where",
-    "where_method",
-    "where_mint",
-]
-
-
-def _limits(input: Tensor, low: Any, high: Any, name: str) -> Tensor:
-    if low is None and high is None:
-        raise ArgumentValueError(f"For {name}, at least one of 'min' or 'max' must not be None.")
-    made = input
-    if low is not None:
-        made = torch.maximum(made, _limit(low, input))
-    if high is not None:
-        made = torch.minimum(made, _limit(high, input))
-    return made
-
-
-def _limit(value: Any, input: Tensor) -> Tensor:
-    """A limit in the input's type: MindSpore cuts 2.5 to 2 for integers."""
-    return torch.as_tensor(value, device=input.device).to(input.dtype)
-
-
-def _clamp(input: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
-    """torch.clamp with the gradient of PyTorch before 2.14: later releases give the limit a part of it at a limit."""
-    if low is not None:
-        input = torch.where((input < low) | low.isnan(), low, input)
-    if high is not None:
-        input = torch.where((input > high) | high.isnan(), high, input)
-    return input
-
-
-@op("ops", "mint", "Tensor", "ops:clip", "Tensor:clip", dtype=SAME)
-def clamp(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
-    """Each element, held between `min` and `max`; either may be left out.
-
-    At a limit the gradient is all the element's."""
-    if input.dtype is torch.bool or (min is None and max is None):
-        return _limits(input, min, max, "Clamp")
-    low, high = (None if limit is None else _limit(limit, input) for limit in (min, max))
-    return torch.clamp(input, low, high) if release < (2, 14) else _clamp(input, low, high)
-
-
-@op("ops", dtype=SAME)
-def clip_by_value(
-    x: Any, clip_value_min: Tensor | float | None = None, clip_value_max: Tensor | float | None = None
-) -> Any:
-    """Each element, held between two values; either may be left out. Several tensors at once come in a list."""
-    if isinstance(x, (list, tuple)):
-        parts = [_limits(part, clip_value_min, clip_value_max, "clip_by_value") for part in x]
-        return type(x)(parts)
-    return _limits(x, clip_value_min, clip_value_max, "clip_by_value")
+__all__ = ["Select", "choose", "select", "select_method", "where", "where_method", "where_mint"]
 
 
 @op("ops", dtype=PROMOTE)
@@ -112,3 +55,15 @@ def select_method(input: Tensor, condition: Tensor | int, y: Tensor | float) -> 
 
 
 Select = primitive("Select", select, init=())
+
+
+@op("Tensor", dtype=UNCHECKED)
+def choose(input: Tensor, choices: Any, mode: str = "clip") -> Tensor:
+    """Per element, the choice whose number it is; numbers that are too large are clipped or wrapped."""
+    parts = torch.stack(
+        torch.broadcast_tensors(*[torch.as_tensor(each, device=input.device) for each in choices])
+    )
+    count = parts.shape[0]
+    index = input.long() % count if mode == "wrap" else input.long().clamp(0, count - 1)
+    shape = torch.broadcast_shapes(index.shape, parts.shape[1:])
+    return torch.gather(parts.expand(count, *shape), 0, index.expand(shape).unsqueeze(0)).squeeze(0)

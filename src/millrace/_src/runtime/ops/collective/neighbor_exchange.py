@@ -7,21 +7,22 @@ from typing import Any
 
 import torch
 
-from millrace._src.core.errors import ArgumentValueError, OperationError
+from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
-from millrace._src.runtime.ops.declare.primitive import Primitive
 from millrace._src.runtime.ops.declare.registry import public
 from millrace._src.runtime.tensor.storage import wrap
 
 from . import functional as collective
 from .primitives import CollectivePrimitive
 
-__all__ = ["NeighborExchangeV2", "Pull", "Push", "Reshard"]
+__all__ = ["NeighborExchangeV2"]
 
 # The eight neighbours, clockwise from the top: which rows and columns of the picture they are about.
 _ROWS = ("top", "top", "", "bottom", "bottom", "bottom", "", "top")
+
 _COLUMNS = ("", "right", "right", "right", "", "left", "left", "left")
+
 _SIDES = ("top", "bottom", "left", "right")
 
 
@@ -107,38 +108,3 @@ def _shape(x: torch.Tensor, row: str, column: str, lengths: dict[str, int]) -> t
         lengths[row] if row else x.shape[2],
         lengths[column] if column else x.shape[3],
     )
-
-
-class _UnsupportedPrimitive(Primitive):
-    """Refused: this way of splitting a training is not here."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise OperationError(
-            f"'{type(self).__name__}' belongs to parameter servers and to nets whose operations are cut over devices, "
-            "which Millrace does not do. Use ParallelMode.DATA_PARALLEL, and millrace.parallel.ShardedEmbedding for "
-            "tables larger than one device."
-        )
-
-
-@public("ops")
-class Push(_UnsupportedPrimitive):
-    """Refused: there are no parameter servers here."""
-
-    def __init__(self, optim_type: str = "ApplyMomentum", only_shape_indices: Any = None) -> None:
-        super().__init__()
-
-
-@public("ops")
-class Pull(_UnsupportedPrimitive):
-    """Refused: there are no parameter servers here."""
-
-    def __init__(self) -> None:
-        super().__init__()
-
-
-@public("ops")
-class Reshard(_UnsupportedPrimitive):
-    """Refused: operations are not cut over devices here."""
-
-    def __init__(self, in_layout: Any, out_layout: Any, in_strategy: Any) -> None:
-        super().__init__()

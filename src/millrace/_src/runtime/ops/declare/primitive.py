@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.values.tensor import Tensor
 
 from .registry import public, register_alias
 
-__all__ = ["Primitive", "primitive"]
+__all__ = [
+    "Primitive",
+    "PrimitiveWithCheck",
+    "PrimitiveWithInfer",
+    "prim_arg_register",
+    "prim_attr_register",
+    "primitive",
+]
 
 
 @public("ops")
@@ -155,3 +164,81 @@ def primitive(
     spec.primitives.append((name, tuple(options), tuple(names)))
     register_alias(spec.module, "ops", name)
     return made
+
+
+@public("ops")
+def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
+    """Marks the ``__init__`` of a Primitive: it is named after its class, and its arguments become its attributes.
+
+    >>> class Scale(Primitive):
+    ...     @prim_attr_register
+    ...     def __init__(self, factor=2.0):
+    ...         pass
+    >>> Scale(3.0).factor, Scale().attrs
+    (3.0, {'factor': 2.0})
+    """
+    signature = inspect.signature(fn)
+
+    @functools.wraps(fn)
+    def deco(self: Any, *args: Any, **kwargs: Any) -> None:
+        name = getattr(self, "substitute_name", None) or type(self).__name__
+        # a class over another comes here twice: what is kept of the first stays
+        if "attrs" not in self.__dict__:
+            Primitive.__init__(self, name)
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        del bound.arguments["self"]
+        for label, value in bound.arguments.items():
+            self.add_prim_attr(label, value)
+        self.init_attrs = dict(bound.arguments)
+        fn(self, *args, **kwargs)
+
+    return deco
+
+
+@public("ops")
+def prim_arg_register(fn: Callable[..., None]) -> Callable[..., None]:
+    """Marks the ``__init__`` of a Primitive, as `prim_attr_register` does."""
+    return prim_attr_register(fn)
+
+
+@public("ops")
+class PrimitiveWithCheck(Primitive):
+    """A base for operations of one's own that check their arguments: ``check_shape`` and ``check_dtype`` see them
+    before ``__call__`` computes, where a class has them.
+
+    >>> PrimitiveWithCheck("Mine")
+    Prim[Mine]
+    """
+
+    def check(self, *args: Any) -> None:
+        """Run the checks of the class on the tensors of a call."""
+        given = [arg for arg in args if isinstance(arg, Tensor)]
+        for name, values in (
+            ("check_dtype", [x.dtype for x in given]),
+            ("check_shape", [list(x.shape) for x in given]),
+        ):
+            if hasattr(self, name):
+                getattr(self, name)(*values)
+
+
+@public("ops")
+class PrimitiveWithInfer(Primitive):
+    """A base for operations of one's own that say what they give: ``infer_shape``, ``infer_dtype`` and
+    ``infer_value`` are kept; here an operation runs, so ``__call__`` is what computes.
+
+    >>> PrimitiveWithInfer("Mine")
+    Prim[Mine]
+    """
+
+    def infer_shape(self, *args: Any) -> Any:
+        """The shape of the result, for those who ask: none is known."""
+        return None
+
+    def infer_dtype(self, *args: Any) -> Any:
+        """The type of the result, for those who ask: none is known."""
+        return None
+
+    def infer_value(self, *args: Any) -> Any:
+        """The result where it is known before the call: it is not."""
+        return None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from millrace._src.core.errors import OperationError
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.io.protobuf import field, varint
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
@@ -15,7 +16,7 @@ from millrace._src.runtime.ops.declare.registry import public
 from millrace._src.runtime.tensor.backend.context import get_context
 from millrace._src.runtime.tensor.storage import host_read_listeners
 
-__all__ = ["Assert", "Print", "print_"]
+__all__ = ["Assert", "Print", "TensorDump", "print_", "tensordump"]
 
 
 @public("ops")
@@ -79,3 +80,53 @@ class Assert(Primitive):
         if not condition:
             shown = "; ".join(str(value.asnumpy().ravel()[: self.summarize]) for value in input_data)
             raise OperationError(f"For 'Assert' condition is false. Input data: {shown}")
+
+
+_dumped = iter(range(2**62))
+
+
+@public("ops")
+def tensordump(file_name: str, tensor: Tensor, mode: str = "out") -> None:
+    """Saves a tensor as a file of NumPy, with its type and a running number in the name: "x.npy" becomes
+    "x_float32_0.npy".
+
+    With ``mode="in"`` MindSpore saves what comes out of a redistribution between devices; here both are the same.
+
+    >>> import glob
+    >>> tensordump("features.npy", Tensor([1.0]))
+    >>> len(glob.glob("features_float32_*.npy"))
+    1
+    """
+    if not isinstance(file_name, str):
+        raise ArgumentTypeError(f"For 'tensordump', 'file_name' must be a str, but got {file_name!r}.")
+    if not file_name:
+        raise ArgumentValueError("For 'tensordump', 'file_name' must not be empty.")
+    if not isinstance(tensor, Tensor):
+        raise ArgumentTypeError(f"For 'tensordump', 'tensor' must be a Tensor, but got {tensor!r}.")
+    if mode not in ("in", "out", "all"):
+        raise ArgumentValueError(f"For 'tensordump', 'mode' must be in, out or all, but got {mode!r}.")
+    stem = file_name.removesuffix(".npy")
+    values = tensor.asnumpy()
+    if values.dtype.name == "bfloat16":
+        values = values.astype(np.float32)
+    path = Path(f"{stem}_{str(tensor.dtype).lower()}_{next(_dumped)}.npy")
+    np.save(path, values, allow_pickle=False)
+
+
+@public("ops")
+class TensorDump(Primitive):
+    """The class form of `tensordump`: ``TensorDump()(file_name, tensor)``.
+
+    >>> TensorDump()("features.npy", Tensor([1.0]))
+    """
+
+    def __init__(self, input_output: str = "out") -> None:
+        super().__init__("TensorDump")
+        if input_output not in ("in", "out", "all"):
+            raise ArgumentValueError(
+                f"For 'TensorDump', 'input_output' must be in, out or all, but got {input_output!r}."
+            )
+        self.input_output = input_output
+
+    def __call__(self, file: str, input_x: Tensor) -> None:
+        tensordump(file, input_x, self.input_output)

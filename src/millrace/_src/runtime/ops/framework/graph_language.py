@@ -3,30 +3,19 @@ graphs."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
 from millrace._src.runtime.ops.declare.registry import public, register_alias
-from millrace._src.runtime.ops.math.pairs import Add
 
 from .composite import HyperMap
 
 __all__ = [
-    "CopyWithSlice",
-    "PrimitiveWithCheck",
-    "PrimitiveWithInfer",
     "Reusing",
-    "TensorAdd",
-    "TensorDump",
     "array_to_scalar",
     "augassign_add",
     "augassign_div",
@@ -43,102 +32,11 @@ __all__ = [
     "ms_kernel",
     "ms_next",
     "ones_like_for_grad",
-    "prim_arg_register",
-    "prim_attr_register",
     "reduced_shape",
-    "stop_gradient_",
     "tail",
-    "tensordump",
     "typeof",
     "zip_operation",
 ]
-
-
-@public("ops")
-def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
-    """Marks the ``__init__`` of a Primitive: it is named after its class, and its arguments become its attributes.
-
-    >>> class Scale(Primitive):
-    ...     @prim_attr_register
-    ...     def __init__(self, factor=2.0):
-    ...         pass
-    >>> Scale(3.0).factor, Scale().attrs
-    (3.0, {'factor': 2.0})
-    """
-    signature = inspect.signature(fn)
-
-    @functools.wraps(fn)
-    def deco(self: Any, *args: Any, **kwargs: Any) -> None:
-        name = getattr(self, "substitute_name", None) or type(self).__name__
-        # a class over another comes here twice: what is kept of the first stays
-        if "attrs" not in self.__dict__:
-            Primitive.__init__(self, name)
-        bound = signature.bind(self, *args, **kwargs)
-        bound.apply_defaults()
-        del bound.arguments["self"]
-        for label, value in bound.arguments.items():
-            self.add_prim_attr(label, value)
-        self.init_attrs = dict(bound.arguments)
-        fn(self, *args, **kwargs)
-
-    return deco
-
-
-@public("ops")
-def prim_arg_register(fn: Callable[..., None]) -> Callable[..., None]:
-    """Marks the ``__init__`` of a Primitive, as `prim_attr_register` does."""
-    return prim_attr_register(fn)
-
-
-@public("ops")
-class PrimitiveWithCheck(Primitive):
-    """A base for operations of one's own that check their arguments: ``check_shape`` and ``check_dtype`` see them
-    before ``__call__`` computes, where a class has them.
-
-    >>> PrimitiveWithCheck("Mine")
-    Prim[Mine]
-    """
-
-    def check(self, *args: Any) -> None:
-        """Run the checks of the class on the tensors of a call."""
-        given = [arg for arg in args if isinstance(arg, Tensor)]
-        for name, values in (
-            ("check_dtype", [x.dtype for x in given]),
-            ("check_shape", [list(x.shape) for x in given]),
-        ):
-            if hasattr(self, name):
-                getattr(self, name)(*values)
-
-
-@public("ops")
-class PrimitiveWithInfer(Primitive):
-    """A base for operations of one's own that say what they give: ``infer_shape``, ``infer_dtype`` and
-    ``infer_value`` are kept; here an operation runs, so ``__call__`` is what computes.
-
-    >>> PrimitiveWithInfer("Mine")
-    Prim[Mine]
-    """
-
-    def infer_shape(self, *args: Any) -> Any:
-        """The shape of the result, for those who ask: none is known."""
-        return None
-
-    def infer_dtype(self, *args: Any) -> Any:
-        """The type of the result, for those who ask: none is known."""
-        return None
-
-    def infer_value(self, *args: Any) -> Any:
-        """The result where it is known before the call: it is not."""
-        return None
-
-
-@public("ops")
-class TensorAdd(Add):
-    """The sum of two tensors; the old name of `Add`.
-
-    >>> TensorAdd()(Tensor([1.0]), Tensor([2.0])).asnumpy().tolist()
-    [3.0]
-    """
 
 
 @public("ops")
@@ -153,23 +51,6 @@ class Reusing(Primitive):
         super().__init__("Reusing")
 
     def __call__(self, x: Tensor) -> Tensor:
-        return x
-
-
-@public("ops")
-class CopyWithSlice(Primitive):
-    """Writes a tensor into another, in place, and gives that.
-
-    >>> target = Tensor([1.0, 2.0])
-    >>> CopyWithSlice()(target, Tensor([3.0, 4.0])).asnumpy().tolist(), target.asnumpy().tolist()
-    ([3.0, 4.0], [3.0, 4.0])
-    """
-
-    def __init__(self) -> None:
-        super().__init__("CopyWithSlice")
-
-    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        x._torch.copy_(y._torch)
         return x
 
 
@@ -350,11 +231,17 @@ class _AugmentedAssign:
 
 
 augassign_add = _AugmentedAssign("augassign_add", lambda x, y: x + y)
+
 augassign_sub = _AugmentedAssign("augassign_sub", lambda x, y: x - y)
+
 augassign_mul = _AugmentedAssign("augassign_mul", lambda x, y: x * y)
+
 augassign_div = _AugmentedAssign("augassign_div", lambda x, y: x / y)
+
 augassign_floordiv = _AugmentedAssign("augassign_floordiv", lambda x, y: x // y)
+
 ones_like_for_grad = HyperMap(lambda x: x * 0 + 1)
+
 register_alias(
     __name__,
     "ops",
@@ -392,68 +279,5 @@ def ms_kernel(fn: Any = None, reg_info: Any = None, compile_attrs: Any = None) -
 
 
 kernel = ms_kernel
+
 register_alias(__name__, "ops", "kernel")
-
-
-@public("ops")
-def stop_gradient_(input: Tensor) -> Tensor:
-    """Cuts a tensor off from what it was computed of, in place.
-
-    >>> x = Tensor([2.0])
-    >>> stop_gradient_(x) is x
-    True
-    """
-    if not isinstance(input, Tensor):
-        raise ArgumentTypeError(f"For 'stop_gradient_', 'input' must be a Tensor, but got {input!r}.")
-    input._torch = input._torch.detach()
-    return input
-
-
-_dumped = iter(range(2**62))
-
-
-@public("ops")
-def tensordump(file_name: str, tensor: Tensor, mode: str = "out") -> None:
-    """Saves a tensor as a file of NumPy, with its type and a running number in the name: "x.npy" becomes
-    "x_float32_0.npy".
-
-    With ``mode="in"`` MindSpore saves what comes out of a redistribution between devices; here both are the same.
-
-    >>> import glob
-    >>> tensordump("features.npy", Tensor([1.0]))
-    >>> len(glob.glob("features_float32_*.npy"))
-    1
-    """
-    if not isinstance(file_name, str):
-        raise ArgumentTypeError(f"For 'tensordump', 'file_name' must be a str, but got {file_name!r}.")
-    if not file_name:
-        raise ArgumentValueError("For 'tensordump', 'file_name' must not be empty.")
-    if not isinstance(tensor, Tensor):
-        raise ArgumentTypeError(f"For 'tensordump', 'tensor' must be a Tensor, but got {tensor!r}.")
-    if mode not in ("in", "out", "all"):
-        raise ArgumentValueError(f"For 'tensordump', 'mode' must be in, out or all, but got {mode!r}.")
-    stem = file_name.removesuffix(".npy")
-    values = tensor.asnumpy()
-    if values.dtype.name == "bfloat16":
-        values = values.astype(np.float32)
-    path = Path(f"{stem}_{str(tensor.dtype).lower()}_{next(_dumped)}.npy")
-    np.save(path, values, allow_pickle=False)
-
-
-@public("ops")
-class TensorDump(Primitive):
-    """The class form of `tensordump`: ``TensorDump()(file_name, tensor)``.
-
-    >>> TensorDump()("features.npy", Tensor([1.0]))
-    """
-
-    def __init__(self, input_output: str = "out") -> None:
-        super().__init__("TensorDump")
-        if input_output not in ("in", "out", "all"):
-            raise ArgumentValueError(
-                f"For 'TensorDump', 'input_output' must be in, out or all, but got {input_output!r}."
-            )
-        self.input_output = input_output
-
-    def __call__(self, file: str, input_x: Tensor) -> None:
-        tensordump(file, input_x, self.input_output)

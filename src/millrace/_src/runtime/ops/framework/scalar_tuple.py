@@ -9,11 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import public, register_alias
+from millrace._src.runtime.ops.declare.registry import register_alias
 
-from .stop_gradient import stop_gradient
-
-__all__ = ["StopGradient"]
+__all__ = []
 
 
 def _with(sequence: Any, index: int, value: Any) -> Any:
@@ -53,43 +51,81 @@ class _PythonValuePrimitive(Primitive):
 
 
 bool_and = _PythonValuePrimitive("bool_and", lambda x, y: bool(x and y))
+
 bool_eq = _PythonValuePrimitive("bool_eq", operator.eq)
+
 bool_not = _PythonValuePrimitive("bool_not", operator.not_)
+
 bool_or = _PythonValuePrimitive("bool_or", lambda x, y: bool(x or y))
+
 dict_getitem = _PythonValuePrimitive("dict_getitem", operator.getitem)
+
 dict_setitem = _PythonValuePrimitive("dict_setitem", _set)
+
 in_dict = _PythonValuePrimitive("in_dict", lambda key, mapping: key in mapping)
+
 is_ = _PythonValuePrimitive("is_", operator.is_)
+
 is_not = _PythonValuePrimitive("is_not", operator.is_not)
+
 list_equal = _PythonValuePrimitive("list_equal", operator.eq)
+
 list_setitem = _PythonValuePrimitive("list_setitem", _with)
+
 make_dict = _PythonValuePrimitive("make_dict", lambda keys, values: dict(zip(keys, values, strict=True)))
+
 make_list = _PythonValuePrimitive("make_list", lambda *args: list(args))
+
 make_slice = _PythonValuePrimitive("make_slice", slice)
+
 not_in_dict = _PythonValuePrimitive("not_in_dict", lambda key, mapping: key not in mapping)
+
 scalar_add = _PythonValuePrimitive("scalar_add", operator.add)
+
 scalar_div = _PythonValuePrimitive("scalar_div", operator.truediv)
+
 scalar_eq = _PythonValuePrimitive("scalar_eq", operator.eq)
+
 scalar_floordiv = _PythonValuePrimitive("scalar_floordiv", operator.floordiv)
+
 scalar_ge = _PythonValuePrimitive("scalar_ge", operator.ge)
+
 scalar_gt = _PythonValuePrimitive("scalar_gt", operator.gt)
+
 scalar_le = _PythonValuePrimitive("scalar_le", operator.le)
+
 scalar_log = _PythonValuePrimitive("scalar_log", _log)
+
 scalar_lt = _PythonValuePrimitive("scalar_lt", operator.lt)
+
 scalar_max = _PythonValuePrimitive("scalar_max", max)
+
 scalar_min = _PythonValuePrimitive("scalar_min", min)
+
 scalar_mod = _PythonValuePrimitive("scalar_mod", operator.mod)
+
 scalar_mul = _PythonValuePrimitive("scalar_mul", operator.mul)
+
 scalar_ne = _PythonValuePrimitive("scalar_ne", operator.ne)
+
 scalar_pow = _PythonValuePrimitive("scalar_pow", operator.pow)
+
 scalar_sub = _PythonValuePrimitive("scalar_sub", operator.sub)
+
 scalar_uadd = _PythonValuePrimitive("scalar_uadd", operator.pos)
+
 scalar_usub = _PythonValuePrimitive("scalar_usub", operator.neg)
+
 string_concat = _PythonValuePrimitive("string_concat", operator.add)
+
 string_eq = _PythonValuePrimitive("string_eq", operator.eq)
+
 tuple_div = _PythonValuePrimitive("tuple_div", lambda x, y: tuple(a // b for a, b in zip(x, y, strict=True)))
+
 tuple_equal = _PythonValuePrimitive("tuple_equal", operator.eq)
+
 tuple_setitem = _PythonValuePrimitive("tuple_setitem", _with)
+
 register_alias(
     __name__,
     "ops",
@@ -132,19 +168,3 @@ register_alias(
     "tuple_equal",
     "tuple_setitem",
 )
-
-
-@public("ops")
-class StopGradient(Primitive):
-    """The value, a constant to gradients.
-
-    >>> from millrace import Tensor
-    >>> StopGradient()(Tensor([1.0])).item()
-    1.0
-    """
-
-    def __init__(self) -> None:
-        super().__init__("StopGradient")
-
-    def __call__(self, value: Any) -> Any:
-        return stop_gradient(value)

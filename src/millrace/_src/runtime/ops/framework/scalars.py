@@ -11,29 +11,18 @@ from torch import Tensor
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.ops.array.cast import torch_type
 from millrace._src.runtime.ops.declare.arguments import to_python_list
-from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
-    "DataFormatDimMap",
-    "DataFormatVecPermute",
-    "Eps",
     "IdentityN",
-    "InvertPermutation",
     "ScalarCast",
     "ScalarToArray",
     "ScalarToTensor",
     "TensorToTuple",
     "TupleToArray",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "eps",
-    "format_axis",
-    "format_vector",
     "identities",
-    "invert_permutation",
     "make_range",
     "make_tuple",
     "scalar_cast",
@@ -145,83 +134,9 @@ def identities(x: Any) -> Any:
     return tuple(x)
 
 
-@op(dtype=UNCHECKED, differentiable=False)
-def invert_permutation(input_x: Any) -> Any:
-    """For each place of a permutation, where it is."""
-    if not isinstance(input_x, (tuple, list)) or sorted(input_x) != list(range(len(input_x))):
-        raise ArgumentValueError(
-            f"For 'InvertPermutation', the input must be a permutation of 0..n-1: {input_x!r}."
-        )
-    places = [0] * len(input_x)
-    for place, value in enumerate(input_x):
-        places[value] = place
-    return tuple(places)
-
-
-def _order(src: str, dst: str, name: str) -> list[int]:
-    for each in (src, dst):
-        if each not in ("NHWC", "NCHW"):
-            raise ArgumentValueError(f"For '{name}', a format must be 'NHWC' or 'NCHW', but got {each!r}.")
-    return [src.index(letter) for letter in dst]
-
-
-@op(dtype=SAME, differentiable=False)
-def format_axis(input_x: Tensor, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
-    """For axes of `dst_format`, where they are in `src_format`; axes may be negative."""
-    places = torch.tensor(
-        _order(src_format, dst_format, "DataFormatDimMap"), dtype=input_x.dtype, device=input_x.device
-    )
-    return places[torch.remainder(input_x, 4).to(torch.int64)]
-
-
-@op(dtype=SAME, differentiable=False)
-def format_vector(input_x: Tensor, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
-    """A vector with a number per axis of one format (or a pair in each row), in the order of another."""
-    order = _order(src_format, dst_format, "DataFormatVecPermute")
-    if input_x.ndim not in (1, 2) or input_x.shape[0] != 4:
-        raise ArgumentValueError(
-            f"For 'DataFormatVecPermute', the shape must be (4,) or (4, 2): {tuple(input_x.shape)}."
-        )
-    return input_x[torch.tensor(order, device=input_x.device)]
-
-
-@op("ops", dtype=SAME, differentiable=False)
-def eps(x: Tensor) -> Tensor:
-    """The distance from 1 to the next number of the type, in the shape of a tensor."""
-    return torch.full_like(x, torch.finfo(x.dtype).eps)
-
-
-def _at_least(inputs: Any, make: Any) -> Any:
-    if isinstance(inputs, (list, tuple)):
-        return tuple(make(each) for each in inputs)
-    return make(inputs)
-
-
-@op("ops", dtype=SAME)
-def atleast_1d(inputs: Any) -> Any:
-    """The tensor, or each of several, with one axis at least."""
-    return _at_least(inputs, torch.atleast_1d)
-
-
-@op("ops", dtype=SAME)
-def atleast_2d(inputs: Any) -> Any:
-    """The tensor, or each of several, with two axes at least."""
-    return _at_least(inputs, torch.atleast_2d)
-
-
-@op("ops", dtype=SAME)
-def atleast_3d(inputs: Any) -> Any:
-    """The tensor, or each of several, with three axes at least."""
-    return _at_least(inputs, torch.atleast_3d)
-
-
 ScalarToTensor = primitive("ScalarToTensor", scalar_to_tensor, init=())
 ScalarToArray = primitive("ScalarToArray", scalar_to_array, init=())
 ScalarCast = primitive("ScalarCast", scalar_cast, init=())
 TupleToArray = primitive("TupleToArray", tuple_to_array, init=())
 TensorToTuple = primitive("TensorToTuple", tensor_to_tuple, init=())
 IdentityN = primitive("IdentityN", identities, init=())
-InvertPermutation = primitive("InvertPermutation", invert_permutation, init=())
-DataFormatDimMap = primitive("DataFormatDimMap", format_axis, init=("src_format", "dst_format"))
-DataFormatVecPermute = primitive("DataFormatVecPermute", format_vector, init=("src_format", "dst_format"))
-Eps = primitive("Eps", eps, init=())

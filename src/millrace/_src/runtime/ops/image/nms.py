@@ -8,21 +8,20 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import to_python_list
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, INT32, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.tensor.rng_state import op_generator
-
-from .boxes import nms_keep_mask
 
 __all__ = [
     "CombinedNonMaxSuppression",
+    "NMSWithMask",
     "NonMaxSuppressionV3",
-    "SampleDistortedBoundingBoxV2",
-    "combined_suppression",
-    "drawn_box",
-    "suppression",
+    "NonMaxSuppressionWithOverlaps",
+    "combined_non_max_suppression",
+    "nms_keep_mask",
+    "nms_with_mask",
+    "nms_with_overlaps",
+    "non_max_suppression",
 ]
 
 
@@ -48,7 +47,7 @@ def _one(name: str, label: str, value: Any) -> Any:
 
 
 @op(dtype=UNCHECKED, differentiable=False)
-def suppression(
+def non_max_suppression(
     boxes: Tensor, scores: Tensor, max_output_size: Any, iou_threshold: Any, score_threshold: Any
 ) -> Tensor:
     """The places of at most so many boxes, by falling score: those above the threshold that no kept box before them
@@ -71,11 +70,11 @@ def suppression(
     return order[kept][: max(most, 0)].to(torch.int32)
 
 
-NonMaxSuppressionV3 = primitive("NonMaxSuppressionV3", suppression, ())
+NonMaxSuppressionV3 = primitive("NonMaxSuppressionV3", non_max_suppression, ())
 
 
 @op(accepts=None, dtype=UNCHECKED, differentiable=False)
-def combined_suppression(
+def combined_non_max_suppression(
     boxes: Tensor,
     scores: Tensor,
     max_output_size_per_class: Any,
@@ -139,106 +138,59 @@ def combined_suppression(
 
 
 CombinedNonMaxSuppression = primitive(
-    "CombinedNonMaxSuppression", combined_suppression, ("pad_per_class", "clip_boxes")
+    "CombinedNonMaxSuppression", combined_non_max_suppression, ("pad_per_class", "clip_boxes")
 )
 
 
-def _pair(name: str, label: str, value: Any, most: float) -> tuple[float, float]:
-    if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise ArgumentTypeError(f"For '{name}', '{label}' must be two numbers, but got {value!r}.")
-    low, high = value
-    if not 0 < low <= high <= most:
+@op(dtype=INT32, differentiable=False)
+def nms_with_overlaps(
+    overlaps: Tensor, scores: Tensor, max_output_size: Any, overlap_threshold: Any, score_threshold: Any
+) -> Tensor:
+    """The places of boxes by falling score, above the least score, that no kept box before them overlaps by more than
+    the threshold; at most `max_output_size` of them."""
+    if overlaps.ndim != 2 or overlaps.shape[0] != overlaps.shape[1] or scores.shape != overlaps.shape[:1]:
         raise ArgumentValueError(
-            f"For '{name}', '{label}' must be 0 < low <= high <= {most}, but got {value!r}."
+            f"For 'NonMaxSuppressionWithOverlaps', the shapes must be (N, N) and (N,), but got {list(overlaps.shape)} "
+            f"and {list(scores.shape)}."
         )
-    return float(low), float(high)
+    order = torch.argsort(scores, descending=True, stable=True)
+    kept = scores[order] > score_threshold
+    covers = torch.triu(overlaps[order][:, order] > overlap_threshold, 1)
+    for place, row in enumerate(covers.unbind(0)):
+        kept = kept & ~(row & kept[place])
+    found = order[kept & (kept.cumsum(0) <= max_output_size)]
+    return found.to(torch.int32)
 
 
-@op(dtype=UNCHECKED, differentiable=False, random=True)
-def drawn_box(
-    image_size: Tensor,
-    bounding_boxes: Tensor,
-    min_object_covered: Any,
-    seed: int = 0,
-    seed2: int = 0,
-    aspect_ratio_range: Any = (0.75, 1.33),
-    area_range: Any = (0.05, 1.0),
-    max_attempts: int = 100,
-    use_image_if_no_bounding_boxes: bool = False,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """A box at random for a cut out of an image: begin and size for a slice of (height, width, channels), and the box
-    in shares of the image. It covers the wanted share of one of the objects at least; the whole image where no attempt
-    gave such a box."""
-    name = "SampleDistortedBoundingBoxV2"
-    if image_size.shape != (3,):
+NonMaxSuppressionWithOverlaps = primitive("NonMaxSuppressionWithOverlaps", nms_with_overlaps, init=())
+
+
+def nms_keep_mask(covers: Tensor, kept: Tensor) -> Tensor:
+    """Which boxes stay of those that come sorted, where `covers` says for each (row) which later ones it takes out:
+    one row after the other, with no look at a value. A box that is out takes no other out."""
+    for place, row in enumerate(covers.unbind(-2)):
+        kept = kept & ~(row & kept[..., place : place + 1])
+    return kept
+
+
+@op(accepts=FLOATS, dtype=UNCHECKED, differentiable=False)
+def nms_with_mask(bboxes: Tensor, iou_threshold: float = 0.5) -> tuple[Tensor, Tensor, Tensor]:
+    """Boxes (x1, y1, x2, y2, score) by falling score, their places in that order, and which are kept: those that no
+    kept box before them overlaps by more than the threshold."""
+    if bboxes.ndim != 2 or bboxes.shape[1] not in (5, 8):
         raise ArgumentValueError(
-            f"For '{name}', 'image_size' must be (height, width, channels), but got {image_size.tolist()}."
+            f"For 'NMSWithMask', 'bboxes' must have the shape (N, 5), but got {list(bboxes.shape)}."
         )
-    if bounding_boxes.ndim != 3 or bounding_boxes.shape[-1] != 4:
-        raise ArgumentValueError(
-            f"For '{name}', 'bounding_boxes' must have the shape (B, N, 4), but got {list(bounding_boxes.shape)}."
-        )
-    narrow, wide = _pair(name, "aspect_ratio_range", aspect_ratio_range, float("inf"))
-    small, large = _pair(name, "area_range", area_range, 1.0)
-    covered = _one(name, "min_object_covered", min_object_covered)
-    objects = bounding_boxes.reshape(-1, 4).double().cpu()
-    if not len(objects):
-        if not use_image_if_no_bounding_boxes:
-            raise ArgumentValueError(
-                f"For '{name}', no bounding boxes were given; use_image_if_no_bounding_boxes=True takes the "
-                f"whole image."
-            )
-        objects, covered = torch.tensor([[0.0, 0.0, 1.0, 1.0]], dtype=torch.float64), 0.0
-    height, width = (int(side) for side in to_python_list(image_size)[:2])
-    draws = torch.rand(
-        max_attempts,
-        4,
-        dtype=torch.float64,
-        device="cpu",
-        generator=op_generator(seed, seed2, torch.device("cpu")),
-    )
-    # all attempts at once: the ratio, then a height within the area and the image, then the corner
-    ratio = narrow + (wide - narrow) * draws[:, 0]
-    area = height * width
-    lowest = torch.sqrt(small * area / ratio).round()
-    highest = torch.minimum(
-        torch.sqrt(large * area / ratio), torch.minimum(width / ratio, torch.full_like(ratio, height))
-    )
-    tall = (lowest + (highest.floor() - lowest).clamp_min(0) * draws[:, 1]).round().clamp(1, height)
-    broad = (tall * ratio).round().clamp(1, width)
-    top, left = ((height - tall) * draws[:, 2]).round(), ((width - broad) * draws[:, 3]).round()
-    share = tall * broad / area
-    made = torch.stack([top / height, left / width, (top + tall) / height, (left + broad) / width], 1)
-    inside = torch.minimum(made[:, None, 2:], objects[:, 2:]) - torch.maximum(
-        made[:, None, :2], objects[:, :2]
-    )
-    size = (objects[:, 2:] - objects[:, :2]).clamp_min(0).prod(-1)
-    seen = inside.clamp_min(0).prod(-1) >= covered * size
-    good = seen.any(1) & (share >= small) & (share <= large)
-    if bool(good.any()):
-        at = int(good.int().argmax())
-        begin, extent, box = (top[at], left[at]), (tall[at], broad[at]), made[at]
-    else:
-        zero = torch.zeros(())
-        begin, extent = (zero, zero), (torch.tensor(height), torch.tensor(width))
-        box = torch.tensor([0.0, 0.0, 1.0, 1.0])
-    kind = image_size.dtype
-    return (
-        torch.tensor([int(begin[0]), int(begin[1]), 0], dtype=kind),
-        torch.tensor([int(extent[0]), int(extent[1]), -1], dtype=kind),
-        box.float().reshape(1, 1, 4),
-    )
+    scores, order = torch.sort(bboxes[:, 4], descending=True, stable=True)
+    found = bboxes[order]
+    low, high = torch.minimum(found[:, :2], found[:, 2:4]), torch.maximum(found[:, :2], found[:, 2:4])
+    size = (high - low).prod(-1)
+    inside = torch.minimum(high.unsqueeze(1), high) - torch.maximum(low.unsqueeze(1), low)
+    common = inside.clamp_min(0).prod(-1)
+    covers = torch.triu(common > iou_threshold * (size.unsqueeze(1) + size - common), 1)
+    kept = nms_keep_mask(covers, torch.ones_like(scores, dtype=torch.bool))
+    # as the boxes come sorted, MindSpore numbers them so
+    return found, torch.arange(len(scores), dtype=torch.int32, device=bboxes.device), kept
 
 
-SampleDistortedBoundingBoxV2 = primitive(
-    "SampleDistortedBoundingBoxV2",
-    drawn_box,
-    (
-        "seed",
-        "seed2",
-        "aspect_ratio_range",
-        "area_range",
-        "max_attempts",
-        "use_image_if_no_bounding_boxes",
-    ),
-)
+NMSWithMask = primitive("NMSWithMask", nms_with_mask)

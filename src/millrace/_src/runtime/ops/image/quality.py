@@ -2,110 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import normalize_axes
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
-__all__ = [
-    "central_part",
-    "clipped_to_norm",
-    "fields_embedded",
-    "gamma_digamma",
-    "gamma_lower",
-    "gamma_of",
-    "image_differences",
-    "length_along",
-    "log_beta",
-    "looked_up",
-    "moments_of",
-    "signal_to_noise",
-    "similarity",
-    "similarity_by_scales",
-    "size_of_weights",
-]
-
-
-@op(dtype=SAME)
-def size_of_weights(weights: Tensor, scale: float) -> Tensor:
-    """The sum of the absolute values, times `scale`."""
-    return weights.abs().sum() * scale
-
-
-@op(accepts=FLOATS, dtype=SAME)
-def length_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
-    """The square root of the sum of squares along axes; along all of them where none is named."""
-    return torch.linalg.vector_norm(x, 2, normalize_axes(axis, x.ndim), keep_dims)
-
-
-@op(accepts=FLOATS, dtype=SAME)
-def clipped_to_norm(x: Tensor, clip_norm: Tensor, axis: Any = None) -> Tensor:
-    """A tensor whose norm along axes is above `clip_norm`, scaled down to it."""
-    over = normalize_axes(() if axis is None else tuple(axis) if isinstance(axis, list) else axis, x.ndim)
-    norm = torch.linalg.vector_norm(x, 2, over, True)
-    return x * clip_norm / torch.maximum(norm, clip_norm.to(x.dtype))
-
-
-# --- embeddings -------------------------------------------------------------------------------------------------
-
-
-def _row_numbers(name: str, ids: Tensor) -> None:
-    if ids.dtype not in (torch.int32, torch.int64):
-        raise ArgumentTypeError(f"For '{name}', the indices must be int32 or int64, but got {ids.dtype}.")
-
-
-@op(dtype=UNCHECKED)
-def looked_up(table: Tensor, ids: Tensor, max_norm: float | None = None) -> Tensor:
-    """The rows that `ids` number; zeros for numbers that no row has. Rows longer than `max_norm` are shortened."""
-    _row_numbers("EmbeddingLookup", ids)
-    known = (ids >= 0) & (ids < table.shape[0])
-    found = F.embedding(ids.clamp(0, table.shape[0] - 1), table) * known.unsqueeze(-1).to(table.dtype)
-    if max_norm is None:
-        return found
-    norm = torch.linalg.vector_norm(found, 2, -1, True)
-    return found * (max_norm / norm.clamp_min(max_norm))
-
-
-@op(dtype=UNCHECKED)
-def fields_embedded(
-    table: Tensor,
-    ids: Tensor,
-    values: Tensor,
-    fields: Tensor,
-    count: int,
-    operator: str = "SUM",
-    max_norm: float | None = None,
-) -> Tensor:
-    """The rows of `table` that (batch, entries) `ids` number, times `values`, joined for each of `count` fields."""
-    if ids.shape != fields.shape or ids.shape != values.shape or ids.ndim != 2:
-        raise ArgumentValueError(
-            f"For 'MultiFieldEmbeddingLookup', indices, values and fields must have one shape of 2 axes, but got "
-            f"{list(ids.shape)}, {list(values.shape)} and {list(fields.shape)}."
-        )
-    rows = looked_up.raw(table, ids, max_norm) * values.unsqueeze(-1)
-    where = fields.long().unsqueeze(-1).expand_as(rows)
-    shape = (ids.shape[0], count, table.shape[1])
-    if operator == "MAX":
-        start = rows.new_zeros(shape)
-        return start.scatter_reduce(1, where, rows, "amax", include_self=False)
-    whole = rows.new_zeros(shape).scatter_add(1, where, rows)
-    if operator == "SUM":
-        return whole
-    parts = rows.new_zeros((*shape[:2], 1)).scatter_add(1, where[..., :1], values.unsqueeze(-1))
-    return whole / torch.where(parts == 0, torch.ones_like(parts), parts.abs())
+__all__ = ["image_gradients", "ms_ssim", "psnr", "ssim"]
 
 
 # --- images -----------------------------------------------------------------------------------------------------
 
 
 @op(dtype=UNCHECKED)
-def image_differences(images: Tensor) -> tuple[Tensor, Tensor]:
+def image_gradients(images: Tensor) -> tuple[Tensor, Tensor]:
     """How much each pixel differs from the one below and from the one to the right; 0 at the edges."""
     if images.ndim != 4:
         raise ArgumentValueError(
@@ -135,7 +47,7 @@ def _wide(image: Tensor, max_val: float) -> tuple[Tensor, float]:
 
 
 @op(dtype=UNCHECKED)
-def signal_to_noise(img1: Tensor, img2: Tensor, max_val: float = 1.0) -> Tensor:
+def psnr(img1: Tensor, img2: Tensor, max_val: float = 1.0) -> Tensor:
     """The peak signal to noise ratio of each pair of images, in decibels."""
     _alike("PSNR", img1, img2)
     (a, top), (b, _) = _wide(img1, max_val), _wide(img2, max_val)
@@ -171,7 +83,7 @@ def _check_window_fits(name: str, image: Tensor, weight: Tensor) -> None:
 
 
 @op(dtype=UNCHECKED)
-def similarity(
+def ssim(
     img1: Tensor, img2: Tensor, weight: Tensor, max_val: float = 1.0, k1: float = 0.01, k2: float = 0.03
 ) -> Tensor:
     """The structural similarity of each pair of images, with `weight` as the window."""
@@ -182,7 +94,7 @@ def similarity(
 
 
 @op(dtype=UNCHECKED)
-def similarity_by_scales(
+def ms_ssim(
     img1: Tensor,
     img2: Tensor,
     weight: Tensor,
@@ -203,49 +115,3 @@ def similarity_by_scales(
         part = F.relu(both if place == len(powers) - 1 else contrast).pow(power)
         whole = part if whole is None else whole * part
     return whole.mean(1)  # type: ignore[union-attr]
-
-
-@op(dtype=SAME)
-def central_part(image: Tensor, central_fraction: float) -> Tensor:
-    """The middle of (C, H, W) or (N, C, H, W)."""
-    if image.ndim not in (3, 4):
-        raise ArgumentValueError(f"CentralCrop image must be 3d or 4d, but got shape {tuple(image.shape)}")
-    height, width = image.shape[-2:]
-    top, left = int((height - height * central_fraction) / 2), int((width - width * central_fraction) / 2)
-    return image[..., top : height - top, left : width - left].clone()
-
-
-# --- mathematics ------------------------------------------------------------------------------------------------
-
-
-@op(accepts=FLOATS, dtype=SAME)
-def gamma_of(x: Tensor) -> Tensor:
-    """The logarithm of the absolute value of the gamma function."""
-    return torch.lgamma(x)
-
-
-@op(accepts=FLOATS, dtype=SAME)
-def gamma_digamma(x: Tensor) -> Tensor:
-    """The derivative of the logarithm of the gamma function."""
-    return torch.digamma(x)
-
-
-@op(accepts=FLOATS, dtype=SAME, differentiable=False)
-def gamma_lower(a: Tensor, x: Tensor) -> Tensor:
-    """The lower incomplete gamma function, as a part of the whole."""
-    return torch.special.gammainc(a, x)
-
-
-@op(accepts=FLOATS, dtype=SAME)
-def log_beta(x: Tensor, y: Tensor) -> Tensor:
-    """The logarithm of the beta function."""
-    return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)
-
-
-@op(accepts=FLOATS, dtype=UNCHECKED)
-def moments_of(x: Tensor, axis: Any = None, keep_dims: bool = False) -> tuple[Tensor, Tensor]:
-    """Mean and variance along axes."""
-    variance, mean = torch.var_mean(
-        x, normalize_axes(() if axis is None else axis, x.ndim), correction=0, keepdim=keep_dims
-    )
-    return mean, variance

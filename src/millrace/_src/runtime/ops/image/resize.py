@@ -10,24 +10,17 @@ from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.ops.declare.arguments import to_python_list
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, REAL, SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import REAL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
-    "AffineGrid",
-    "GridSampler2D",
-    "GridSampler3D",
     "ResizeArea",
     "ResizeBicubic",
     "ResizeBilinearV2",
     "ResizeLinear1D",
     "ResizeNearestNeighbor",
     "ResizeNearestNeighborV2",
-    "affine_grid",
-    "grid_sample",
-    "grid_sample_2d",
-    "grid_sample_3d",
     "interpolate",
     "interpolate_mint",
     "resize_area",
@@ -300,76 +293,6 @@ def upsample_mint(
     return interpolate_mint.raw(input, size, scale_factor, mode, align_corners)
 
 
-# --- grids ------------------------------------------------------------------------------------------------------
-
-
-def _grid_sample(
-    name: str, x: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: Any
-) -> Tensor:
-    if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ArgumentValueError(
-            f"For '{name}', the mode must be bilinear, nearest or bicubic, but got {mode!r}."
-        )
-    if padding_mode not in ("zeros", "border", "reflection"):
-        raise ArgumentValueError(
-            f"For '{name}', 'padding_mode' must be zeros, border or reflection, but got {padding_mode!r}."
-        )
-    if x.ndim not in (4, 5) or grid.ndim != x.ndim or grid.shape[-1] != x.ndim - 2:
-        raise ArgumentValueError(
-            f"For '{name}', the grid must give {x.ndim - 2} coordinates per element, but the shapes are "
-            f"{list(x.shape)} and {list(grid.shape)}."
-        )
-    return F.grid_sample(x, grid, mode, padding_mode, bool(align_corners))
-
-
-@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
-def grid_sample(
-    input: Tensor,
-    grid: Tensor,
-    mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool | None = None,
-) -> Tensor:
-    """The input at the places of a grid, whose coordinates go from -1 to 1."""
-    return _grid_sample("grid_sample", input, grid, mode, padding_mode, align_corners)
-
-
-@op(accepts=FLOATS, dtype=SAME)
-def grid_sample_2d(
-    input_x: Tensor,
-    grid: Tensor,
-    interpolation_mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool = False,
-) -> Tensor:
-    """The input at the places of a grid over two axes."""
-    return _grid_sample("GridSampler2D", input_x, grid, interpolation_mode, padding_mode, align_corners)
-
-
-@op(accepts=FLOATS, dtype=SAME)
-def grid_sample_3d(
-    input_x: Tensor,
-    grid: Tensor,
-    interpolation_mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool = False,
-) -> Tensor:
-    """The input at the places of a grid over three axes."""
-    return _grid_sample("GridSampler3D", input_x, grid, interpolation_mode, padding_mode, align_corners)
-
-
-@op("ops", accepts=FLOATS, dtype=SAME)
-def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor:
-    """The grid that an affine map makes of the places of a tensor of the shape `size`."""
-    if not isinstance(size, (tuple, list)):
-        raise ArgumentTypeError(f"For 'affine_grid', 'size' must be a tuple, but got {size!r}.")
-    if len(size) not in (4, 5):
-        raise ArgumentValueError(
-            f"For 'affine_grid', 'size' must have 4 or 5 numbers, but got {tuple(size)}."
-        )
-    return F.affine_grid(theta, list(size), align_corners)
-
-
 ResizeNearestNeighbor = primitive("ResizeNearestNeighbor", resize_nearest)
 ResizeNearestNeighborV2 = primitive(
     "ResizeNearestNeighborV2", resize_nearest_to, init=("align_corners", "half_pixel_centers")
@@ -380,6 +303,3 @@ ResizeBilinearV2 = primitive(
 ResizeBicubic = primitive("ResizeBicubic", resize_bicubic, init=("align_corners", "half_pixel_centers"))
 ResizeArea = primitive("ResizeArea", resize_area, init=("align_corners",))
 ResizeLinear1D = primitive("ResizeLinear1D", resize_linear, init=("coordinate_transformation_mode",))
-GridSampler2D = primitive("GridSampler2D", grid_sample_2d)
-GridSampler3D = primitive("GridSampler3D", grid_sample_3d)
-AffineGrid = primitive("AffineGrid", affine_grid, init=("align_corners",))

@@ -7,32 +7,28 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.runtime.ops.declare.arguments import check_axes, normalize_axes, to_python_list
-from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
 from .decomposition import singular_values
 
 __all__ = [
-    "Cdist",
     "EuclideanNorm",
     "LpNorm",
     "NuclearNorm",
-    "Pdist",
     "Renorm",
-    "cdist",
-    "cdist_mint",
     "cond",
-    "dist",
     "euclidean_norm",
+    "l1_penalty",
+    "l2_norm",
     "lp_norm",
     "matrix_norm",
     "matrix_norm_mint",
+    "norm",
     "norm_mint",
     "nuclear_norm",
-    "pdist",
     "renorm",
     "renorm_first",
     "vector_norm",
@@ -151,35 +147,20 @@ def nuclear_norm(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 NuclearNorm = primitive("NuclearNorm", nuclear_norm)
 
 
-@op("ops", dtype=SAME)
-def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
-    """The p-norm of the difference of two tensors."""
-    if not isinstance(other, Tensor):
-        raise ArgumentTypeError(f"For 'dist', 'other' must be a Tensor, but got {other!r}.")
-    return torch.dist(input, other, p)
+@op(dtype=SAME)
+def l1_penalty(weights: Tensor, scale: float) -> Tensor:
+    """The sum of the absolute values, times `scale`."""
+    return weights.abs().sum() * scale
 
 
-@op("ops", dtype=SAME)
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """The distance of each row of one matrix to each of another."""
-    return torch.cdist(x1, x2, p, compute_mode="donot_use_mm_for_euclid_dist")
+@op(accepts=FLOATS, dtype=SAME)
+def l2_norm(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
+    """The square root of the sum of squares along axes; along all of them where none is named."""
+    return torch.linalg.vector_norm(x, 2, normalize_axes(axis, x.ndim), keep_dims)
 
 
-@op("mint:cdist", dtype=SAME)
-def cdist_mint(
-    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
-) -> Tensor:
-    """The distance of each row of one matrix to each of another."""
-    return torch.cdist(x1, x2, p, compute_mode)
-
-
-Cdist = primitive("Cdist", cdist)
-
-
-@op("ops", dtype=SAME)
-def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distances of each pair of rows."""
-    return torch.nn.functional.pdist(input, p)
-
-
-Pdist = primitive("Pdist", pdist)
+@op("ops", "mint.linalg", "Tensor", dtype=SAME)
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """A norm of vectors along one axis or of matrices along two; all elements as one vector where neither is said."""
+    over = tuple(dim) if isinstance(dim, list) else dim
+    return torch.linalg.norm(A, ord, over, keepdim, dtype=dtype)

@@ -9,17 +9,14 @@ from torch import Tensor
 
 from millrace._src.runtime.ops.declare.arguments import promote_operands
 from millrace._src.runtime.ops.declare.dtype_rules import (
-    BOOL,
-    FLOAT,
-    FLOATS,
     INTEGERS,
-    INTEGERS_BOOL,
     PROMOTE,
     SAME,
     UNCHECKED,
 )
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op, public
+from millrace._src.runtime.ops.math.pairs import Add
 from millrace._src.runtime.tensor.backend.torch_private import release
 
 __all__ = [
@@ -29,189 +26,41 @@ __all__ = [
     "Fmin",
     "Gcd",
     "Heaviside",
-    "Inv",
-    "Invert",
     "Lcm",
     "Mod",
     "MulNoNan",
-    "NanToNum",
     "NextAfter",
-    "PopulationCount",
-    "Sinc",
     "SquareSumAll",
     "SquaredDifference",
+    "TensorAdd",
     "TruncateDiv",
     "TruncateMod",
     "Xdivy",
-    "bitwise_not",
     "copysign",
-    "deg2rad",
-    "deg2rad_method",
     "div_no_nan",
-    "divided",
+    "div_primitive",
     "float_power",
     "float_power_method",
     "fmax",
     "fmin",
-    "frac",
-    "frac_mint",
     "gcd",
     "heaviside",
-    "inv",
-    "invert",
-    "isnan_ext",
-    "isneginf",
-    "isposinf",
     "lcm",
     "ldexp",
     "ldexp_method",
     "logaddexp",
     "logaddexp2",
     "mul_no_nan",
-    "nan_to_num",
-    "nan_to_num_of",
+    "multiply_method",
     "nextafter",
-    "population_count",
-    "rad2deg",
-    "rad2deg_method",
-    "sgn",
-    "signbit",
-    "sinc",
     "square_sum_all",
     "squared_difference",
+    "true_divide_method",
     "truncate_div",
     "truncate_mod",
     "xdivy",
     "xdivy_method",
 ]
-
-
-@op("ops", dtype=SAME)
-def frac(x: Tensor) -> Tensor:
-    """What is behind the point."""
-    return torch.sub(x, torch.trunc(x))
-
-
-@op("mint:frac", "Tensor:frac", dtype=SAME)
-def frac_mint(input: Tensor) -> Tensor:
-    """What is behind the point."""
-    return torch.sub(input, torch.trunc(input))
-
-
-@op("ops", "Tensor", dtype=SAME)
-def sgn(input: Tensor) -> Tensor:
-    """The sign of each element; of complex numbers, their direction."""
-    return torch.sgn(input) if input.is_complex() else torch.sign(input)
-
-
-@op("ops", "Tensor", dtype=BOOL, differentiable=False)
-def signbit(input: Tensor) -> Tensor:
-    """Whether an element has a minus sign."""
-    return torch.signbit(input)
-
-
-@op("ops", "mint", "Tensor", "mint.special", dtype=FLOAT)
-def sinc(input: Tensor) -> Tensor:
-    """sin(pi x) / (pi x), and 1 at 0."""
-    return torch.sinc(input)
-
-
-Sinc = primitive("Sinc", sinc)
-
-
-@op("ops", accepts=FLOATS, dtype=SAME)
-def deg2rad(x: Tensor) -> Tensor:
-    """Degrees as radians."""
-    return torch.deg2rad(x)
-
-
-@op("ops", accepts=FLOATS, dtype=SAME)
-def rad2deg(x: Tensor) -> Tensor:
-    """Radians as degrees."""
-    return torch.rad2deg(x)
-
-
-@op("Tensor:deg2rad", accepts=FLOATS, dtype=SAME)
-def deg2rad_method(input: Tensor) -> Tensor:
-    """Degrees as radians."""
-    return torch.deg2rad(input)
-
-
-@op("Tensor:rad2deg", accepts=FLOATS, dtype=SAME)
-def rad2deg_method(input: Tensor) -> Tensor:
-    """Radians as degrees."""
-    return torch.rad2deg(input)
-
-
-@op("ops", "Tensor", dtype=SAME)
-def inv(x: Tensor) -> Tensor:
-    """One divided by each element; whole numbers stay whole."""
-    if x.is_floating_point() or x.is_complex():
-        return torch.reciprocal(x)
-    return torch.div(torch.ones_like(x), x, rounding_mode="trunc")
-
-
-@op("ops", "Tensor", accepts=INTEGERS, dtype=SAME, differentiable=False)
-def invert(x: Tensor) -> Tensor:
-    """All bits turned."""
-    return torch.bitwise_not(x)
-
-
-@op("mint", "Tensor", accepts=INTEGERS_BOOL, dtype=SAME, differentiable=False)
-def bitwise_not(input: Tensor) -> Tensor:
-    """All bits turned."""
-    return torch.bitwise_not(input)
-
-
-Inv = primitive("Inv", inv)
-Invert = primitive("Invert", invert)
-
-
-@op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
-def isneginf(input: Tensor) -> Tensor:
-    """Whether an element is infinite below 0."""
-    return torch.isneginf(input)
-
-
-@op("ops", "Tensor", dtype=BOOL, differentiable=False)
-def isposinf(input: Tensor) -> Tensor:
-    """Whether an element is infinite above 0."""
-    return torch.isposinf(input)
-
-
-@op("ops:isnan_ext", dtype=BOOL, differentiable=False)
-def isnan_ext(tensor: Tensor) -> Tensor:
-    """Whether an element is no number."""
-    return torch.isnan(tensor)
-
-
-@op("ops", "mint", "Tensor", dtype=SAME)
-def nan_to_num(
-    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Tensor:
-    """Numbers in the place of nan and infinities: 0 and the ends of the type's range, or what is given."""
-    return torch.nan_to_num(input, nan, posinf, neginf)
-
-
-@op(dtype=SAME)
-def nan_to_num_of(
-    x: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Tensor:
-    """Numbers in the place of nan and infinities."""
-    return torch.nan_to_num(x, nan, posinf, neginf)
-
-
-NanToNum = primitive("NanToNum", nan_to_num_of)
-
-
-@op("ops", dtype=UNCHECKED, differentiable=False)
-def population_count(input_x: Tensor) -> Tensor:
-    """How many bits of each element are set."""
-    places = torch.arange(8 * input_x.element_size(), device=input_x.device, dtype=input_x.dtype)
-    return ((input_x.unsqueeze(-1) >> places) & 1).sum(-1).to(torch.uint8)
-
-
-PopulationCount = primitive("PopulationCount", population_count)
 
 
 # --- pairs ------------------------------------------------------------------------------------------------------
@@ -339,12 +188,12 @@ Mod = primitive("Mod", truncate_mod, init=())
 
 
 @op(dtype=UNCHECKED)
-def divided(x: Any, y: Any) -> Tensor:
+def div_primitive(x: Any, y: Any) -> Tensor:
     """The quotient; of whole numbers too."""
     return torch.true_divide(*promote_operands(x, y))
 
 
-Div = primitive("Div", divided, init=())
+Div = primitive("Div", div_primitive, init=())
 
 
 def _without_zeros(made: Tensor, zeros: Tensor) -> Tensor:
@@ -410,12 +259,24 @@ def square_sum_all(x: Tensor, y: Tensor) -> Any:
 SquareSumAll = primitive("SquareSumAll", square_sum_all)
 
 # MindSpore's other names for operations that are there.
-register_alias(
-    "millrace._src.runtime.ops.math.elementwise_unary", "ops", tensor_exp="exp", tensor_expm1="expm1"
-)
-register_alias(
-    "millrace._src.runtime.ops.math.pairs", "ops",
-    tensor_lt="less", tensor_le="less_equal", tensor_gt="greater", tensor_ge="greater_equal", tensor_muls="mul",
-    tensor_div="real_div", tensor_floordiv="floor_divide", floordiv="floor_divide", tensor_mod="floor_mod",
-    floormod="floor_mod", pows="pow",
-)  # fmt: skip
+
+
+@op("Tensor:multiply", dtype=UNCHECKED)
+def multiply_method(input: Tensor, value: Any) -> Tensor:
+    """The product."""
+    return torch.mul(*promote_operands(input, value))
+
+
+@op("Tensor:true_divide", dtype=UNCHECKED)
+def true_divide_method(input: Tensor, divisor: Any) -> Tensor:
+    """The quotient; of whole numbers too."""
+    return torch.true_divide(*promote_operands(input, divisor))
+
+
+@public("ops")
+class TensorAdd(Add):
+    """The sum of two tensors; the old name of `Add`.
+
+    >>> TensorAdd()(Tensor([1.0]), Tensor([2.0])).asnumpy().tolist()
+    [3.0]
+    """

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError
-from millrace._src.runtime.ops.declare.arguments import promote_operands
-from millrace._src.runtime.ops.declare.dtype_rules import BOOL, INTEGERS, PROMOTE, SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import BOOL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -20,24 +19,18 @@ __all__ = [
     "Conj",
     "ConjugateTranspose",
     "Imag",
-    "LeftShift",
     "Polar",
     "Real",
-    "RightShift",
     "adjoint",
     "angle",
-    "bitwise_left_shift",
-    "bitwise_right_shift",
     "complex_abs",
     "complex_of",
     "conj",
     "conjugate_transpose",
     "imag",
     "isreal",
-    "left_shift",
     "polar",
     "real",
-    "right_shift",
     "view_as_real",
 ]
 
@@ -120,30 +113,6 @@ def complex_abs(x: Tensor) -> Tensor:
     return torch.abs(x)
 
 
-@op("ops", "Tensor", dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
-def bitwise_left_shift(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """The bits moved left."""
-    return torch.bitwise_left_shift(*promote_operands(input, other))
-
-
-@op("ops", "Tensor", dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
-def bitwise_right_shift(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """The bits moved right; the sign stays."""
-    return torch.bitwise_right_shift(*promote_operands(input, other))
-
-
-@op(dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
-def left_shift(x1: Tensor, x2: Tensor) -> Tensor:
-    """The bits moved left."""
-    return torch.bitwise_left_shift(x1, x2)
-
-
-@op(dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
-def right_shift(input_x: Tensor, input_y: Tensor) -> Tensor:
-    """The bits moved right; the sign stays."""
-    return torch.bitwise_right_shift(input_x, input_y)
-
-
 Real = primitive("Real", real, init=())
 Imag = primitive("Imag", imag, init=())
 Conj = primitive("Conj", conj, init=())
@@ -152,5 +121,3 @@ Polar = primitive("Polar", polar, init=())
 Complex = primitive("Complex", complex_of, init=())
 ComplexAbs = primitive("ComplexAbs", complex_abs, init=())
 ConjugateTranspose = primitive("ConjugateTranspose", conjugate_transpose, init=())
-LeftShift = primitive("LeftShift", left_shift, init=())
-RightShift = primitive("RightShift", right_shift, init=())

@@ -5,57 +5,39 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from millrace._src.runtime.ops.declare.dtype_rules import BOOL, FLOAT, NUMBERS, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import BOOL, FLOAT, NUMBERS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op
+from millrace._src.runtime.ops.declare.registry import op, register_alias
 
 __all__ = [
-    "ACos",
     "Abs",
-    "Acosh",
-    "Asin",
-    "Asinh",
-    "Atan",
-    "Atanh",
     "Ceil",
-    "Cos",
-    "Cosh",
+    "Eps",
     "Erf",
     "Erfc",
     "Erfinv",
     "Exp",
     "Expm1",
     "Floor",
+    "Inv",
     "IsFinite",
     "IsInf",
     "IsNan",
     "Log",
     "Log1p",
-    "LogicalNot",
+    "NanToNum",
     "Neg",
     "Reciprocal",
     "Rint",
     "Round",
     "Rsqrt",
     "Sign",
-    "Sin",
-    "Sinh",
     "Sqrt",
     "Square",
-    "Tan",
-    "Tanh",
     "Trunc",
     "abs",
-    "acos",
-    "acosh",
-    "arcsin",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
     "ceil",
-    "cos",
-    "cosh",
+    "eps",
     "erf",
     "erfc",
     "erfinv",
@@ -63,29 +45,34 @@ __all__ = [
     "exp2",
     "expm1",
     "floor",
+    "frac",
+    "frac_mint",
+    "inv",
     "isfinite",
     "isinf",
     "isnan",
+    "isnan_ext",
     "isnan_mint",
+    "isneginf",
+    "isposinf",
     "log",
     "log10",
     "log1p",
     "log2",
-    "logical_not",
+    "nan_to_num",
+    "nan_to_num_of",
     "neg",
     "positive",
     "reciprocal",
     "round",
     "round_special",
     "rsqrt",
+    "sgn",
     "sign",
-    "sin",
-    "sinh",
+    "signbit",
     "sqrt",
     "sqrt_mint",
     "square",
-    "tan",
-    "tanh",
     "trunc",
 ]
 
@@ -187,84 +174,6 @@ def log1p(input: Tensor) -> Tensor:
 
 
 @op("ops", "mint", "Tensor", dtype=FLOAT)
-def sin(input: Tensor) -> Tensor:
-    """Sine of each element, in radians."""
-    return torch.sin(input)
-
-
-@op("ops", "mint", "Tensor", dtype=FLOAT)
-def cos(input: Tensor) -> Tensor:
-    """Cosine of each element, in radians."""
-    return torch.cos(input)
-
-
-@op("ops", "mint", "Tensor", dtype=FLOAT)
-def tan(input: Tensor) -> Tensor:
-    """Tangent of each element, in radians."""
-    return torch.tan(input)
-
-
-@op("ops", "mint", "Tensor", "Tensor:arcsin", dtype=FLOAT)
-def asin(input: Tensor) -> Tensor:
-    """Inverse sine of each element."""
-    return torch.asin(input)
-
-
-@op("ops", "mint", dtype=FLOAT)
-def arcsin(x: Tensor) -> Tensor:
-    """Inverse sine of each element."""
-    return torch.asin(x)
-
-
-@op("ops", "mint", "Tensor", "ops:arccos", "mint:arccos", "Tensor:arccos", dtype=FLOAT)
-def acos(input: Tensor) -> Tensor:
-    """Inverse cosine of each element."""
-    return torch.acos(input)
-
-
-@op("ops", "mint", "Tensor", "ops:arctan", "mint:arctan", "Tensor:arctan", dtype=FLOAT)
-def atan(input: Tensor) -> Tensor:
-    """Inverse tangent of each element."""
-    return torch.atan(input)
-
-
-@op("ops", "mint", "Tensor", dtype=FLOAT)
-def sinh(input: Tensor) -> Tensor:
-    """Hyperbolic sine of each element."""
-    return torch.sinh(input)
-
-
-@op("ops", "mint", "Tensor", dtype=FLOAT)
-def cosh(input: Tensor) -> Tensor:
-    """Hyperbolic cosine of each element."""
-    return torch.cosh(input)
-
-
-@op("ops", "mint", "Tensor", "mint.nn.functional", dtype=FLOAT)
-def tanh(input: Tensor) -> Tensor:
-    """Hyperbolic tangent of each element."""
-    return torch.tanh(input)
-
-
-@op("ops", "mint", "Tensor", "ops:arcsinh", "mint:arcsinh", "Tensor:arcsinh", dtype=FLOAT)
-def asinh(input: Tensor) -> Tensor:
-    """Inverse hyperbolic sine of each element."""
-    return torch.asinh(input)
-
-
-@op("ops", "mint", "Tensor", "ops:arccosh", "mint:arccosh", "Tensor:arccosh", dtype=FLOAT)
-def acosh(input: Tensor) -> Tensor:
-    """Inverse hyperbolic cosine of each element."""
-    return torch.acosh(input)
-
-
-@op("ops", "mint", "Tensor", "ops:arctanh", "mint:arctanh", "Tensor:arctanh", dtype=FLOAT)
-def atanh(input: Tensor) -> Tensor:
-    """Inverse hyperbolic tangent of each element."""
-    return torch.atanh(input)
-
-
-@op("ops", "mint", "Tensor", dtype=FLOAT)
 def erf(input: Tensor) -> Tensor:
     """Error function of each element."""
     return torch.erf(input)
@@ -318,12 +227,6 @@ def isfinite(input: Tensor) -> Tensor:
     return torch.isfinite(input)
 
 
-@op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
-def logical_not(input: Tensor) -> Tensor:
-    """Whether each element is zero."""
-    return torch.logical_not(input)
-
-
 @op("ops", "mint", "Tensor")
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """Each element rounded to the nearest whole number, halves to the even one."""
@@ -353,18 +256,6 @@ Exp = primitive("Exp", exp)
 Expm1 = primitive("Expm1", expm1)
 Log = primitive("Log", log)
 Log1p = primitive("Log1p", log1p)
-Sin = primitive("Sin", sin)
-Cos = primitive("Cos", cos)
-Tan = primitive("Tan", tan)
-Asin = primitive("Asin", asin)
-ACos = primitive("ACos", acos)
-Atan = primitive("Atan", atan)
-Sinh = primitive("Sinh", sinh)
-Cosh = primitive("Cosh", cosh)
-Tanh = primitive("Tanh", tanh)
-Asinh = primitive("Asinh", asinh)
-Acosh = primitive("Acosh", acosh)
-Atanh = primitive("Atanh", atanh)
 Erf = primitive("Erf", erf)
 Erfc = primitive("Erfc", erfc)
 Erfinv = primitive("Erfinv", erfinv)
@@ -374,6 +265,88 @@ Trunc = primitive("Trunc", trunc)
 IsNan = primitive("IsNan", isnan)
 IsInf = primitive("IsInf", isinf)
 IsFinite = primitive("IsFinite", isfinite)
-LogicalNot = primitive("LogicalNot", logical_not)
 Rint = primitive("Rint", round, init=(), call=("input",))
 Round = primitive("Round", round, init=(), call=("input",))
+
+
+@op("ops", dtype=SAME)
+def frac(x: Tensor) -> Tensor:
+    """What is behind the point."""
+    return torch.sub(x, torch.trunc(x))
+
+
+@op("mint:frac", "Tensor:frac", dtype=SAME)
+def frac_mint(input: Tensor) -> Tensor:
+    """What is behind the point."""
+    return torch.sub(input, torch.trunc(input))
+
+
+@op("ops", "Tensor", dtype=SAME)
+def sgn(input: Tensor) -> Tensor:
+    """The sign of each element; of complex numbers, their direction."""
+    return torch.sgn(input) if input.is_complex() else torch.sign(input)
+
+
+@op("ops", "Tensor", dtype=BOOL, differentiable=False)
+def signbit(input: Tensor) -> Tensor:
+    """Whether an element has a minus sign."""
+    return torch.signbit(input)
+
+
+@op("ops", "Tensor", dtype=SAME)
+def inv(x: Tensor) -> Tensor:
+    """One divided by each element; whole numbers stay whole."""
+    if x.is_floating_point() or x.is_complex():
+        return torch.reciprocal(x)
+    return torch.div(torch.ones_like(x), x, rounding_mode="trunc")
+
+
+Inv = primitive("Inv", inv)
+
+
+@op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
+def isneginf(input: Tensor) -> Tensor:
+    """Whether an element is infinite below 0."""
+    return torch.isneginf(input)
+
+
+@op("ops", "Tensor", dtype=BOOL, differentiable=False)
+def isposinf(input: Tensor) -> Tensor:
+    """Whether an element is infinite above 0."""
+    return torch.isposinf(input)
+
+
+@op("ops:isnan_ext", dtype=BOOL, differentiable=False)
+def isnan_ext(tensor: Tensor) -> Tensor:
+    """Whether an element is no number."""
+    return torch.isnan(tensor)
+
+
+@op("ops", "mint", "Tensor", dtype=SAME)
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Numbers in the place of nan and infinities: 0 and the ends of the type's range, or what is given."""
+    return torch.nan_to_num(input, nan, posinf, neginf)
+
+
+@op(dtype=SAME)
+def nan_to_num_of(
+    x: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Numbers in the place of nan and infinities."""
+    return torch.nan_to_num(x, nan, posinf, neginf)
+
+
+NanToNum = primitive("NanToNum", nan_to_num_of)
+
+
+@op("ops", dtype=SAME, differentiable=False)
+def eps(x: Tensor) -> Tensor:
+    """The distance from 1 to the next number of the type, in the shape of a tensor."""
+    return torch.full_like(x, torch.finfo(x.dtype).eps)
+
+
+Eps = primitive("Eps", eps, init=())
+
+register_alias(__name__, "ops", tensor_exp="exp", tensor_expm1="expm1")

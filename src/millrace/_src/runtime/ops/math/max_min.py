@@ -25,19 +25,19 @@ __all__ = [
     "amin",
     "amin_mint",
     "argmax",
-    "argmax_of",
+    "argmax_primitive",
     "argmax_value",
     "argmax_with_value",
     "argmin",
     "argmin_mint",
-    "argmin_of",
+    "argmin_primitive",
     "argmin_value",
     "argmin_with_value",
     "max",
-    "max_along",
+    "reduce_max_primitive",
     "max_mint",
     "min",
-    "min_along",
+    "reduce_min_primitive",
     "min_mint",
     "reduce_max",
     "reduce_min",
@@ -185,25 +185,25 @@ def argmin_with_value(x: Tensor, axis: int = 0, keep_dims: bool = False) -> Any:
 
 
 @op(dtype=SAME)
-def max_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
+def reduce_max_primitive(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
     """The largest element along axes."""
     return torch.amax(x, normalize_axes(axis, x.ndim), keep_dims)
 
 
 @op(dtype=SAME)
-def min_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
+def reduce_min_primitive(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
     """The smallest element along axes."""
     return torch.amin(x, normalize_axes(axis, x.ndim), keep_dims)
 
 
 @op(dtype=UNCHECKED, differentiable=False)
-def argmax_of(x: Tensor, axis: int = -1, output_type: Any = torch.int32) -> Tensor:
+def argmax_primitive(x: Tensor, axis: int = -1, output_type: Any = torch.int32) -> Tensor:
     """The place of the largest element along an axis."""
     return torch.argmax(x, axis).to(output_type)
 
 
 @op(dtype=UNCHECKED, differentiable=False)
-def argmin_of(x: Tensor, axis: int = -1, output_type: Any = torch.int32) -> Tensor:
+def argmin_primitive(x: Tensor, axis: int = -1, output_type: Any = torch.int32) -> Tensor:
     """The place of the smallest element along an axis."""
     return torch.argmin(x, axis).to(output_type)
 
@@ -222,10 +222,10 @@ def argmin_value(x: Tensor, axis: int = 0, keep_dims: bool = False) -> Any:
     return place, made
 
 
-ReduceMax = primitive("ReduceMax", max_along, init=("keep_dims",))
-ReduceMin = primitive("ReduceMin", min_along, init=("keep_dims",))
-Argmax = primitive("Argmax", argmax_of)
-Argmin = primitive("Argmin", argmin_of)
+ReduceMax = primitive("ReduceMax", reduce_max_primitive, init=("keep_dims",))
+ReduceMin = primitive("ReduceMin", reduce_min_primitive, init=("keep_dims",))
+Argmax = primitive("Argmax", argmax_primitive)
+Argmin = primitive("Argmin", argmin_primitive)
 ArgMaxWithValue = primitive("ArgMaxWithValue", argmax_value)
 ArgMinWithValue = primitive("ArgMinWithValue", argmin_value)
 

@@ -7,31 +7,19 @@ from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.runtime.ops.declare.arguments import promote_operands, subtract_with_bool
-from millrace._src.runtime.ops.declare.dtype_rules import BOOL, FLOAT, INTEGERS_BOOL, PROMOTE, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import FLOAT, PROMOTE, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op, register_alias
 
 __all__ = [
     "Add",
     "Atan2",
-    "BitwiseAnd",
-    "BitwiseOr",
-    "BitwiseXor",
-    "Equal",
     "FloorDiv",
     "FloorMod",
-    "Greater",
-    "GreaterEqual",
     "Hypot",
-    "Less",
-    "LessEqual",
-    "LogicalAnd",
-    "LogicalOr",
-    "LogicalXor",
     "Maximum",
     "Minimum",
     "Mul",
-    "NotEqual",
     "Pow",
     "RealDiv",
     "Sub",
@@ -39,27 +27,15 @@ __all__ = [
     "add",
     "add_scaled",
     "atan2",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
     "div",
-    "equal",
     "floor_div",
     "floor_divide",
     "floor_mod",
     "fmod",
-    "greater",
-    "greater_equal",
     "hypot",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
     "maximum",
     "minimum",
     "mul",
-    "not_equal",
     "pow",
     "real_div",
     "remainder",
@@ -159,78 +135,6 @@ def xlogy(input: Tensor | float, other: Tensor | float) -> Tensor:
     return torch.xlogy(*promote_operands(input, other))
 
 
-@op("ops", "Tensor:eq", "ops:eq", "mint:eq", dtype=BOOL, differentiable=False)
-def equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether two elements are equal."""
-    return torch.eq(*promote_operands(input, other))
-
-
-@op("ops", "mint", "Tensor", "ops:ne", "mint:ne", "Tensor:ne", dtype=BOOL, differentiable=False)
-def not_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether two elements differ."""
-    return torch.ne(*promote_operands(input, other))
-
-
-@op("ops", "mint", "Tensor", "ops:lt", "mint:lt", "Tensor:lt", dtype=BOOL, differentiable=False)
-def less(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is below the second."""
-    return torch.lt(*promote_operands(input, other))
-
-
-@op("ops", "mint", "Tensor", "ops:le", "mint:le", "Tensor:le", dtype=BOOL, differentiable=False)
-def less_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is not above the second."""
-    return torch.le(*promote_operands(input, other))
-
-
-@op("ops", "mint", "Tensor", "ops:gt", "mint:gt", "Tensor:gt", dtype=BOOL, differentiable=False)
-def greater(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is above the second."""
-    return torch.gt(*promote_operands(input, other))
-
-
-@op("ops", "mint", "Tensor", "ops:ge", "Tensor:ge", dtype=BOOL, differentiable=False)
-def greater_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is not below the second."""
-    return torch.ge(*promote_operands(input, other))
-
-
-@op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
-def logical_and(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether both are not zero."""
-    return torch.logical_and(*promote_operands(input, other))
-
-
-@op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
-def logical_or(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether one at least is not zero."""
-    return torch.logical_or(*promote_operands(input, other))
-
-
-@op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
-def logical_xor(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether exactly one is not zero."""
-    return torch.logical_xor(*promote_operands(input, other))
-
-
-@op("ops", "mint", "Tensor", dtype=PROMOTE, accepts=INTEGERS_BOOL)
-def bitwise_and(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """Bits that both have."""
-    return torch.bitwise_and(*promote_operands(input, other))
-
-
-@op("ops", "mint", "Tensor", dtype=PROMOTE, accepts=INTEGERS_BOOL)
-def bitwise_or(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """Bits that one at least has."""
-    return torch.bitwise_or(*promote_operands(input, other))
-
-
-@op("ops", "mint", "Tensor", dtype=PROMOTE, accepts=INTEGERS_BOOL)
-def bitwise_xor(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """Bits that exactly one has."""
-    return torch.bitwise_xor(*promote_operands(input, other))
-
-
 @op("mint:add", "Tensor:add", dtype=PROMOTE)
 def add_scaled(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """The first plus `alpha` times the second."""
@@ -290,23 +194,27 @@ FloorDiv = primitive("FloorDiv", floor_div, init=())
 FloorMod = primitive("FloorMod", floor_mod, init=())
 Hypot = primitive("Hypot", hypot, init=())
 Xlogy = primitive("Xlogy", xlogy, init=())
-Equal = primitive("Equal", equal, init=())
-NotEqual = primitive("NotEqual", not_equal, init=())
-Less = primitive("Less", less, init=())
-LessEqual = primitive("LessEqual", less_equal, init=())
-Greater = primitive("Greater", greater, init=())
-GreaterEqual = primitive("GreaterEqual", greater_equal, init=())
-LogicalAnd = primitive("LogicalAnd", logical_and, init=())
-LogicalOr = primitive("LogicalOr", logical_or, init=())
-LogicalXor = primitive("LogicalXor", logical_xor, init=())
-BitwiseAnd = primitive("BitwiseAnd", bitwise_and, init=())
-BitwiseOr = primitive("BitwiseOr", bitwise_or, init=())
-BitwiseXor = primitive("BitwiseXor", bitwise_xor, init=())
 RealDiv = primitive("RealDiv", real_div, init=())
 
 # MindSpore's names for ready-made objects of these classes.
 tensor_add = Add()
+
 tensor_pow = Pow()
+
 tensor_mul = Mul()
+
 tensor_sub = Sub()
+
 register_alias(__name__, "ops", "tensor_add", "tensor_pow", "tensor_mul", "tensor_sub")
+
+register_alias(
+    __name__,
+    "ops",
+    tensor_muls="mul",
+    tensor_div="real_div",
+    tensor_floordiv="floor_divide",
+    floordiv="floor_divide",
+    tensor_mod="floor_mod",
+    floormod="floor_mod",
+    pows="pow",
+)

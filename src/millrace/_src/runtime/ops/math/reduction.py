@@ -19,32 +19,34 @@ __all__ = [
     "ReduceProd",
     "ReduceSum",
     "all",
-    "all_along",
     "all_mint",
     "any",
-    "any_along",
     "any_mint",
     "logsumexp",
     "mean",
-    "mean_along",
     "mean_mint",
-    "norm",
     "prod",
-    "prod_along",
     "prod_mint",
+    "reduce_all_primitive",
+    "reduce_any_primitive",
     "reduce_mean",
+    "reduce_mean_primitive",
+    "reduce_prod_primitive",
     "reduce_sum",
+    "reduce_sum_primitive",
     "std",
     "std_mint",
     "sum",
-    "sum_along",
+    "sum_to_size",
     "var",
     "var_mint",
 ]
 
 # The spellings of "which axes" and "keep them" that MindSpore's overloads take.
 _DIM = {"axis": "dim", "keepdims": "keepdim", "keep_dims": "keepdim"}
+
 _AXIS = {"dim": "axis", "keepdim": "keepdims", "keep_dims": "keepdims"}
+
 _KEEP = {"dim": "axis", "keepdim": "keep_dims", "keepdims": "keep_dims"}
 
 
@@ -171,18 +173,13 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     return torch.logsumexp(input, normalize_axes(dim, input.ndim), keepdim)
 
 
-@op("ops", "mint.linalg", "Tensor", dtype=SAME)
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """A norm of vectors along one axis or of matrices along two; all elements as one vector where neither is said."""
-    over = tuple(dim) if isinstance(dim, list) else dim
-    return torch.linalg.norm(A, ord, over, keepdim, dtype=dtype)
-
-
 # --- the classes: options first, axes in the call -------------------------------------------------------------
 
 
 @op(dtype=SAME)
-def sum_along(x: Tensor, axis: Any = (), keep_dims: bool = False, skip_mode: bool = False) -> Tensor:
+def reduce_sum_primitive(
+    x: Tensor, axis: Any = (), keep_dims: bool = False, skip_mode: bool = False
+) -> Tensor:
     """The sum along axes in the type of the input; with `skip_mode` and no axes, the input itself."""
     over = normalize_axes(axis, x.ndim)
     if not over or (skip_mode and isinstance(axis, (tuple, list)) and not axis):
@@ -191,36 +188,45 @@ def sum_along(x: Tensor, axis: Any = (), keep_dims: bool = False, skip_mode: boo
 
 
 @op(dtype=SAME)
-def mean_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
+def reduce_mean_primitive(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
     """The mean along axes in the type of the input."""
     return mean_keep_dtype(x, axis, keep_dims)
 
 
 @op(dtype=SAME)
-def prod_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
+def reduce_prod_primitive(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
     """The product along axes in the type of the input."""
     return prod_over_axes(x, axis, keep_dims).to(x.dtype)
 
 
 @op(dtype=BOOL, differentiable=False)
-def any_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
+def reduce_any_primitive(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
     """Whether an element along axes is not zero."""
     return any.raw(x, axis, keep_dims)
 
 
 @op(dtype=BOOL, differentiable=False)
-def all_along(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
+def reduce_all_primitive(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
     """Whether all elements along axes are not zero."""
     return all.raw(x, axis, keep_dims)
 
 
-ReduceSum = primitive("ReduceSum", sum_along, init=("keep_dims", "skip_mode"))
-ReduceMean = primitive("ReduceMean", mean_along, init=("keep_dims",))
-ReduceProd = primitive("ReduceProd", prod_along, init=("keep_dims",))
-ReduceAny = primitive("ReduceAny", any_along, init=("keep_dims",))
-ReduceAll = primitive("ReduceAll", all_along, init=("keep_dims",))
+ReduceSum = primitive("ReduceSum", reduce_sum_primitive, init=("keep_dims", "skip_mode"))
+ReduceMean = primitive("ReduceMean", reduce_mean_primitive, init=("keep_dims",))
+ReduceProd = primitive("ReduceProd", reduce_prod_primitive, init=("keep_dims",))
+ReduceAny = primitive("ReduceAny", reduce_any_primitive, init=("keep_dims",))
+ReduceAll = primitive("ReduceAll", reduce_all_primitive, init=("keep_dims",))
 
 # MindSpore's names for ready-made objects of these classes.
 reduce_sum = ReduceSum()
+
 reduce_mean = ReduceMean()
+
 register_alias(__name__, "ops", "reduce_sum", "reduce_mean")
+
+
+@op("Tensor", dtype=SAME)
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sums that bring the tensor to a shape that broadcasts to its own."""
+    shape = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    return input.sum_to_size(*shape)

@@ -47,10 +47,14 @@ __all__ = [
     "bessel_y0",
     "bessel_y1",
     "digamma",
+    "digamma_strict",
     "i0",
     "igamma",
+    "igamma_strict",
     "igammac",
+    "lbeta",
     "lgamma",
+    "lgamma_strict",
     "logit",
     "logit_of",
     "mvlgamma",
@@ -281,3 +285,27 @@ def logit_of(x: Tensor, eps: float = -1.0) -> Tensor:
 
 
 Logit = primitive("Logit", logit_of)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def lgamma_strict(x: Tensor) -> Tensor:
+    """The logarithm of the absolute value of the gamma function."""
+    return torch.lgamma(x)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def digamma_strict(x: Tensor) -> Tensor:
+    """The derivative of the logarithm of the gamma function."""
+    return torch.digamma(x)
+
+
+@op(accepts=FLOATS, dtype=SAME, differentiable=False)
+def igamma_strict(a: Tensor, x: Tensor) -> Tensor:
+    """The lower incomplete gamma function, as a part of the whole."""
+    return torch.special.gammainc(a, x)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def lbeta(x: Tensor, y: Tensor) -> Tensor:
+    """The logarithm of the beta function."""
+    return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.ops.declare.arguments import normalize_axes
-from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, REAL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.index_arguments import check_integer_indices, normalize_axis
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
     "Bincount",
+    "ConfusionMatrix",
     "Histogram",
     "HistogramFixedWidth",
     "Median",
@@ -25,6 +27,7 @@ __all__ = [
     "bincount",
     "bincount_mint",
     "bincount_of",
+    "confusion_matrix",
     "cov",
     "histc",
     "histc_mint",
@@ -34,6 +37,7 @@ __all__ = [
     "median_method",
     "median_mint",
     "median_of",
+    "moments",
     "nanmean",
     "nanmedian",
     "nanquantile",
@@ -279,3 +283,44 @@ def ptp(input: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     """The largest less the smallest element along axes."""
     over = normalize_axes(axis, input.ndim)
     return torch.amax(input, over, keepdims) - torch.amin(input, over, keepdims)
+
+
+@op(accepts=REAL, dtype=UNCHECKED, differentiable=False)
+def confusion_matrix(
+    labels: Tensor,
+    predictions: Tensor,
+    weights: Tensor | None = None,
+    num_classes: int = 2,
+    dtype: str = "int32",
+) -> Tensor:
+    """How often each class (row) was taken for each (column); with weights, their sum."""
+    if isinstance(num_classes, bool) or not isinstance(num_classes, int):
+        raise ArgumentTypeError(
+            f"For 'ConfusionMatrix', 'num_classes' must be an int, but got {num_classes!r}."
+        )
+    if not isinstance(dtype, str) or not hasattr(torch, dtype):
+        raise ArgumentTypeError(f"For 'ConfusionMatrix', 'dtype' must be a type's name, but got {dtype!r}.")
+    if labels.ndim != 1 or labels.shape != predictions.shape:
+        raise ArgumentValueError(
+            f"For 'ConfusionMatrix', labels and predictions must be lists of one length, but the shapes are "
+            f"{list(labels.shape)} and {list(predictions.shape)}."
+        )
+    kind = getattr(torch, dtype)
+    counts = torch.zeros(num_classes * num_classes, dtype=kind, device=labels.device)
+    added = torch.ones_like(labels, dtype=kind) if weights is None else weights.to(kind)
+    place = labels.long() * num_classes + predictions.long()
+    return counts.index_add_(0, place, added).reshape(num_classes, num_classes)
+
+
+ConfusionMatrix = primitive(
+    "ConfusionMatrix", confusion_matrix, ("num_classes", "dtype"), num_classes=inspect.Parameter.empty
+)
+
+
+@op(accepts=FLOATS, dtype=UNCHECKED)
+def moments(x: Tensor, axis: Any = None, keep_dims: bool = False) -> tuple[Tensor, Tensor]:
+    """Mean and variance along axes."""
+    variance, mean = torch.var_mean(
+        x, normalize_axes(() if axis is None else axis, x.ndim), correction=0, keepdim=keep_dims
+    )
+    return mean, variance

@@ -14,17 +14,11 @@ from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, REAL, SAME, UN
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
-from .sliding_window import expand_per_axis
-
 __all__ = [
     "AdaptiveAvgPool2D",
     "AdaptiveAvgPool3D",
     "AdaptiveMaxPool2D",
     "AdaptiveMaxPool3D",
-    "FractionalMaxPool3DWithFixedKsize",
-    "FractionalMaxPoolWithFixedKsize",
-    "MaxUnpool2D",
-    "MaxUnpool3D",
     "adaptive_avg_pool1d",
     "adaptive_avg_pool1d_mint",
     "adaptive_avg_pool2d",
@@ -35,16 +29,6 @@ __all__ = [
     "adaptive_max_pool2d_places",
     "adaptive_max_pool3d",
     "adaptive_max_pool3d_places",
-    "fractional_max_pool2d",
-    "fractional_max_pool2d_places",
-    "fractional_max_pool3d",
-    "fractional_max_pool3d_places",
-    "max_unpool1d",
-    "max_unpool2d",
-    "max_unpool2d_mint",
-    "max_unpool2d_of",
-    "max_unpool3d",
-    "max_unpool3d_of",
 ]
 
 
@@ -153,194 +137,7 @@ def adaptive_max_pool3d_places(x: Tensor, output_size: Any) -> tuple[Tensor, Ten
     return values, where.to(torch.int32)
 
 
-# --- pooling undone ---------------------------------------------------------------------------------------------
-
-
-def _unpooled(
-    name: str,
-    x: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    output_size: Any,
-    count: int,
-) -> Tensor:
-    """Each maximum at its place, 0 elsewhere."""
-    kernel = expand_per_axis(name, "kernel_size", kernel_size, count)
-    steps = kernel if stride is None or stride == 0 else expand_per_axis(name, "stride", stride, count)
-    around = expand_per_axis(name, "padding", padding, count, 0)
-    if indices.shape != x.shape or x.ndim not in (count + 1, count + 2):
-        raise ArgumentValueError(
-            f"For '{name}', 'indices' must have the shape of the input, of {count + 1} or {count + 2} axes, but got "
-            f"{list(indices.shape)} and {list(x.shape)}."
-        )
-    if indices.dtype not in (torch.int32, torch.int64):
-        raise ArgumentTypeError(f"For '{name}', 'indices' must be int32 or int64, but got {indices.dtype}.")
-    size = tuple(output_size) if output_size else None
-    if size is None:
-        size = tuple(
-            (n - 1) * s - 2 * p + k
-            for n, s, p, k in zip(x.shape[-count:], steps, around, kernel, strict=True)
-        )
-    flat = x.flatten(-count)
-    whole = 1
-    for n in size[-count:]:
-        whole *= n
-    made = torch.zeros((*flat.shape[:-1], whole), dtype=x.dtype, device=x.device)
-    return made.scatter(-1, indices.flatten(-count).long(), flat).reshape(*flat.shape[:-1], *size[-count:])
-
-
-@op("ops", accepts=REAL, dtype=SAME)
-def max_unpool1d(
-    x: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
-) -> Tensor:
-    """Each maximum of a pool over one axis at its place, 0 elsewhere."""
-    return _unpooled("max_unpool1d", x, indices, kernel_size, stride, padding, output_size, 1)
-
-
-@op("ops", accepts=REAL, dtype=SAME)
-def max_unpool2d(
-    x: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
-) -> Tensor:
-    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
-    return _unpooled("max_unpool2d", x, indices, kernel_size, stride, padding, output_size, 2)
-
-
-@op("ops", accepts=REAL, dtype=SAME)
-def max_unpool3d(
-    x: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
-) -> Tensor:
-    """Each maximum of a pool over three axes at its place, 0 elsewhere."""
-    return _unpooled("max_unpool3d", x, indices, kernel_size, stride, padding, output_size, 3)
-
-
-@op("mint.nn.functional:max_unpool2d", accepts=REAL, dtype=SAME)
-def max_unpool2d_mint(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
-) -> Tensor:
-    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
-    return _unpooled("max_unpool2d", input, indices, kernel_size, stride, padding, output_size, 2)
-
-
-@op(accepts=REAL, dtype=SAME)
-def max_unpool2d_of(
-    x: Tensor,
-    argmax: Tensor,
-    ksize: Any,
-    strides: Any = 0,
-    pads: Any = 0,
-    output_shape: Any = (),
-    data_format: str = "NCHW",
-) -> Tensor:
-    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
-    return _unpooled("MaxUnpool2D", x, argmax, ksize, strides, pads, output_shape, 2)
-
-
-@op(accepts=REAL, dtype=SAME)
-def max_unpool3d_of(
-    x: Tensor,
-    argmax: Tensor,
-    ksize: Any,
-    strides: Any = 0,
-    pads: Any = 0,
-    output_shape: Any = (),
-    data_format: str = "NCDHW",
-) -> Tensor:
-    """Each maximum of a pool over three axes at its place, 0 elsewhere."""
-    return _unpooled("MaxUnpool3D", x, argmax, ksize, strides, pads, output_shape, 3)
-
-
-# --- windows at random places -----------------------------------------------------------------------------------
-
-
-@op("ops", accepts=FLOATS, dtype=UNCHECKED, random=True)
-def fractional_max_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: Any = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
-    """Maxima of windows whose places are drawn, or given by `_random_samples` of shape (N, C, 2)."""
-    found = F.fractional_max_pool2d(
-        input, kernel_size, output_size, output_ratio, True, _samples(input, _random_samples)
-    )
-    return found if return_indices else found[0]
-
-
-@op("ops", accepts=FLOATS, dtype=UNCHECKED, random=True)
-def fractional_max_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: Any = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
-    """Maxima of windows whose places are drawn, or given by `_random_samples` of shape (N, C, 3)."""
-    found = F.fractional_max_pool3d(
-        input, kernel_size, output_size, output_ratio, True, _samples(input, _random_samples)
-    )
-    return found if return_indices else found[0]
-
-
-def _samples(input: Tensor, samples: Tensor | None) -> Tensor | None:
-    return None if samples is None else samples.detach().to(input.dtype)
-
-
-@op(accepts=FLOATS, dtype=UNCHECKED)
-def fractional_max_pool2d_places(
-    input_x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any, data_format: str = "NCHW"
-) -> tuple[Tensor, Tensor]:
-    """Maxima of windows whose places `random_samples` say, and where they were."""
-    found: tuple[Tensor, Tensor] = fractional_max_pool2d.raw(
-        input_x, ksize, output_shape, None, True, random_samples
-    )
-    return found
-
-
-@op(accepts=FLOATS, dtype=UNCHECKED)
-def fractional_max_pool3d_places(
-    x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any, data_format: str = "NCDHW"
-) -> tuple[Tensor, Tensor]:
-    """Maxima of windows whose places `random_samples` say, and where they were."""
-    if not isinstance(ksize, (int, float)):
-        ksize = tuple(int(k) for k in ksize)  # MindSpore takes whole numbers that are floats
-    found: tuple[Tensor, Tensor] = fractional_max_pool3d.raw(
-        x, ksize, output_shape, None, True, random_samples
-    )
-    return found
-
-
 AdaptiveAvgPool2D = primitive("AdaptiveAvgPool2D", adaptive_avg_pool2d)
 AdaptiveAvgPool3D = primitive("AdaptiveAvgPool3D", adaptive_avg_pool3d)
 AdaptiveMaxPool2D = primitive("AdaptiveMaxPool2D", adaptive_max_pool2d_places)
 AdaptiveMaxPool3D = primitive("AdaptiveMaxPool3D", adaptive_max_pool3d_places, init=())
-MaxUnpool2D = primitive("MaxUnpool2D", max_unpool2d_of)
-MaxUnpool3D = primitive("MaxUnpool3D", max_unpool3d_of)
-FractionalMaxPoolWithFixedKsize = primitive("FractionalMaxPoolWithFixedKsize", fractional_max_pool2d_places)
-FractionalMaxPool3DWithFixedKsize = primitive(
-    "FractionalMaxPool3DWithFixedKsize", fractional_max_pool3d_places
-)

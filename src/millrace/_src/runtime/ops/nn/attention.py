@@ -9,16 +9,18 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.runtime.ops.declare.arguments import to_python_list
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
 from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
     "ALL_TOKENS",
     "flash_attention_score",
-    "to_bnsd",
     "from_bnsd",
+    "multi_scale_deformable_attn_function",
     "rotary_position_embedding",
     "sliding_window_mask",
+    "to_bnsd",
 ]
 
 ALL_TOKENS = 2147483647
@@ -136,3 +138,31 @@ def rotary_position_embedding(x: Tensor, cos: Tensor, sin: Tensor, mode: int = 0
     else:
         turned = torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
     return x * cos + turned * sin
+
+
+@op("ops", accepts=None, dtype=SAME)
+def multi_scale_deformable_attn_function(
+    value: Tensor, shape: Tensor, offset: Tensor, locations: Tensor, weight: Tensor
+) -> Tensor:
+    """The values of several maps at some places each, weighed: (batch, places of all maps, heads, width) with the maps'
+    (height, width) and beginnings; locations (batch, queries, heads, maps, points, 2) from 0 to 1, weights likewise."""
+    if value.ndim != 4 or locations.ndim != 6 or weight.ndim != 5 or shape.ndim != 2:
+        raise ArgumentValueError(
+            f"For 'multi_scale_deformable_attn_function', the shapes must be (B, K, N, D), (L, 2), (L,), (B, Q, "
+            f"N, L, P, 2) "
+            f"and (B, Q, N, L, P), but got {[list(part.shape) for part in (value, shape, offset, locations, weight)]}."
+        )
+    batch, _, heads, width = value.shape
+    grids = 2 * locations - 1
+    seen = []
+    for level, ((height, across), start) in enumerate(
+        zip(to_python_list(shape), to_python_list(offset), strict=True)
+    ):
+        map_ = (
+            value[:, start : start + height * across].permute(0, 2, 3, 1).reshape(-1, width, height, across)
+        )
+        grid = grids[:, :, :, level].transpose(1, 2).flatten(0, 1)
+        seen.append(F.grid_sample(map_, grid, mode="bilinear", padding_mode="zeros", align_corners=False))
+    shares = weight.permute(0, 2, 1, 3, 4).reshape(batch * heads, 1, weight.shape[1], -1)
+    made = (torch.stack(seen, -2).flatten(-2) * shares).sum(-1)
+    return made.reshape(batch, heads * width, -1).transpose(1, 2)

@@ -4,23 +4,43 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
+from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
+from millrace._src.runtime.ops.nn.layers import _as_before, _short, _windows
+from millrace._src.runtime.ops.nn.max_pooling import (
+    _fit,
+    _needs_ceil_mode,
+    _rank,
+    _resolve_pad_mode,
+    check_padding_half_kernel,
+)
+from millrace._src.runtime.ops.nn.sliding_window import (
+    Padding,
+    apply_asymmetric_padding,
+    channels_first,
+    channels_last,
+)
 
-from .max_pooling import AVG_POOL, avg_pool, check_padding_half_kernel, rescale_divisor
 from .sliding_window import expand_per_axis, parse_padding
 
 __all__ = [
+    "AvgPool",
+    "AvgPool3D",
     "avg_pool1d",
     "avg_pool1d_mint",
     "avg_pool2d",
     "avg_pool2d_mint",
     "avg_pool3d",
     "avg_pool3d_mint",
+    "avg_pool3d_of",
+    "avg_pool_nd",
+    "avg_pool_primitive",
     "lp_pool1d",
     "lp_pool2d",
 ]
@@ -169,3 +189,105 @@ def _root(
         whole *= k
     made = AVG_POOL[count](x.pow(norm_type), kernel, steps, 0, ceil_mode, True) * whole
     return made.pow(1.0 / norm_type)
+
+
+AVG_POOL = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+
+
+def avg_pool(
+    name: str,
+    x: Tensor,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pads: Padding,
+    ceil: bool,
+    counted: bool,
+) -> Tensor:
+    """The mean of each window; `counted` says whether padding counts as elements."""
+    count = len(kernel)
+    _rank(name, x.shape, count + 2)
+    _fit(name, x.shape, kernel, pads)
+    if all(before == after for before, after in pads):
+        return AVG_POOL[count](x, kernel, stride, tuple(p for p, _ in pads), ceil, counted)
+    over = None if counted else _needs_ceil_mode(pads, stride)
+    if over is not None:
+        return AVG_POOL[count](x, kernel, stride, over, True, False)
+    filled, left = apply_asymmetric_padding(x, pads)
+    made = AVG_POOL[count](filled, kernel, stride, left, ceil, True)
+    if counted:
+        return made
+    ones, _ = apply_asymmetric_padding(torch.ones((1, 1, *x.shape[2:]), dtype=x.dtype, device=x.device), pads)
+    return made / AVG_POOL[count](ones, kernel, stride, left, ceil, True)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def avg_pool_primitive(
+    x: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "VALID", data_format: str = "NCHW"
+) -> Tensor:
+    """The mean of each window of (N, C, H, W); padding is left out of it."""
+    _rank("AvgPool", x.shape, 4)
+    x = channels_first(x, data_format)
+    window = _resolve_pad_mode("AvgPool", x, kernel_size, strides, pad_mode, 2)
+    return channels_last(avg_pool("AvgPool", x, *window, False, False), data_format)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def avg_pool3d_of(
+    x: Tensor,
+    kernel_size: Any = 1,
+    strides: Any = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    data_format: str = "NCDHW",
+) -> Tensor:
+    """The mean of each window of (N, C, D, H, W)."""
+    _rank("AvgPool3D", x.shape, 5)
+    kernel, stride, pads = _resolve_pad_mode("AvgPool3D", x, kernel_size, strides, pad_mode, 3, pad)
+    return rescale_divisor(
+        avg_pool(
+            "AvgPool3D", x, kernel, stride, pads, ceil_mode, True if divisor_override else count_include_pad
+        ),
+        kernel,
+        divisor_override,
+    )
+
+
+def rescale_divisor(mean: Tensor, kernel: tuple[int, ...], divisor: int) -> Tensor:
+    """A mean with another divisor than the number of elements in the window."""
+    if not divisor:
+        return mean
+    whole = 1
+    for k in kernel:
+        whole *= k
+    return mean * (whole / divisor)
+
+
+AvgPool = primitive("AvgPool", avg_pool_primitive)
+
+
+AvgPool3D = primitive("AvgPool3D", avg_pool3d_of)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def avg_pool_nd(
+    x: Tensor,
+    count: int,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pad_mode: str,
+    pads: Padding,
+    ceil_mode: bool = False,
+    counted: bool = False,
+    divisor: int = 0,
+    data_format: str = "NCHW",
+) -> Tensor:
+    """The mean of each window; one axis is given as the second of two."""
+    name = f"AvgPool{count}d"
+    given = channels_first(x, data_format)
+    wide, around = _windows(name, given, count, pad_mode, pads, kernel, stride)
+    _short(name, kernel, around)
+    made = avg_pool(name, wide, kernel, stride, around, ceil_mode, counted or bool(divisor))
+    return channels_last(_as_before(given, rescale_divisor(made, kernel, divisor), count), data_format)

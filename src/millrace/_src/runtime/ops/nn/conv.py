@@ -8,8 +8,7 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor
 
-from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.arguments import to_python_list
+from millrace._src.core.errors import ArgumentValueError, OperationError
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
@@ -29,28 +28,20 @@ from .sliding_window import (
 
 __all__ = [
     "Conv2D",
-    "Conv2DBackpropInput",
-    "Conv2DTranspose",
     "Conv3D",
-    "Conv3DTranspose",
     "DepthwiseConv2dNative",
     "conv1d",
     "conv1d_mint",
     "conv2d",
-    "conv2d_input",
     "conv2d_mint",
-    "conv2d_of",
+    "conv2d_primitive",
     "conv3d",
     "conv3d_mint",
-    "conv3d_of",
-    "conv3d_transpose",
-    "conv3d_transpose_of",
-    "conv_transpose2d",
-    "depthwise_conv2d",
+    "conv3d_primitive",
+    "depthwise_conv2d_primitive",
 ]
 
 _PLAIN = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
-_TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 
 
 def conv_forward(
@@ -218,21 +209,6 @@ def conv3d_mint(
     return F.conv3d(input, weight, bias, stride, padding, dilation, groups)
 
 
-@op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """The transpose of a convolution over two axes."""
-    return F.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
 # --- the classes ------------------------------------------------------------------------------------------------
 
 
@@ -269,7 +245,7 @@ def _conv_from_primitive(
 
 
 @op(accepts=FLOATS, dtype=SAME)
-def conv2d_of(
+def conv2d_primitive(
     x: Tensor,
     weight: Tensor,
     out_channel: int,
@@ -289,7 +265,7 @@ def conv2d_of(
 
 
 @op(accepts=FLOATS, dtype=SAME)
-def conv3d_of(
+def conv3d_primitive(
     x: Tensor,
     weight: Tensor,
     out_channel: int,
@@ -308,173 +284,8 @@ def conv3d_of(
     )
 
 
-@functools.lru_cache(maxsize=1024)
-def _transpose_padding(
-    wanted: tuple[int, ...], full: tuple[int, ...], pads: Padding, stride: tuple[int, ...]
-) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """PyTorch's padding and output padding that give the wanted sizes, where there are such."""
-    even = tuple(before for before, _ in pads)
-    extra = tuple(w - (f - 2 * p) for w, f, p in zip(wanted, full, even, strict=True))
-    fits = all(0 <= e < s for e, s in zip(extra, stride, strict=True))
-    return (even, extra) if fits else None
-
-
-def conv_transpose_forward(
-    name: str,
-    dout: Tensor,
-    weight: Tensor,
-    wanted: tuple[int, ...],
-    pads: Padding,
-    stride: tuple[int, ...],
-    dilation: tuple[int, ...],
-    groups: int,
-) -> Tensor:
-    """The input of sizes `wanted` from which a convolution with these pads would have made `dout`, transposed."""
-    count = weight.ndim - 2
-    if dout.ndim != weight.ndim or dout.shape[1] != weight.shape[0]:
-        raise ArgumentValueError(
-            f"For '{name}', the input must have {count + 2} axes and as many channels as the weight has outputs, but "
-            f"their shapes are {list(dout.shape)} and {list(weight.shape)}."
-        )
-    check_same_dtype(name, dout, weight)
-    full = tuple(
-        (o - 1) * s + d * (k - 1) + 1
-        for o, s, d, k in zip(dout.shape[2:], stride, dilation, weight.shape[2:], strict=True)
-    )
-    known = _transpose_padding(wanted, full, pads, stride)
-    if known is not None:
-        even, extra = known
-        return _TRANSPOSED[count](dout, weight, None, stride, even, extra, groups, dilation)
-    made = _TRANSPOSED[count](dout, weight, None, stride, 0, 0, groups, dilation)
-    cut: list[int] = []
-    for size, have, (before, _) in zip(reversed(wanted), reversed(full), reversed(pads), strict=True):
-        cut += [-before, size - have + before]
-    return F.pad(made, cut)
-
-
 @op(accepts=FLOATS, dtype=SAME)
-def conv2d_input(
-    out_backprop: Tensor,
-    filter: Tensor,
-    input_sizes: Any,
-    out_channel: int,
-    kernel_size: Any,
-    pad_mode: str = "valid",
-    pad: Any = 0,
-    pad_list: Any = None,
-    mode: int = 1,
-    stride: Any = 1,
-    dilation: Any = 1,
-    group: int = 1,
-    data_format: str = "NCHW",
-) -> Tensor:
-    """The transpose of Conv2D: a tensor of the shape `input_sizes`."""
-    name = "Conv2DBackpropInput"
-    if isinstance(input_sizes, Tensor):
-        input_sizes = tuple(to_python_list(input_sizes))
-    if not isinstance(input_sizes, (tuple, list)) or len(input_sizes) != 4:
-        raise ArgumentTypeError(
-            f"For '{name}', 'input_sizes' must be a tuple of 4 ints, but got {input_sizes!r}."
-        )
-    kernel = expand_per_axis(name, "kernel_size", kernel_size, 2)
-    steps, dilated = (
-        expand_per_axis(name, "stride", stride, 2),
-        expand_per_axis(name, "dilation", dilation, 2),
-    )
-    _fits(name, filter, filter.shape[0], kernel)
-    nhwc = data_format == "NHWC"
-    wanted = tuple(input_sizes[1:3] if nhwc else input_sizes[2:])
-    way = check_pad_mode(name, pad_mode)
-    given = parse_padding(name, pad_list if pad_list is not None and way == "pad" else pad, 2)
-    pads = compute_padding(name, way, given, wanted, kernel, steps, dilated)
-    dout = channels_first(out_backprop, data_format)
-    for size, o, s, d, k, (before, after) in zip(
-        wanted, dout.shape[2:], steps, dilated, kernel, pads, strict=True
-    ):
-        if (size + before + after - d * (k - 1) - 1) // s + 1 != o:
-            raise OperationError(
-                f"For '{name}', a convolution of sizes {list(wanted)} does not give {list(dout.shape[2:])} with kernel "
-                f"{kernel}, stride {steps}, dilation {dilated} and pad_mode '{pad_mode}': correct 'input_sizes'."
-            )
-    return channels_last(
-        conv_transpose_forward(name, dout, filter, wanted, pads, steps, dilated, group), data_format
-    )
-
-
-@op(accepts=FLOATS, dtype=SAME)
-def conv3d_transpose_of(
-    dout: Tensor,
-    weight: Tensor,
-    in_channel: int,
-    out_channel: int,
-    kernel_size: Any,
-    mode: int = 1,
-    pad_mode: str = "valid",
-    pad: Any = 0,
-    stride: Any = 1,
-    dilation: Any = 1,
-    group: int = 1,
-    output_padding: Any = 0,
-    data_format: str = "NCDHW",
-) -> Tensor:
-    """The transpose of Conv3D."""
-    name = "Conv3DTranspose"
-    expand_per_axis(name, "kernel_size", kernel_size, 3)
-    if dout.ndim != 5 or weight.ndim != 5:
-        raise ArgumentValueError(
-            f"For '{name}', input and weight must have 5 axes, but got {list(dout.shape)}."
-        )
-    steps, dilated = (
-        expand_per_axis(name, "stride", stride, 3),
-        expand_per_axis(name, "dilation", dilation, 3),
-    )
-    extra = expand_per_axis(name, "output_padding", output_padding, 3, 0)
-    way = check_pad_mode(name, pad_mode)
-    given = parse_padding(name, pad, 3)
-    kernel = tuple(weight.shape[2:])
-    if way == "same":
-        wanted = tuple(o * s for o, s in zip(dout.shape[2:], steps, strict=True))
-    else:
-        wanted = tuple(
-            (o - 1) * s + d * (k - 1) + 1 - before - after + e
-            for o, s, d, k, (before, after), e in zip(
-                dout.shape[2:], steps, dilated, kernel, given, extra, strict=True
-            )
-        )
-    pads = compute_padding(name, way, given, wanted, kernel, steps, dilated)
-    return conv_transpose_forward(name, dout, weight, wanted, pads, steps, dilated, group)
-
-
-@op("ops", accepts=FLOATS, dtype=SAME)
-def conv3d_transpose(
-    inputs: Tensor,
-    weight: Tensor,
-    pad_mode: str = "valid",
-    padding: Any = 0,
-    stride: Any = 1,
-    dilation: Any = 1,
-    group: int = 1,
-    output_padding: Any = 0,
-) -> Tensor:
-    """The transpose of a convolution over three axes."""
-    return conv3d_transpose_of.raw(
-        inputs,
-        weight,
-        1,
-        1,
-        tuple(weight.shape[2:]),
-        1,
-        pad_mode,
-        padding,
-        stride,
-        dilation,
-        group,
-        output_padding,
-    )
-
-
-@op(accepts=FLOATS, dtype=SAME)
-def depthwise_conv2d(
+def depthwise_conv2d_primitive(
     x: Tensor,
     weight: Tensor,
     channel_multiplier: int,
@@ -498,12 +309,6 @@ def depthwise_conv2d(
     return conv_forward(name, x, one, None, stride, pad_mode, given, dilation, weight.shape[1])
 
 
-Conv2D = primitive("Conv2D", conv2d_of)
-Conv3D = primitive("Conv3D", conv3d_of)
-_INPUT = tuple(
-    n for n in conv2d_input.op.signature.parameters if n not in ("out_backprop", "filter", "input_sizes")
-)
-Conv2DBackpropInput = primitive("Conv2DBackpropInput", conv2d_input, init=_INPUT)
-Conv2DTranspose = primitive("Conv2DTranspose", conv2d_input, init=_INPUT)
-Conv3DTranspose = primitive("Conv3DTranspose", conv3d_transpose_of)
-DepthwiseConv2dNative = primitive("DepthwiseConv2dNative", depthwise_conv2d)
+Conv2D = primitive("Conv2D", conv2d_primitive)
+Conv3D = primitive("Conv3D", conv3d_primitive)
+DepthwiseConv2dNative = primitive("DepthwiseConv2dNative", depthwise_conv2d_primitive)

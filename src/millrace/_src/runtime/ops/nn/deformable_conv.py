@@ -13,67 +13,7 @@ from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
-from .sliding_window import check_pad_mode, compute_padding, expand_per_axis, parse_padding
-
-__all__ = [
-    "DeformableOffsets",
-    "ExtractVolumePatches",
-    "UpsampleNearest3D",
-    "UpsampleTrilinear3D",
-    "deformable_conv2d",
-    "deformable_offsets",
-    "extract_volume_patches",
-    "upsample_nearest_3d",
-    "upsample_trilinear_3d",
-]
-
-
-def _sizes(name: str, x: Tensor, output_size: Any, scales: Any) -> tuple[int, ...]:
-    """The wanted sizes, said by them or by factors."""
-    if x.ndim != 5:
-        raise ArgumentValueError(f"For '{name}', the input must have 5 axes, but got {list(x.shape)}.")
-    if (output_size is None) == (scales is None):
-        raise ArgumentValueError(
-            f"For '{name}', one of 'output_size' and 'scales' must be given, and one only."
-        )
-    given = output_size if scales is None else [int(n * s) for n, s in zip(x.shape[2:], scales, strict=False)]
-    if not isinstance(given, (tuple, list)) or len(given) != 3:
-        raise ArgumentValueError(f"For '{name}', there must be 3 sizes or factors, but got {given!r}.")
-    return tuple(given)
-
-
-@op(dtype=SAME)
-def upsample_trilinear_3d(
-    x: Tensor, output_size: Any = None, scales: Any = None, align_corners: bool = False
-) -> Tensor:
-    """Linear along the three axes of (N, C, D, H, W)."""
-    size = _sizes("UpsampleTrilinear3D", x, output_size, scales)
-    return F.interpolate(x, size, mode="trilinear", align_corners=align_corners)
-
-
-@op(dtype=SAME)
-def upsample_nearest_3d(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
-    """The nearest element along the three axes of (N, C, D, H, W)."""
-    return F.interpolate(x, _sizes("UpsampleNearest3D", x, output_size, scales), mode="nearest")
-
-
-@op(dtype=SAME)
-def extract_volume_patches(input_x: Tensor, kernel_size: Any, strides: Any, padding: str) -> Tensor:
-    """Windows of (N, C, D, H, W) as channels: (N, elements * C, D', H', W')."""
-    name = "ExtractVolumePatches"
-    kernel, steps = (
-        expand_per_axis(name, "kernel_size", kernel_size, 3),
-        expand_per_axis(name, "strides", strides, 3),
-    )
-    way = check_pad_mode(name, padding, ("valid", "same"), fold=True)
-    if input_x.ndim != 5:
-        raise ArgumentValueError(f"For '{name}', the input must have 5 axes, but got {list(input_x.shape)}.")
-    none = parse_padding(name, 0, 3)
-    around = compute_padding(name, way, none, tuple(input_x.shape[2:]), kernel, steps, (1, 1, 1))
-    x = F.pad(input_x, [side for pair in reversed(around) for side in pair])
-    for axis, (k, s) in enumerate(zip(kernel, steps, strict=True), 2):
-        x = x.unfold(axis, k, s)
-    return x.permute(0, 5, 6, 7, 1, 2, 3, 4).reshape(x.shape[0], -1, *x.shape[2:5])
+__all__ = ["DeformableOffsets", "deformable_conv2d", "deformable_offsets"]
 
 
 # --- windows bent by offsets ------------------------------------------------------------------------------------
@@ -162,7 +102,4 @@ def deformable_conv2d(
     return F.conv2d(bent, weight, bias, kernel, groups=groups)
 
 
-UpsampleTrilinear3D = primitive("UpsampleTrilinear3D", upsample_trilinear_3d, init=("align_corners",))
-UpsampleNearest3D = primitive("UpsampleNearest3D", upsample_nearest_3d, init=())
-ExtractVolumePatches = primitive("ExtractVolumePatches", extract_volume_patches)
 DeformableOffsets = primitive("DeformableOffsets", deformable_offsets)

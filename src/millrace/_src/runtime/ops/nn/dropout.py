@@ -9,23 +9,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
-from millrace._src.runtime.ops.array.pad import pad as pad_of
-from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, INT64, SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op, register_alias
 
-from .sliding_window import check_same_dtype
-
 __all__ = [
-    "BiasAdd",
     "Dropout",
     "Dropout2D",
     "Dropout3D",
     "DropoutDoMask",
     "DropoutGenMask",
-    "bias_add",
-    "bias_added",
-    "bidense",
     "dropout",
     "dropout1d",
     "dropout2d",
@@ -33,96 +26,17 @@ __all__ = [
     "dropout2d_mint",
     "dropout3d",
     "dropout3d_mask",
-    "dropout_bits",
-    "dropout_by_bits",
+    "dropout_do_mask",
+    "dropout_gen_mask",
     "dropout_mask",
     "dropout_mint",
-    "embedding",
-    "one_hot_mint",
-    "pad_mint",
 ]
 
 
-@op("ops", dtype=SAME)
-def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input1 @ weight[k] @ input2 for each output k, plus a bias."""
-    if weight.ndim != 3 or input1.shape[-1] != weight.shape[1] or input2.shape[-1] != weight.shape[2]:
-        raise ArgumentValueError(
-            f"For 'bidense', the weight must be (out, {input1.shape[-1]}, {input2.shape[-1]}), but got "
-            f"{list(weight.shape)}."
-        )
-    return F.bilinear(input1, input2, weight, bias)
-
-
-def _biased(name: str, x: Tensor, bias: Tensor, axis: int) -> Tensor:
-    if not 2 <= x.ndim <= 5:
-        raise ArgumentValueError(f"For '{name}', the input must have 2 to 5 axes, but got {list(x.shape)}.")
-    if bias.ndim != 1 or bias.shape[0] != x.shape[axis]:
-        raise ArgumentValueError(
-            f"For '{name}', the bias must have one value per channel: {x.shape[axis]}, but its shape is "
-            f"{list(bias.shape)}."
-        )
-    check_same_dtype(name, x, bias)
-    return x + (bias if axis in (-1, x.ndim - 1) else bias.reshape(-1, *(1,) * (x.ndim - 2)))
-
-
-@op("ops", dtype=SAME)
-def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
-    """A value per channel added, along axis 1."""
-    return _biased("bias_add", input_x, bias, 1)
-
-
-@op(dtype=SAME)
-def bias_added(input_x: Tensor, bias: Tensor, data_format: str = "NCHW") -> Tensor:
-    """A value per channel added."""
-    if data_format not in ("NCHW", "NHWC", "NCDHW"):
-        raise ArgumentValueError(
-            f"For 'BiasAdd', 'data_format' must be NCHW, NHWC or NCDHW, but got {data_format!r}."
-        )
-    return _biased("BiasAdd", input_x, bias, -1 if data_format == "NHWC" else 1)
-
-
-@op("ops", "mint.nn.functional", dtype=UNCHECKED)
-def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-) -> Tensor:
-    """The rows of `weight` that `input` numbers; `max_norm` first shortens rows that are longer, in place."""
-    if input.dtype not in (torch.int32, torch.int64):
-        raise ArgumentTypeError(f"For 'embedding', 'input' must be int32 or int64, but got {input.dtype}.")
-    return F.embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
-
-
-# --- faces of `mint.nn.functional` of other families --------------------------------------------------------------
-
-
-@op("mint.nn.functional:one_hot", dtype=INT64, differentiable=False)
-def one_hot_mint(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """1 at the number of each class, else 0; without `num_classes`, as many as the largest number needs."""
-    if isinstance(num_classes, bool) or not isinstance(num_classes, int):
-        raise ArgumentTypeError(f"For 'one_hot', 'num_classes' must be an int, but got {num_classes!r}.")
-    if tensor.is_floating_point():
-        raise ArgumentTypeError(f"For 'one_hot', class numbers must be integers, but got {tensor.dtype}.")
-    if num_classes < 0:
-        return F.one_hot(tensor.long())
-    classes = torch.arange(num_classes, device=tensor.device)
-    return (tensor.unsqueeze(-1) == classes).long()
-
-
-@op("mint.nn.functional:pad", dtype=SAME)
-def pad_mint(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """Elements put around the last axes: pairs (before, after), the last axis first."""
-    return pad_of.raw(input, pad, mode, value)
-
-
 # The same arguments as in `ops`.
-register_alias(
-    "millrace._src.runtime.ops.nn.pixel_shuffle", "mint.nn.functional", "fold", "pixel_shuffle", "unfold"
-)
+register_alias("millrace._src.runtime.ops.nn.fold", "mint.nn.functional", "fold", "unfold")
+register_alias("millrace._src.runtime.ops.nn.pixel_shuffle", "mint.nn.functional", "pixel_shuffle")
+
 register_alias("millrace._src.runtime.ops.array.reshape", "mint.nn.functional", flatten="flatten_mint")
 
 
@@ -230,7 +144,7 @@ def dropout3d_mask(x: Tensor, keep_prob: float = 0.5) -> tuple[Tensor, Tensor]:
 
 
 @op(dtype=UNCHECKED, differentiable=False, random=True)
-def dropout_bits(shape: Any, keep_prob: Any, Seed0: int = 0, Seed1: int = 0) -> Tensor:
+def dropout_gen_mask(shape: Any, keep_prob: Any, Seed0: int = 0, Seed1: int = 0) -> Tensor:
     """A mask for DropoutDoMask: eight elements per byte, padded to whole blocks of 128 elements."""
     count = 1
     for size in shape:
@@ -241,16 +155,15 @@ def dropout_bits(shape: Any, keep_prob: Any, Seed0: int = 0, Seed1: int = 0) -> 
 
 
 @op(dtype=SAME)
-def dropout_by_bits(input_x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
+def dropout_do_mask(input_x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
     """Elements whose bit is set in the mask of DropoutGenMask, divided by `keep_prob`; 0 for the others."""
     places = torch.arange(8, dtype=torch.uint8, device=mask.device)
     bits = (mask.reshape(-1, 1) >> places & 1).reshape(-1)[: input_x.numel()].reshape(input_x.shape)
     return input_x * bits.to(input_x.dtype) / keep_prob
 
 
-BiasAdd = primitive("BiasAdd", bias_added)
 Dropout = primitive("Dropout", dropout_mask)
 Dropout2D = primitive("Dropout2D", dropout2d_mask)
 Dropout3D = primitive("Dropout3D", dropout3d_mask)
-DropoutGenMask = primitive("DropoutGenMask", dropout_bits, init=("Seed0", "Seed1"))
-DropoutDoMask = primitive("DropoutDoMask", dropout_by_bits, init=())
+DropoutGenMask = primitive("DropoutGenMask", dropout_gen_mask, init=("Seed0", "Seed1"))
+DropoutDoMask = primitive("DropoutDoMask", dropout_do_mask, init=())

@@ -32,7 +32,7 @@ __all__ = [
     "prompt_flash_attention",
     "ring_attention_update",
     "speed_fusion_attention",
-    "write_to_cache",
+    "reshape_and_cache",
 ]
 
 
@@ -351,7 +351,7 @@ PagedAttentionMask = primitive("PagedAttentionMask", paged_attention, _PAGES, **
 
 
 @op(dtype=SAME, differentiable=False)
-def write_to_cache(
+def reshape_and_cache(
     key: Tensor, value: Tensor, key_cache: Tensor, value_cache: Tensor, slot_mapping: Tensor
 ) -> Tensor:
     """Write the keys and values of new places into a cache in pages, in place: the slot of each place counts through
@@ -374,7 +374,7 @@ def write_to_cache(
     return key
 
 
-ReshapeAndCache = primitive("ReshapeAndCache", write_to_cache)
+ReshapeAndCache = primitive("ReshapeAndCache", reshape_and_cache)
 
 
 @op("ops", dtype=UNCHECKED)

@@ -12,7 +12,7 @@ from millrace._src.runtime.ops.declare.registry import op
 
 from .sliding_window import check_same_dtype
 
-__all__ = ["Dense", "dense", "linear"]
+__all__ = ["BiasAdd", "Dense", "bias_add", "bias_add_primitive", "bidense", "dense", "linear"]
 
 
 @op("ops", dtype=SAME)
@@ -42,3 +42,45 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 Dense = primitive("Dense", dense)
+
+
+@op("ops", dtype=SAME)
+def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input1 @ weight[k] @ input2 for each output k, plus a bias."""
+    if weight.ndim != 3 or input1.shape[-1] != weight.shape[1] or input2.shape[-1] != weight.shape[2]:
+        raise ArgumentValueError(
+            f"For 'bidense', the weight must be (out, {input1.shape[-1]}, {input2.shape[-1]}), but got "
+            f"{list(weight.shape)}."
+        )
+    return F.bilinear(input1, input2, weight, bias)
+
+
+def _biased(name: str, x: Tensor, bias: Tensor, axis: int) -> Tensor:
+    if not 2 <= x.ndim <= 5:
+        raise ArgumentValueError(f"For '{name}', the input must have 2 to 5 axes, but got {list(x.shape)}.")
+    if bias.ndim != 1 or bias.shape[0] != x.shape[axis]:
+        raise ArgumentValueError(
+            f"For '{name}', the bias must have one value per channel: {x.shape[axis]}, but its shape is "
+            f"{list(bias.shape)}."
+        )
+    check_same_dtype(name, x, bias)
+    return x + (bias if axis in (-1, x.ndim - 1) else bias.reshape(-1, *(1,) * (x.ndim - 2)))
+
+
+@op("ops", dtype=SAME)
+def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
+    """A value per channel added, along axis 1."""
+    return _biased("bias_add", input_x, bias, 1)
+
+
+@op(dtype=SAME)
+def bias_add_primitive(input_x: Tensor, bias: Tensor, data_format: str = "NCHW") -> Tensor:
+    """A value per channel added."""
+    if data_format not in ("NCHW", "NHWC", "NCDHW"):
+        raise ArgumentValueError(
+            f"For 'BiasAdd', 'data_format' must be NCHW, NHWC or NCDHW, but got {data_format!r}."
+        )
+    return _biased("BiasAdd", input_x, bias, -1 if data_format == "NHWC" else 1)
+
+
+BiasAdd = primitive("BiasAdd", bias_add_primitive)

@@ -21,7 +21,6 @@ __all__ = [
     "SoftMarginLoss",
     "TripletMarginLoss",
     "cosine_embedding_loss",
-    "cosine_similarity",
     "hinge_embedding_loss",
     "margin_ranking_loss",
     "multi_margin_loss",
@@ -71,12 +70,6 @@ def hinge_embedding_loss(
         targets != 1, torch.clamp_min(margin - inputs, 0), zero
     )
     return apply_reduction("hinge_embedding_loss", loss, reduction)
-
-
-@op("ops", accepts=FLOATS, dtype=SAME)
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along an axis."""
-    return F.cosine_similarity(x1, x2, dim, eps)
 
 
 @op("ops", dtype=UNCHECKED)

@@ -13,6 +13,7 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, REAL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
+from millrace._src.runtime.ops.nn.layers import _as_before, _short, _windows
 
 from .sliding_window import (
     Padding,
@@ -26,15 +27,11 @@ from .sliding_window import (
 )
 
 __all__ = [
-    "AvgPool",
-    "AvgPool3D",
     "MaxPool",
     "MaxPool3D",
     "MaxPool3DWithArgmax",
     "MaxPoolWithArgmax",
     "MaxPoolWithArgmaxV2",
-    "avg_pool3d_of",
-    "avg_pool_of",
     "max_pool2d",
     "max_pool2d_argmax",
     "max_pool2d_mint",
@@ -42,12 +39,14 @@ __all__ = [
     "max_pool3d_argmax",
     "max_pool3d_of",
     "max_pool_argmax",
-    "max_pool_of",
+    "max_pool_nd",
+    "max_pool_primitive",
+    "max_pool_with_indices",
 ]
 
 _MAX = {2: torch.max_pool2d, 3: torch.max_pool3d}
+
 _MAX_WITH_PLACES = {2: F.max_pool2d, 3: F.max_pool3d}
-AVG_POOL = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 
 
 def _rank(name: str, shape: tuple[int, ...], ndim: int) -> None:
@@ -112,32 +111,6 @@ def max_pool(
     return _MAX[count](x, kernel, stride, left, 1, ceil)
 
 
-def avg_pool(
-    name: str,
-    x: Tensor,
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    pads: Padding,
-    ceil: bool,
-    counted: bool,
-) -> Tensor:
-    """The mean of each window; `counted` says whether padding counts as elements."""
-    count = len(kernel)
-    _rank(name, x.shape, count + 2)
-    _fit(name, x.shape, kernel, pads)
-    if all(before == after for before, after in pads):
-        return AVG_POOL[count](x, kernel, stride, tuple(p for p, _ in pads), ceil, counted)
-    over = None if counted else _needs_ceil_mode(pads, stride)
-    if over is not None:
-        return AVG_POOL[count](x, kernel, stride, over, True, False)
-    filled, left = apply_asymmetric_padding(x, pads)
-    made = AVG_POOL[count](filled, kernel, stride, left, ceil, True)
-    if counted:
-        return made
-    ones, _ = apply_asymmetric_padding(torch.ones((1, 1, *x.shape[2:]), dtype=x.dtype, device=x.device), pads)
-    return made / AVG_POOL[count](ones, kernel, stride, left, ceil, True)
-
-
 def _resolve_pad_mode(
     name: str, x: Tensor, kernel_size: Any, strides: Any, pad_mode: Any, count: int, given: Any = None
 ) -> tuple[tuple[int, ...], tuple[int, ...], Padding]:
@@ -153,7 +126,7 @@ def _resolve_pad_mode(
 
 
 @op(accepts=REAL, dtype=SAME)
-def max_pool_of(
+def max_pool_primitive(
     input: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
 ) -> Tensor:
     """The maximum in each window of (N, C, H, W)."""
@@ -163,17 +136,6 @@ def max_pool_of(
         max_pool("MaxPool", x, *_resolve_pad_mode("MaxPool", x, kernel_size, strides, pad_mode, 2)),
         data_format,
     )
-
-
-@op(accepts=FLOATS, dtype=SAME)
-def avg_pool_of(
-    x: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "VALID", data_format: str = "NCHW"
-) -> Tensor:
-    """The mean of each window of (N, C, H, W); padding is left out of it."""
-    _rank("AvgPool", x.shape, 4)
-    x = channels_first(x, data_format)
-    window = _resolve_pad_mode("AvgPool", x, kernel_size, strides, pad_mode, 2)
-    return channels_last(avg_pool("AvgPool", x, *window, False, False), data_format)
 
 
 @op(accepts=REAL, dtype=SAME)
@@ -194,40 +156,6 @@ def max_pool3d_of(
         )
     window = _resolve_pad_mode("MaxPool3D", x, kernel_size, strides, pad_mode, 3, pad_list)
     return max_pool("MaxPool3D", x, *window, bool(ceil_mode))
-
-
-@op(accepts=FLOATS, dtype=SAME)
-def avg_pool3d_of(
-    x: Tensor,
-    kernel_size: Any = 1,
-    strides: Any = 1,
-    pad_mode: str = "valid",
-    pad: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int = 0,
-    data_format: str = "NCDHW",
-) -> Tensor:
-    """The mean of each window of (N, C, D, H, W)."""
-    _rank("AvgPool3D", x.shape, 5)
-    kernel, stride, pads = _resolve_pad_mode("AvgPool3D", x, kernel_size, strides, pad_mode, 3, pad)
-    return rescale_divisor(
-        avg_pool(
-            "AvgPool3D", x, kernel, stride, pads, ceil_mode, True if divisor_override else count_include_pad
-        ),
-        kernel,
-        divisor_override,
-    )
-
-
-def rescale_divisor(mean: Tensor, kernel: tuple[int, ...], divisor: int) -> Tensor:
-    """A mean with another divisor than the number of elements in the window."""
-    if not divisor:
-        return mean
-    whole = 1
-    for k in kernel:
-        whole *= k
-    return mean * (whole / divisor)
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED)
@@ -363,10 +291,54 @@ def max_pool2d_mint(
     return F.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-MaxPool = primitive("MaxPool", max_pool_of)
-AvgPool = primitive("AvgPool", avg_pool_of)
+MaxPool = primitive("MaxPool", max_pool_primitive)
 MaxPool3D = primitive("MaxPool3D", max_pool3d_of)
-AvgPool3D = primitive("AvgPool3D", avg_pool3d_of)
 MaxPoolWithArgmax = primitive("MaxPoolWithArgmax", max_pool_argmax)
 MaxPoolWithArgmaxV2 = primitive("MaxPoolWithArgmaxV2", max_pool2d_argmax)
 MaxPool3DWithArgmax = primitive("MaxPool3DWithArgmax", max_pool3d_argmax)
+
+
+@op(accepts=REAL, dtype=SAME)
+def max_pool_nd(
+    x: Tensor,
+    count: int,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pad_mode: str,
+    pads: Padding,
+    ceil_mode: bool = False,
+    data_format: str = "NCHW",
+) -> Tensor:
+    """The maximum in each window; one axis is given as the second of two."""
+    name = f"MaxPool{count}d"
+    given = channels_first(x, data_format)
+    wide, around = _windows(name, given, count, pad_mode, pads, kernel, stride)
+    return channels_last(
+        _as_before(given, max_pool(name, wide, kernel, stride, around, ceil_mode), count), data_format
+    )
+
+
+@op(accepts=REAL, dtype=UNCHECKED)
+def max_pool_with_indices(
+    x: Tensor,
+    count: int,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pads: Padding,
+    dilation: tuple[int, ...],
+    ceil_mode: bool = False,
+    places: bool = False,
+    data_format: str = "NCHW",
+) -> Any:
+    """The maximum in each window, and if wanted its place among the elements of the channel."""
+    name = f"MaxPool{count}d"
+    given = channels_first(x, data_format)
+    wide, around = _windows(name, given, count, "pad", pads, kernel, stride)
+    _short(name, kernel, around)
+    function: Any = F.max_pool3d if count == 3 else F.max_pool2d
+    even = tuple(before for before, _ in around)
+    if not places:
+        made = _as_before(given, function(wide, kernel, stride, even, dilation, ceil_mode), count)
+        return channels_last(made, data_format)
+    found = function(wide, kernel, stride, even, dilation, ceil_mode, return_indices=True)
+    return tuple(channels_last(_as_before(given, part, count), data_format) for part in found)

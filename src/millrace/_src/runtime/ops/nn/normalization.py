@@ -5,15 +5,27 @@ MindSpore has these on Ascend only, so nothing is recorded of them: the tests ho
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.errors import ArgumentValueError, OperationError
 from millrace._src.runtime.ops.declare.arguments import upcast_half
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
+from millrace._src.runtime.ops.nn.sliding_window import channels_first, channels_last
 
-__all__ = ["batch_norm_elemt", "batch_norm_gather_stats_with_counts", "batch_norm_stats"]
+__all__ = [
+    "batch_norm_elemt",
+    "batch_norm_gather_stats_with_counts",
+    "batch_norm_nd",
+    "batch_norm_stats",
+    "instance_norm_nd",
+    "layer_norm_nd",
+    "normalized",
+]
 
 
 def _over(name: str, input: Tensor) -> list[int]:
@@ -86,3 +98,66 @@ def batch_norm_elemt(
     made = made if weight is None else made * _each(weight, input)
     made = made if bias is None else made + _each(bias, input)
     return made.to(input.dtype)
+
+
+# differentiable=False: by the running statistics, which the suite over the table would ask for, they are not.
+@op(accepts=FLOATS, dtype=SAME, differentiable=False)
+def batch_norm_nd(
+    x: Tensor,
+    gamma: Tensor | None,
+    beta: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    training: bool,
+    share: float,
+    eps: float,
+    data_format: str = "NCHW",
+) -> Tensor:
+    """Each channel with mean 0 and variance 1, scaled and shifted; `share` of the batch's statistics go into the
+    running ones, in place, when training."""
+    x = channels_first(x, data_format)
+    if x.ndim < 2 or (gamma is not None and gamma.shape[0] != x.shape[1]):
+        channels = "?" if gamma is None else gamma.shape[0]
+        raise ArgumentValueError(
+            f"For 'BatchNorm', the input must have {channels} channels on axis 1, but its shape is {list(x.shape)}; "
+            f"'num_features' must be the number of channels."
+        )
+    on_gpu = torch.backends.cudnn.enabled
+    made = torch.batch_norm(x, gamma, beta, mean, variance, training, share, eps, on_gpu)
+    return channels_last(made, data_format)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def instance_norm_nd(x: Tensor, gamma: Tensor | None, beta: Tensor | None, count: int, eps: float) -> Tensor:
+    """Each channel of each sample with mean 0 and variance 1, scaled and shifted."""
+    if x.ndim != count + 2 or (gamma is not None and gamma.shape[0] != x.shape[1]):
+        channels = "?" if gamma is None else gamma.shape[0]
+        raise ArgumentValueError(
+            f"For 'InstanceNorm{count}d', the input must have {count + 2} axes and {channels} channels, but its shape "
+            f"is {list(x.shape)}."
+        )
+    return torch.instance_norm(x, gamma, beta, None, None, True, 0.0, eps, torch.backends.cudnn.enabled)
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def layer_norm_nd(x: Tensor, gamma: Tensor, beta: Tensor, first: int, params: int, eps: float) -> Tensor:
+    """The axes from `first` on with mean 0 and variance 1, scaled and shifted from axis `params` on."""
+    if not -x.ndim <= first < x.ndim:
+        raise OperationError(
+            f"For 'LayerNorm', 'begin_norm_axis' must be in [{-x.ndim}, {x.ndim}), but got {first}."
+        )
+    first, params = first % x.ndim, params % x.ndim
+    if gamma.shape != x.shape[params:]:
+        raise ArgumentValueError(
+            f"For 'LayerNorm', gamma or beta shape must match the input's from axis {params} on, but the input's shape "
+            f"is {list(x.shape)} and gamma's {list(gamma.shape)}."
+        )
+    if first == params:
+        return F.layer_norm(x, gamma.shape, gamma, beta, eps)
+    return F.layer_norm(x, x.shape[first:], None, None, eps) * gamma + beta
+
+
+@op("mint.nn.functional:normalize", accepts=FLOATS, dtype=SAME)
+def normalized(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
+    """Each vector along the axis divided by its norm, or by `eps` where that is larger."""
+    return F.normalize(input, p, dim, eps)

@@ -13,11 +13,17 @@ from millrace._src.runtime.ops.declare.registry import op
 
 from .loss import apply_reduction, check_same_shape
 
-__all__ = ["dice_loss", "focal_loss", "poisson_nll_loss", "triplet_of_distances", "weighed_loss"]
+__all__ = [
+    "dice_loss",
+    "focal_loss",
+    "poisson_nll_loss",
+    "triplet_margin_with_distance",
+    "weighted_reduction",
+]
 
 
 @op(dtype=UNCHECKED)
-def weighed_loss(x: Tensor, weights: Any = 1.0, reduction: str = "mean") -> Tensor:
+def weighted_reduction(x: Tensor, weights: Any = 1.0, reduction: str = "mean") -> Tensor:
     """Losses times weights, put together in float32, in their own type."""
     wide = x if x.dtype is torch.float64 else x.to(torch.float32)
     total = apply_reduction("get_loss", wide * weights, reduction)
@@ -89,7 +95,7 @@ def poisson_nll_loss(
 
 
 @op(dtype=SAME)
-def triplet_of_distances(
+def triplet_margin_with_distance(
     near: Tensor, far: Tensor, other: Tensor | None = None, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
     """How much nearer than by a margin one distance must be than another, or than the lesser of two."""

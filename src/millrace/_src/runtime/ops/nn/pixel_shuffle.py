@@ -19,20 +19,14 @@ __all__ = [
     "BatchToSpaceND",
     "BatchToSpaceNDV2",
     "ChannelShuffle",
-    "Col2Im",
     "DepthToSpace",
-    "Im2Col",
     "SpaceToBatch",
     "SpaceToBatchND",
     "SpaceToDepth",
     "batch_to_space",
     "batch_to_space_nd",
     "channel_shuffle",
-    "col2im",
-    "col_to_image",
     "depth_to_space",
-    "fold",
-    "image_to_col",
     "pixel_shuffle",
     "pixel_unshuffle",
     "shuffle_channels",
@@ -40,7 +34,6 @@ __all__ = [
     "space_to_batch_nd",
     "space_to_batch_nd_of",
     "space_to_depth",
-    "unfold",
 ]
 
 
@@ -217,84 +210,6 @@ def _shuffled(x: Tensor, groups: int) -> Tensor:
     return parts.transpose(1, 2).reshape(x.shape)
 
 
-def _pair(value: Any, name: str, least: int) -> tuple[int, int]:
-    found = to_shape(value)
-    if len(found) not in (1, 2) or min(found) < least:
-        raise ArgumentValueError(f"the '{name}' must be one or two ints >= {least}, but got {value}.")
-    return found[0], found[-1]
-
-
-@op("ops", "Tensor", dtype=SAME)
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The windows of images, as columns: [batch, channels * window, windows]."""
-    return _windows(input, kernel_size, dilation, padding, stride)
-
-
-def _windows(input: Tensor, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
-    if isinstance(padding, (tuple, list)) and len(padding) == 4:
-        top, bottom, left, right = to_shape(padding)
-        input, padding = F.pad(input, (left, right, top, bottom)), 0
-    return F.unfold(
-        _image(input, "unfold"),
-        _pair(kernel, "kernel_size", 1),
-        _pair(dilation, "dilation", 1),
-        _pair(padding, "padding", 0),
-        _pair(stride, "stride", 1),
-    )
-
-
-@op("ops", "Tensor", dtype=SAME)
-def fold(
-    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Tensor:
-    """Images of their windows, [batch, channels, window, windows]: what falls on one pixel is added up."""
-    return _image_of(
-        _columns(input) if input.ndim == 4 else input, output_size, kernel_size, dilation, padding, stride
-    )
-
-
-def _image_of(columns: Tensor, output: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
-    return F.fold(
-        columns,
-        _pair(output, "output_size", 1),
-        _pair(kernel, "kernel_size", 1),
-        _pair(dilation, "dilation", 1),
-        _pair(padding, "padding", 0),
-        _pair(stride, "stride", 1),
-    )
-
-
-@op(dtype=SAME)
-def image_to_col(x: Tensor, ksizes: Any, strides: Any = 1, dilations: Any = 1, pads: Any = 0) -> Tensor:
-    """The windows of images: [batch, channels, window, windows]."""
-    made = _windows(x, ksizes, dilations, pads, strides)
-    return made.reshape(x.shape[0], x.shape[1], -1, made.shape[-1])
-
-
-def _columns(x: Tensor) -> Tensor:
-    if x.ndim != 4:
-        raise ArgumentValueError(
-            f"For 'Col2Im', the input must be [batch, channels, window, windows]: {tuple(x.shape)}."
-        )
-    return x.reshape(x.shape[0], -1, x.shape[-1])
-
-
-@op("ops", "Tensor", dtype=SAME)
-def col2im(
-    input_x: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any, stride: Any
-) -> Tensor:
-    """Images of their windows, [batch, channels, window, windows]: what falls on one pixel is added up."""
-    return _image_of(_columns(input_x), output_size, kernel_size, dilation, padding_value, stride)
-
-
-@op(dtype=SAME)
-def col_to_image(
-    x: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Tensor:
-    """Images of their windows, [batch, channels, window, windows]: what falls on one pixel is added up."""
-    return _image_of(_columns(x), output_size, kernel_size, dilation, padding, stride)
-
-
 SpaceToDepth = primitive("SpaceToDepth", space_to_depth, init=("block_size",))
 DepthToSpace = primitive("DepthToSpace", depth_to_space, init=("block_size",))
 SpaceToBatch = primitive("SpaceToBatch", space_to_batch, init=("block_size", "paddings"))
@@ -303,5 +218,3 @@ SpaceToBatchND = primitive("SpaceToBatchND", space_to_batch_nd_of, init=("block_
 BatchToSpaceND = primitive("BatchToSpaceND", batch_to_space_nd, init=("block_shape", "crops"))
 BatchToSpaceNDV2 = primitive("BatchToSpaceNDV2", batch_to_space_nd, init=())
 ChannelShuffle = primitive("ChannelShuffle", shuffle_channels, init=("group",))
-Im2Col = primitive("Im2Col", image_to_col, init=("ksizes", "strides", "dilations", "pads"))
-Col2Im = primitive("Col2Im", col_to_image, init=("kernel_size", "dilation", "padding", "stride"))

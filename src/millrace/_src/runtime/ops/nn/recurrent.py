@@ -14,7 +14,16 @@ from millrace._src.runtime.ops.declare.registry import op
 
 from .sequences import mode_of
 
-__all__ = ["LSTM", "DynamicGRUV2", "DynamicRNN", "dynamic_gru", "dynamic_lstm", "lstm"]
+__all__ = [
+    "BasicLSTMCell",
+    "DynamicGRUV2",
+    "DynamicRNN",
+    "LSTM",
+    "basic_lstm_cell",
+    "dynamic_gru",
+    "dynamic_lstm",
+    "lstm",
+]
 
 
 def _weights(w: Tensor, sizes: list[tuple[int, int]], has_bias: bool) -> list[Tensor]:
@@ -227,3 +236,36 @@ DynamicGRUV2 = primitive(
         if n not in ("seq_length", *dynamic_gru.op.tensor_parameters)
     ],
 )
+
+
+@op(accepts=FLOATS, dtype=UNCHECKED)
+def basic_lstm_cell(
+    x: Tensor,
+    h: Tensor,
+    c: Tensor,
+    w: Tensor,
+    b: Tensor,
+    keep_prob: float = 1.0,
+    forget_bias: float = 1.0,
+    state_is_tuple: bool = True,
+    activation: str = "tanh",
+) -> tuple[Tensor, ...]:
+    """One step of a long short-term memory: the cell, the output, the gates (in, new, forget, out), tanh of the cell.
+    The weights are (input + hidden, 4 hidden)."""
+    hidden = h.shape[-1]
+    if w.shape != (x.shape[-1] + hidden, 4 * hidden) or b.shape != (4 * hidden,):
+        raise ArgumentValueError(
+            f"For 'BasicLSTMCell', the weights must have the shape {(x.shape[-1] + hidden, 4 * hidden)} and the bias "
+            f"{(4 * hidden,)}, but got {list(w.shape)} and {list(b.shape)}."
+        )
+    if activation != "tanh" or state_is_tuple is not True:
+        raise ArgumentValueError("For 'BasicLSTMCell', 'activation' must be tanh and 'state_is_tuple' True.")
+    gates = torch.matmul(torch.cat([x, h], -1), w) + b
+    i, j, f, o = gates.chunk(4, -1)
+    i, j, f, o = torch.sigmoid(i), torch.tanh(j), torch.sigmoid(f + forget_bias), torch.sigmoid(o)
+    cell = c * f + i * j
+    bent = torch.tanh(cell)
+    return cell, bent * o, i, j, f, o, bent
+
+
+BasicLSTMCell = primitive("BasicLSTMCell", basic_lstm_cell)

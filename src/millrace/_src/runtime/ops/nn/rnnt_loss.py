@@ -11,7 +11,7 @@ from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 
-__all__ = ["RNNTLoss", "transducer_loss"]
+__all__ = ["RNNTLoss", "rnnt_loss"]
 
 
 def _costs(acts: Tensor, labels: Tensor, inputs: Tensor, wanted: Tensor, blank: int) -> Tensor:
@@ -32,7 +32,7 @@ def _costs(acts: Tensor, labels: Tensor, inputs: Tensor, wanted: Tensor, blank: 
 
 
 @op(dtype=UNCHECKED)
-def transducer_loss(
+def rnnt_loss(
     acts: Tensor, labels: Tensor, input_lengths: Tensor, label_lengths: Tensor, blank_label: int = 0
 ) -> tuple[Tensor, Tensor]:
     """The loss of each row, and its gradient by `acts` (batch, time, labels + 1, classes), which are normalised here.
@@ -64,4 +64,4 @@ def transducer_loss(
     return _costs(acts, labels, input_lengths, label_lengths, blank_label).to(acts.dtype), slope
 
 
-RNNTLoss = primitive("RNNTLoss", transducer_loss)
+RNNTLoss = primitive("RNNTLoss", rnnt_loss)

@@ -20,7 +20,6 @@ __all__ = [
     "gumbel_softmax",
     "log_softmax",
     "log_softmax_mint",
-    "normalized",
     "softmax",
     "softmax_along",
     "softmax_mint",
@@ -96,12 +95,6 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: in
     if tau <= 0:
         raise ArgumentValueError(f"For 'gumbel_softmax', the 'tau' must be greater than 0, but got {tau}.")
     return F.gumbel_softmax(logits, tau, hard, dim=one_axis("gumbel_softmax", dim, logits.ndim))
-
-
-@op("mint.nn.functional:normalize", accepts=FLOATS, dtype=SAME)
-def normalized(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
-    """Each vector along the axis divided by its norm, or by `eps` where that is larger."""
-    return F.normalize(input, p, dim, eps)
 
 
 Softmax = primitive("Softmax", softmax, init=("axis",), call=("input",))

@@ -48,6 +48,7 @@ __all__ = [
     "triu",
     "triu_indices",
     "triu_indices_from",
+    "vander",
     "zeros",
     "zeros_like",
 ]
@@ -374,5 +375,18 @@ class _Grid:
 
 
 mgrid = _Grid(sparse=False)
+
 ogrid = _Grid(sparse=True)
+
 register_alias(__name__, "numpy", "mgrid", "ogrid")
+
+
+@op("numpy", dtype=UNCHECKED)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of a vector's elements, a row each."""
+    made = to_array(x)
+    if made.ndim != 1:
+        raise ArgumentValueError(f"For 'vander', x must be 1-d, but got {made.ndim} axes.")
+    count = made.shape[0] if N is None else to_int(N, "N")
+    powers = torch.arange(count, dtype=torch.int32, device=made.device)
+    return torch.pow(made.unsqueeze(-1), powers if increasing else powers.flip(0))

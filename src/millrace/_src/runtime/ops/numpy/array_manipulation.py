@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.arguments import to_int, to_shape
+from millrace._src.runtime.ops.declare.arguments import to_int, to_python_list, to_shape
 from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
@@ -33,6 +33,7 @@ __all__ = [
     "hsplit",
     "hstack",
     "moveaxis",
+    "pad",
     "ravel",
     "repeat",
     "reshape",
@@ -318,3 +319,98 @@ def size(a: Any, axis: int | None = None) -> int:
     """The number of elements, or the length of an axis."""
     made = to_array(a)
     return made.numel() if axis is None else made.shape[to_int(axis, "axis")]
+
+
+def _widths(value: Any, ndim: int) -> list[tuple[Any, Any]]:
+    """A pair for each axis, of a number, a pair, or pairs."""
+    if isinstance(value, Tensor):
+        value = to_python_list(value)
+    if isinstance(value, (int, float)):
+        return [(value, value)] * ndim
+    parts = list(value)
+    if all(isinstance(part, (int, float)) for part in parts):
+        pair = parts * 2 if len(parts) == 1 else parts
+        return [(pair[0], pair[1])] * ndim
+    pairs = [(part[0], part[-1]) for part in parts]
+    if len(pairs) not in (1, ndim):
+        raise ArgumentValueError(
+            f"For 'pad', there must be a pair for each of the {ndim} axes, but got {value}."
+        )
+    return pairs * ndim if len(pairs) == 1 else pairs
+
+
+def _folded(places: Tensor, length: int, mode: str) -> Tensor:
+    """Places outside of an axis led back into it."""
+    if mode == "edge" or length == 1:
+        return places.clamp(0, length - 1)
+    if mode == "wrap":
+        return torch.remainder(places, length)
+    around = 2 * length - (2 if mode == "reflect" else 0)
+    places = torch.remainder(places, around)
+    return torch.where(places >= length, around - places - (0 if mode == "reflect" else 1), places)
+
+
+_STATISTICS: dict[str, Any] = {"maximum": torch.amax, "minimum": torch.amin, "mean": torch.mean}
+
+
+def _beside(made: Tensor, axis: int, width: tuple[int, int], mode: str, stat: Any, value: Any) -> Tensor:
+    """A margin of one value on each side of an axis, or of a ramp."""
+    length = made.shape[axis]
+    sides = []
+    for side in (0, 1):
+        edge = made.narrow(axis, 0 if side == 0 else length - 1, 1)
+        if mode in _STATISTICS:
+            count = length if stat is None else min(int(stat[side]), length)
+            part = made.narrow(axis, 0 if side == 0 else length - count, count)
+            fill = _STATISTICS[mode](part, axis, True).to(made.dtype)
+        else:
+            fill = torch.full_like(edge, value[side])
+        shape = [width[side] if place == axis else each for place, each in enumerate(edge.shape)]
+        if mode == "linear_ramp":
+            steps = torch.arange(width[side], dtype=made.dtype, device=made.device) / max(width[side], 1)
+            steps = (
+                steps if side == 0 else 1 - steps - (1 / max(width[side], 1) if width[side] else 0)
+            ).reshape([-1 if place == axis else 1 for place in range(made.ndim)])
+            sides.append(fill + (edge - fill) * steps)
+        else:
+            sides.append(fill.expand(shape))
+    return torch.cat((sides[0], made, sides[1]), axis)
+
+
+@op("numpy", dtype=UNCHECKED)
+def pad(
+    arr: Any,
+    pad_width: Any,
+    mode: str = "constant",
+    stat_length: Any = None,
+    constant_values: Any = 0,
+    end_values: Any = 0,
+    reflect_type: str = "even",
+    **kwargs: Any,
+) -> Tensor:
+    """A margin of `pad_width` elements on each side: "constant", "edge", "reflect", "symmetric", "wrap", "maximum",
+    "minimum", "mean", "linear_ramp" or "empty"."""
+    made = to_array(arr)
+    if not isinstance(mode, str):
+        raise ArgumentTypeError(f"For 'pad', the mode must be a name, but got {mode!r}.")
+    widths = _widths(pad_width, made.ndim)
+    values = _widths(end_values if mode == "linear_ramp" else constant_values, made.ndim)
+    stats = None if stat_length is None else _widths(stat_length, made.ndim)
+    if mode not in ("constant", "empty", "edge", "reflect", "symmetric", "wrap", "linear_ramp", *_STATISTICS):
+        raise ArgumentValueError(f"For 'pad', the mode {mode!r} is not supported.")
+    if any(int(each) != each or each < 0 for pair in widths for each in pair):
+        raise ArgumentValueError(f"For 'pad', the widths must be ints >= 0, but got {pad_width}.")
+    for axis, (before, after) in enumerate(widths):
+        if mode in ("edge", "reflect", "symmetric", "wrap"):
+            length = made.shape[axis]
+            places = torch.arange(-before, length + after, device=made.device)
+            inside = torch.index_select(made, axis, _folded(places, length, mode))
+            if reflect_type == "odd" and mode in ("reflect", "symmetric"):
+                shape = [-1 if place == axis else 1 for place in range(made.ndim)]
+                low, high = made.narrow(axis, 0, 1), made.narrow(axis, length - 1, 1)
+                inside = torch.where((places < 0).reshape(shape), 2 * low - inside, inside)
+                inside = torch.where((places >= length).reshape(shape), 2 * high - inside, inside)
+            made = inside
+        else:
+            made = _beside(made, axis, (before, after), mode, stats and stats[axis], values[axis])
+    return made

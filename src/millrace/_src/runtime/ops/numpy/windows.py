@@ -7,25 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from millrace._src.core.errors import ArgumentValueError
 from millrace._src.runtime.ops.declare.arguments import to_int
 from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
-from .type_promotion import to_array
-
-__all__ = ["bartlett", "blackman", "hamming", "hanning", "vander"]
-
-
-@op("numpy", dtype=UNCHECKED)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of a vector's elements, a row each."""
-    made = to_array(x)
-    if made.ndim != 1:
-        raise ArgumentValueError(f"For 'vander', x must be 1-d, but got {made.ndim} axes.")
-    count = made.shape[0] if N is None else to_int(N, "N")
-    powers = torch.arange(count, dtype=torch.int32, device=made.device)
-    return torch.pow(made.unsqueeze(-1), powers if increasing else powers.flip(0))
+__all__ = ["bartlett", "blackman", "hamming", "hanning"]
 
 
 def _window(M: Any, make: Any) -> Tensor:

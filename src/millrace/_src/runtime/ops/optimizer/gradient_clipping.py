@@ -9,10 +9,11 @@ from torch import Tensor
 
 from millrace._src.core.args import Range
 from millrace._src.core.errors import ArgumentValueError, OperationError
-from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
+from millrace._src.runtime.ops.declare.arguments import normalize_axes
+from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
-__all__ = ["clip_by_global_norm", "clip_by_norm"]
+__all__ = ["clip_by_global_norm", "clip_by_norm", "clip_by_norm_along"]
 
 
 def _wide(part: Tensor) -> Tensor:
@@ -64,3 +65,11 @@ def clip_by_norm(
     scale = torch.clamp(max_norm / (total + 1e-6), max=1.0)
     made = tuple((part * scale).to(part.dtype) for part in several)
     return made[0] if isinstance(x, Tensor) else made
+
+
+@op(accepts=FLOATS, dtype=SAME)
+def clip_by_norm_along(x: Tensor, clip_norm: Tensor, axis: Any = None) -> Tensor:
+    """A tensor whose norm along axes is above `clip_norm`, scaled down to it."""
+    over = normalize_axes(() if axis is None else tuple(axis) if isinstance(axis, list) else axis, x.ndim)
+    norm = torch.linalg.vector_norm(x, 2, over, True)
+    return x * clip_norm / torch.maximum(norm, clip_norm.to(x.dtype))

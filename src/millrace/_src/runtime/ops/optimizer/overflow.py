@@ -10,17 +10,17 @@ from torch import Tensor
 from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
 
-__all__ = ["any_overflow", "followed_scale", "next_scale"]
+__all__ = ["has_non_finite", "update_dynamic_loss_scale", "update_loss_scale"]
 
 
 @op(dtype=UNCHECKED, differentiable=False)
-def any_overflow(gradients: list[Tensor]) -> Tensor:
+def has_non_finite(gradients: list[Tensor]) -> Tensor:
     """Whether any element is infinite or no number."""
     return torch.stack([~torch.isfinite(each).all() for each in gradients]).any()
 
 
 @op(dtype=UNCHECKED, differentiable=False)
-def next_scale(
+def update_loss_scale(
     scale: Tensor, last: Tensor, step: Tensor, overflow: Any, factor: float, window: int, least: float = 1.0
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The scale after a step, the step of the last change, and the number of the next step."""
@@ -32,7 +32,7 @@ def next_scale(
 
 
 @op(dtype=UNCHECKED, differentiable=False)
-def followed_scale(
+def update_dynamic_loss_scale(
     scale: Tensor, count: Tensor, finite: Any, factor: int, window: int
 ) -> tuple[Tensor, Tensor]:
     """The scale after gradients that were finite or not, and how many steps in a row have been."""

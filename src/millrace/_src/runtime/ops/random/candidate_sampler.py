@@ -14,14 +14,12 @@ from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 from millrace._src.runtime.tensor.rng_state import op_generator
 
-from .uniform_normal import to_shape
-
 __all__ = [
+    "ComputeAccidentalHits",
     "LogUniformCandidateSampler",
-    "NonDeterministicInts",
     "UniformCandidateSampler",
+    "compute_accidental_hits",
     "log_uniform_candidate_sampler",
-    "undetermined_integers",
     "uniform_candidate_sampler",
 ]
 
@@ -124,19 +122,24 @@ def _log_uniform(classes: Tensor, range_max: int) -> Tensor:
 LogUniformCandidateSampler = primitive("LogUniformCandidateSampler", log_uniform_candidate_sampler)
 
 
-@op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False, random=True)
-def undetermined_integers(shape: Tensor, dtype: Any = torch.int64) -> Tensor:
-    """Whole numbers, each bit as likely 0 as 1."""
-    if dtype not in (torch.int32, torch.int64):
+@op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
+def compute_accidental_hits(
+    true_classes: Tensor, sampled_candidates: Tensor, num_true: int = 1
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Where a sampled candidate is a true class: the row of the true class, the place of the candidate, and a weight of
+    the least float32 to push it out of a softmax."""
+    if isinstance(num_true, bool) or not isinstance(num_true, int):
         raise ArgumentTypeError(
-            f"For 'NonDeterministicInts', 'dtype' must be int32 or int64, but got {dtype}."
+            f"For 'ComputeAccidentalHits', 'num_true' must be an int, but got {num_true!r}."
         )
-    if shape.ndim != 1:
+    if true_classes.ndim != 2 or true_classes.shape[1] != num_true or sampled_candidates.ndim != 1:
         raise ArgumentValueError(
-            f"For 'NonDeterministicInts', the shape must be a list of numbers, but got {shape.tolist()}."
+            f"For 'ComputeAccidentalHits', 'true_classes' must have the shape (N, {num_true}) and 'sampled_candidates' "
+            f"one axis, but got {list(true_classes.shape)} and {list(sampled_candidates.shape)}."
         )
-    limits = torch.iinfo(dtype)
-    return torch.empty(to_shape((shape,)), dtype=dtype).random_(limits.min, limits.max)
+    hits = (true_classes.unsqueeze(-1) == sampled_candidates).any(1).nonzero()
+    weights = torch.full((len(hits),), torch.finfo(torch.float32).min, device=true_classes.device)
+    return hits[:, 0].to(torch.int32), hits[:, 1].to(true_classes.dtype), weights
 
 
-NonDeterministicInts = primitive("NonDeterministicInts", undetermined_integers)
+ComputeAccidentalHits = primitive("ComputeAccidentalHits", compute_accidental_hits)

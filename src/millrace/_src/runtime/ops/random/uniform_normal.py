@@ -9,25 +9,18 @@ from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.runtime.ops.declare.arguments import to_python_list
-from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
+from millrace._src.runtime.ops.declare.dtype_rules import INTEGERS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
 from millrace._src.runtime.tensor.rng_state import op_generator
 
 __all__ = [
-    "Cauchy",
-    "LogNormalReverse",
-    "RandomShuffle",
-    "Randperm",
-    "RandpermV2",
+    "NonDeterministicInts",
     "StandardNormal",
     "UniformInt",
     "UniformReal",
-    "bernoulli_",
-    "cauchy",
-    "cauchy_of",
     "exponential_",
-    "log_normal",
+    "non_deterministic_ints",
     "normal",
     "normal_",
     "normal_mint",
@@ -44,14 +37,9 @@ __all__ = [
     "randn_like_mint",
     "randn_mint",
     "random_",
-    "randperm",
-    "randperm_mint",
-    "randperm_padded",
-    "to_shape",
-    "shuffle",
-    "shuffle_of",
     "standard_normal",
     "standard_normal_of",
+    "to_shape",
     "uniform",
     "uniform_",
     "uniform_int",
@@ -251,56 +239,6 @@ def randint_like_mint(input: Tensor, *args: Any, dtype: Any = None) -> Tensor:
     return torch.randint_like(input, low, high, dtype=dtype)
 
 
-@op("ops", random=True, dtype=UNCHECKED)
-def randperm(n: Any, seed: int = 0, offset: int = 0, dtype: Any = torch.int64) -> Tensor:
-    """The numbers from 0 up to n in a random order."""
-    return torch.randperm(int(n), generator=op_generator(seed, offset), dtype=torch.int64).to(dtype)
-
-
-@op("mint:randperm", random=True, dtype=UNCHECKED)
-def randperm_mint(n: int, *, generator: Any = None, dtype: Any = torch.int64) -> Tensor:
-    """The numbers from 0 up to n in a random order."""
-    return torch.randperm(n, generator=_torch_generator(generator), dtype=dtype)
-
-
-RandpermV2 = primitive("RandpermV2", randperm, init=("seed", "offset", "dtype"))
-
-
-@op(random=True, dtype=UNCHECKED)
-def randperm_padded(n: Tensor, max_length: int = 1, pad: int = -1, dtype: Any = torch.int32) -> Tensor:
-    """The numbers from 0 up to n in a random order, filled up to a length."""
-    count = int(n)
-    if count > max_length:
-        raise ArgumentValueError(
-            f"For 'Randperm', 'n' must be at most 'max_length' ({max_length}), but got {count}."
-        )
-    made = torch.full((max_length,), pad, dtype=dtype)
-    made[:count] = torch.randperm(count).to(dtype)
-    return made
-
-
-Randperm = primitive("Randperm", randperm_padded)
-
-
-@op("ops", random=True, dtype=SAME)
-def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
-    """The slices of the first axis in a random order."""
-    return (
-        x[torch.randperm(x.shape[0], generator=op_generator(seed, device=x.device), device=x.device)]
-        if x.ndim
-        else x
-    )
-
-
-@op(random=True, dtype=SAME)
-def shuffle_of(x: Tensor, seed: int = 0, seed2: int = 0) -> Tensor:
-    """The slices of the first axis in a random order."""
-    return shuffle.raw(x, seed * 31 + seed2 if seed or seed2 else None)
-
-
-RandomShuffle = primitive("RandomShuffle", shuffle_of)
-
-
 # --- into the tensor itself -------------------------------------------------------------------------------------
 
 
@@ -336,38 +274,25 @@ def random_(input: Tensor, from_: Any = 0, to: Any = None, *, generator: Any = N
         )
 
 
-@op("ops", "Tensor", random=True, dtype=SAME, differentiable=False)
-def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """The tensor itself is filled with 1, with the chance p, and 0."""
-    with torch.no_grad():
-        return input.bernoulli_(p, generator=_torch_generator(generator))
-
-
 @op("Tensor:uniform", random=True, dtype=SAME)
 def uniform_method(input: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Tensor:
     """Numbers between two limits, in the shape of the tensor."""
     return torch.empty_like(input).uniform_(from_, to, generator=_torch_generator(generator))
 
 
-@op("Tensor", random=True, dtype=UNCHECKED)
-def cauchy(input: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
-    """Numbers of a Cauchy distribution, in the shape of the tensor."""
-    return torch.empty_like(input, dtype=torch.float32).cauchy_(median, sigma)
+@op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False, random=True)
+def non_deterministic_ints(shape: Tensor, dtype: Any = torch.int64) -> Tensor:
+    """Whole numbers, each bit as likely 0 as 1."""
+    if dtype not in (torch.int32, torch.int64):
+        raise ArgumentTypeError(
+            f"For 'NonDeterministicInts', 'dtype' must be int32 or int64, but got {dtype}."
+        )
+    if shape.ndim != 1:
+        raise ArgumentValueError(
+            f"For 'NonDeterministicInts', the shape must be a list of numbers, but got {shape.tolist()}."
+        )
+    limits = torch.iinfo(dtype)
+    return torch.empty(to_shape((shape,)), dtype=dtype).random_(limits.min, limits.max)
 
 
-@op(random=True, dtype=UNCHECKED)
-def cauchy_of(size: Any, median: float = 0.0, sigma: float = 1.0) -> Tensor:
-    """Numbers of a Cauchy distribution."""
-    return torch.empty(to_shape((size,))).cauchy_(median, sigma)
-
-
-Cauchy = primitive("Cauchy", cauchy_of, init=("size", "median", "sigma"))
-
-
-@op("Tensor", random=True, dtype=SAME)
-def log_normal(input: Tensor, mean: float = 1.0, std: float = 2.0) -> Tensor:
-    """Numbers whose logarithms are normal, in the shape of the tensor."""
-    return torch.empty_like(input).log_normal_(mean, std)
-
-
-LogNormalReverse = primitive("LogNormalReverse", log_normal)
+NonDeterministicInts = primitive("NonDeterministicInts", non_deterministic_ints)

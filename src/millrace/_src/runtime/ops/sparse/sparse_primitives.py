@@ -23,10 +23,10 @@ __all__ = [
     "coo2csr",
     "csr2coo",
     "csr_gather",
-    "dense_of_sparse",
-    "sliced_sparse",
-    "sparse_plus_dense",
-    "sparse_times_dense",
+    "sparse_to_dense",
+    "sparse_slice",
+    "sparse_dense_add",
+    "sparse_dense_matmul",
 ]
 
 
@@ -104,18 +104,18 @@ def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Any
 
 
 @op(dtype=UNCHECKED)
-def dense_of_sparse(indices: Tensor, values: Tensor, sparse_shape: Any) -> Tensor:
+def sparse_to_dense(indices: Tensor, values: Tensor, sparse_shape: Any) -> Tensor:
     """The whole tensor, zeros and all; of two values at one place the last stays."""
     whole = _shape("SparseToDense", indices, values, sparse_shape)
     _inside("SparseToDense", indices, whole)
     return values.new_zeros(whole).index_put(tuple(indices.long().unbind(1)), values)
 
 
-SparseToDense = primitive("SparseToDense", dense_of_sparse, ())
+SparseToDense = primitive("SparseToDense", sparse_to_dense, ())
 
 
 @op(dtype=UNCHECKED)
-def sparse_plus_dense(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: Tensor) -> Tensor:
+def sparse_dense_add(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: Tensor) -> Tensor:
     """A dense tensor with the values of a sparse one added."""
     whole = _shape("SparseTensorDenseAdd", x1_indices, x1_values, x1_shape)
     if tuple(x2.shape) != whole:
@@ -126,11 +126,11 @@ def sparse_plus_dense(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: 
     return x2.index_put(tuple(x1_indices.long().unbind(1)), x1_values, accumulate=True)
 
 
-SparseTensorDenseAdd = primitive("SparseTensorDenseAdd", sparse_plus_dense, ())
+SparseTensorDenseAdd = primitive("SparseTensorDenseAdd", sparse_dense_add, ())
 
 
 @op(dtype=UNCHECKED)
-def sparse_times_dense(
+def sparse_dense_matmul(
     indices: Tensor,
     values: Tensor,
     sparse_shape: Any,
@@ -157,12 +157,12 @@ def sparse_times_dense(
 
 
 SparseTensorDenseMatmul = primitive(
-    "SparseTensorDenseMatmul", sparse_times_dense, ("adjoint_st", "adjoint_dt")
+    "SparseTensorDenseMatmul", sparse_dense_matmul, ("adjoint_st", "adjoint_dt")
 )
 
 
 @op(dtype=UNCHECKED)
-def sliced_sparse(
+def sparse_slice(
     indices: Tensor, values: Tensor, shape: Tensor, start: Tensor, size: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The part of a sparse tensor from `start` on, `size` long, with coordinates of its own."""
@@ -178,4 +178,4 @@ def sliced_sparse(
     return moved[kept], values[kept], length
 
 
-SparseSlice = primitive("SparseSlice", sliced_sparse)
+SparseSlice = primitive("SparseSlice", sparse_slice)

@@ -1,0 +1,46 @@
+"""Adaptive pooling layers with PyTorch signatures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.ops.nn import adaptive_pooling as pool_other
+from millrace._src.runtime.ops.nn.adaptive_pooling import adaptive_avg_pool2d
+
+__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d"]
+
+
+class AdaptiveAvgPool1d(Cell):
+    """Means of as many parts of the last axis as wanted."""
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def construct(self, input: Any) -> Any:
+        return pool_other.adaptive_avg_pool1d_mint(input, self.output_size)
+
+    def extend_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
+    """Means of as many parts of the last two axes as wanted; None leaves an axis as it is."""
+
+    def construct(self, input: Any) -> Any:
+        return adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveMaxPool1d(Cell):
+    """Maxima of as many parts of the last axis as wanted, and their places if wanted."""
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size, self.return_indices = output_size, return_indices
+
+    def construct(self, input: Any) -> Any:
+        return pool_other.adaptive_max_pool1d_mint(input, self.output_size, self.return_indices)
+
+    def extend_repr(self) -> str:
+        return f"output_size={self.output_size}, return_indices={self.return_indices}"

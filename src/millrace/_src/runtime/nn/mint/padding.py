@@ -1,0 +1,25 @@
+"""Padding layers with PyTorch signatures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.runtime.nn.padding import _ConstantPadNd
+
+__all__ = ["ZeroPad1d", "ZeroPad3d"]
+
+
+class ZeroPad1d(_ConstantPadNd):
+    """A margin of zeros around the last axis."""
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0)
+
+
+class ZeroPad3d(_ConstantPadNd):
+    """A margin of zeros around the last three axes."""
+
+    count = 3
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0)

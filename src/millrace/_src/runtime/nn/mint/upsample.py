@@ -1,0 +1,42 @@
+"""Upsampling layers with PyTorch signatures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace._src.runtime.nn.cell import Cell
+from millrace._src.runtime.ops.image import resize
+
+__all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
+
+
+class Upsample(Cell):
+    """The input in another size, by one of several modes."""
+
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.arguments = (size, scale_factor, mode, align_corners, recompute_scale_factor)
+
+    def construct(self, input: Any) -> Any:
+        return resize.interpolate_mint(input, *self.arguments)
+
+
+class UpsamplingNearest2d(Upsample):
+    """(N, C, H, W) in another size, by the nearest pixel."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """(N, C, H, W) in another size, by straight lines between pixels."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "bilinear", True)

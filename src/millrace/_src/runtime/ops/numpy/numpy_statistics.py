@@ -1,0 +1,69 @@
+"""NumPy statistics: cov, corrcoef, bincount."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.runtime.ops.declare.arguments import to_int
+from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
+from millrace._src.runtime.ops.declare.registry import op
+from millrace._src.runtime.ops.numpy.type_promotion import cast_result, to_array, to_floating
+
+__all__ = ["bincount", "corrcoef", "cov"]
+
+
+def _rows(m: Any, y: Any, rowvar: bool) -> Tensor:
+    """One variable in each row."""
+    made = torch.atleast_2d(to_floating(to_array(m)))
+    if not rowvar and made.shape[0] != 1:
+        made = made.T
+    if y is None:
+        return made
+    more = torch.atleast_2d(to_floating(to_array(y)))
+    return torch.cat((made, more.T if not rowvar and more.shape[0] != 1 else more))
+
+
+@op("numpy", dtype=UNCHECKED)
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    dtype: Any = None,
+) -> Tensor:
+    """The covariances of variables, one in each row."""
+    made = cast_result(_rows(m, y, rowvar), dtype)
+    counts = None if fweights is None else to_array(fweights).to(torch.int64)
+    weights = None if aweights is None else to_floating(to_array(aweights))
+    lost = (0 if bias else 1) if ddof is None else to_int(ddof, "ddof")
+    return torch.cov(made, correction=lost, fweights=counts, aweights=weights)
+
+
+@op("numpy", dtype=UNCHECKED)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Tensor:
+    """The correlations of variables, one in each row."""
+    return torch.corrcoef(cast_result(_rows(x, y, rowvar), dtype))
+
+
+@op("numpy", dtype=UNCHECKED, differentiable=False)
+def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None = None) -> Tensor:
+    """How often each whole number from 0 on comes, or the sum of its weights, in float32."""
+    made = to_array(x)
+    if made.ndim != 1 or made.is_floating_point():
+        raise ArgumentTypeError("For 'bincount', the input must be a vector of whole numbers.")
+    counted = torch.bincount(
+        made.to(torch.int64),
+        None if weights is None else to_array(weights),
+        0 if length is not None else minlength,
+    ).to(torch.float32)
+    if length is None:
+        return counted
+    return F.pad(counted[:length], (0, max(length - counted.numel(), 0)))
