@@ -29,14 +29,14 @@ SAVED: dict[str, Any] = json.loads(
 GENERIC = "millrace.data.transforms.generic"
 # Bases: they compute nothing by themselves.
 BASES = {
-    "AudioOperation",
-    "BandOperation",
+    "AudioTensorOperation",
     "BiquadOperation",
     "Composite",
-    "ImageOperation",
+    "ImageTensorOperation",
     "MaskingOperation",
+    "RandomMaskOperation",
     "StringOperation",
-    "TextOperation",
+    "TextTensorOperation",
     "Tokenizer",
 }
 

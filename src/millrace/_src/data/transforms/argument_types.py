@@ -27,11 +27,11 @@ __all__ = [
     "PositiveInt",
     "Probability",
     "ArgumentRule",
-    "between",
+    "check_interval",
     "check_operations",
     "data_type",
-    "each_type",
-    "positive",
+    "check_each_type",
+    "check_positive",
 ]
 
 FLOAT_MAX = 16777216
@@ -45,7 +45,7 @@ class ArgumentRule:
         self.check = check
 
 
-def between(
+def check_interval(
     value: Any, low: float, high: float, name: str = "", *, left_open: bool = False, right_open: bool = False
 ) -> None:
     """Refuse a number outside of an interval; without a name the error says just "Input"."""
@@ -59,37 +59,37 @@ def between(
         )
 
 
-def in_order(values: Sequence[Any], low: float, high: float) -> None:
+def check_order(values: Sequence[Any], low: float, high: float) -> None:
     """Refuse a pair that is not low <= first <= second <= high."""
     if not low <= values[0] <= values[1] <= high:
         raise ArgumentValueError(f"Input is not within the required interval of [{low}, {high}].")
 
 
-def positive(value: Any, name: str = "") -> None:
+def check_positive(value: Any, name: str = "") -> None:
     if value <= 0:
         raise ArgumentValueError(f"Input {name + ' ' if name else ''}must be greater than 0.")
 
 
-def each_type(values: Any, kinds: tuple[type, ...], name: str) -> None:
+def check_each_type(values: Any, types: tuple[type, ...], name: str) -> None:
     """Refuse what is no list or tuple of these types."""
     check_type(values, (list, tuple), name)
     for i, value in enumerate(values):
-        check_type(value, kinds, f"{name}[{i}]")
+        check_type(value, types, f"{name}[{i}]")
 
 
 def _positive_int(name: str, value: Any) -> None:
     check_type(value, (int,), name)
-    between(value, 1, INT32_MAX, name)
+    check_interval(value, 1, INT32_MAX, name)
 
 
 def _non_negative_int(name: str, value: Any) -> None:
     check_type(value, (int,), name)
-    between(value, 0, INT32_MAX, name)
+    check_interval(value, 0, INT32_MAX, name)
 
 
 def _float32(name: str, value: Any) -> None:
     check_type(value, (float, int), name)
-    between(value, -FLOAT_MAX, FLOAT_MAX, name)
+    check_interval(value, -FLOAT_MAX, FLOAT_MAX, name)
 
 
 PositiveInt = Annotated[Any, ArgumentRule(_positive_int)]
@@ -138,9 +138,9 @@ def data_type(value: Any) -> np.dtype[Any]:
     return np_dtype(value)
 
 
-def check_operations(name: str, value: Any, kinds: tuple[type, ...] = (list,)) -> None:
+def check_operations(name: str, value: Any, types: tuple[type, ...] = (list,)) -> None:
     """Refuse what is no list of transforms and functions."""
-    check_type(value, kinds, "transforms list")
+    check_type(value, types, "transforms list")
     if not value:
         raise ArgumentValueError("transforms list can not be empty.")
     for i, operation in enumerate(value):

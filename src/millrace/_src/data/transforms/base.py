@@ -91,14 +91,14 @@ class Transform:
         the id ``_family.name``; ``stable_name`` states the name for a class that was renamed.
         """
         super().__init_subclass__(**options)
-        own = cls.__dict__
-        if "batch" not in own and any(name in own for name in ("row", "rows", "params")):
+        namespace = cls.__dict__
+        if "batch" not in namespace and any(name in namespace for name in ("row", "row_function", "params")):
             cls.batch = None  # what it inherits does what its base does to a row
-        cls.user_code = not (ours or any(base.__dict__.get("_ours", False) for base in cls.__bases__))
+        cls.user_code = not (ours or any(base.__dict__.get("_is_builtin", False) for base in cls.__bases__))
         if not cls.user_code:
             register(cls, cls._family, stable_name)
 
-    def params(self, draws: RandomStream) -> tuple[Sequence[Any], ...]:
+    def params(self, rng: RandomStream) -> tuple[Sequence[Any], ...]:
         """One sequence per parameter with a value per row; everything random happens here."""
         return ()
 
@@ -106,13 +106,13 @@ class Transform:
         """The result for one row: one value, or a tuple for several columns."""
         raise TypeError(f"{type(self).__name__} does not define row()")
 
-    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
+    def row_function(self, rng: RandomStream | None) -> Callable[..., Any]:
         """A function of (i, *values) for the rows of a chunk, its parameters drawn."""
-        if not self.random or draws is None:
+        if not self.random or rng is None:
             row = self.row
             return lambda i, *values: row(*values)
-        drawn = self.params(draws)
-        return lambda i, *values: self.row(*values, *(p[i] for p in drawn))
+        params = self.params(rng)
+        return lambda i, *values: self.row(*values, *(p[i] for p in params))
 
     def output_spec(self, *values: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
         """(shape, type) of a row's result, where ``write`` can put it into an array of the engine's; else None."""
@@ -122,7 +122,7 @@ class Transform:
         """row(), with the result written into ``out``."""
         raise TypeError(f"{type(self).__name__} does not define write()")
 
-    def fuse(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+    def fuse(self, following: Sequence[Transform], settings: Settings) -> FusedTransform | None:
         """This transform and the first of ``following`` as one that does less work for the same result, or None."""
         return None
 
@@ -135,7 +135,7 @@ class Transform:
         """Where the user wants it to run (``device()``), "" where nothing was said."""
         return ""
 
-    def fuse_decode(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+    def fuse_decode(self, following: Sequence[Transform], settings: Settings) -> FusedTransform | None:
         """The decoding of an image, this transform and the first of ``following`` as one, where that saves work.
 
         It takes encoded images, and those that are decoded already as they are.
@@ -143,8 +143,8 @@ class Transform:
         return None
 
     def __call__(self, *values: Any) -> Any:
-        draws = _eager_rng() if self.random else None
-        return self.row_function(draws)(0, *[normalize_value(v) for v in values])
+        rng = _eager_rng() if self.random else None
+        return self.row_function(rng)(0, *[normalize_value(v) for v in values])
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{k}={v!r}" for k, v in vars(self).items() if not k.startswith("_"))
@@ -163,7 +163,7 @@ class FusedTransform(Transform, ours=True):
     def is_expensive(self) -> bool:  # type: ignore[override]
         return any(part.is_expensive for part in self.operations)
 
-    def fused_row_function(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
+    def fused_row_function(self, rngs: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, *values), as ``rows`` gives, from one Draws for each part."""
         raise TypeError(f"{type(self).__name__} does not define rows_of()")
 
@@ -191,8 +191,8 @@ class PyFunc(Transform):
     def row(self, *values: Any) -> Any:
         return self.function(*values)
 
-    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
-        return super().row_function(None) if draws is None else with_rng(self.function, draws)
+    def row_function(self, rng: RandomStream | None) -> Callable[..., Any]:
+        return super().row_function(None) if rng is None else with_rng(self.function, rng)
 
     def __repr__(self) -> str:
         return display_name(self.function)
@@ -230,16 +230,16 @@ class _EagerStream:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._for: tuple[int | None, int] | None = None
+        self._seed_key: tuple[int | None, int] | None = None
         self._seed = 0
         self._count = itertools.count()
 
     def next(self) -> RandomStream:
-        now = settings.current()
+        current = settings.current()
         with self._lock:
-            if self._for != (now.seed, now.seed_generation):
-                self._for, self._count = (now.seed, now.seed_generation), itertools.count()
-                self._seed = fresh_seed() if now.seed is None else now.seed
+            if self._seed_key != (current.seed, current.seed_generation):
+                self._seed_key, self._count = (current.seed, current.seed_generation), itertools.count()
+                self._seed = fresh_seed() if current.seed is None else current.seed
             number = next(self._count)
         return RandomStream.for_rows(
             np.array([number], dtype=np.uint64), seed=self._seed, epoch=0, op=hash_integers(0xEA6E)

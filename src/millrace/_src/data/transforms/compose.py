@@ -32,15 +32,15 @@ def not_random(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _tuple(made: Any) -> tuple[Any, ...]:
-    return made if type(made) is tuple else (made,)
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if type(value) is tuple else (value,)
 
 
-def _one(values: tuple[Any, ...]) -> Any:
+def _unwrap_single(values: tuple[Any, ...]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def _in_python(op: Any) -> bool:
+def _runs_in_python(op: Any) -> bool:
     return isinstance(op, TensorOperation) and op.runs_in_python
 
 
@@ -63,14 +63,14 @@ class Composite(TensorOperation):
 
     @property
     def runs_in_python(self) -> bool:  # type: ignore[override]
-        return all(_in_python(op) for op in self.transforms)
+        return all(_runs_in_python(op) for op in self.transforms)
 
-    def calls(self, draws: RandomStream | None) -> list[Callable[..., Any]]:
+    def calls(self, rng: RandomStream | None) -> list[Callable[..., Any]]:
         """A function of (i, *values) for each held transform."""
-        made = []
+        functions = []
         for number, op in enumerate(self.operations):
-            made.append(op.row_function(draws.split(number) if draws is not None and op.random else None))
-        return made
+            functions.append(op.row_function(rng.split(number) if rng is not None and op.random else None))
+        return functions
 
     def as_input(self, value: Any) -> Any:
         if is_pil(value) or isinstance(value, (np.ndarray, bytes)):
@@ -103,28 +103,30 @@ class Compose(Composite):
     def random(self) -> bool:  # type: ignore[override]
         return any(op.random for op in self.operations)
 
-    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
-        calls = self.calls(draws)
+    def row_function(self, rng: RandomStream | None) -> Callable[..., Any]:
+        calls = self.calls(rng)
 
         def call(i: int, *values: Any) -> Any:
-            made: Any = values
-            for one in calls:
-                made = _tuple(one(i, *made))
-            return _one(made)
+            outputs: Any = values
+            for function in calls:
+                outputs = _as_tuple(function(i, *outputs))
+            return _unwrap_single(outputs)
 
         return call
 
     @property
     def runs_in_python(self) -> bool:  # type: ignore[override]
-        return any(_in_python(op) for op in self.transforms)
+        return any(_runs_in_python(op) for op in self.transforms)
 
     def __call__(self, *values: Any) -> Any:
         if not values:
             raise ArgumentTypeError(
                 "Compose was called without an image. Fix invocation (avoid it being invoked as Compose([...])())."
             )
-        made = super().__call__(*values)
-        return _tuple(made) if self.runs_in_python or (len(values) == 1 and is_pil(values[0])) else made
+        output = super().__call__(*values)
+        return (
+            _as_tuple(output) if self.runs_in_python or (len(values) == 1 and is_pil(values[0])) else output
+        )
 
     @staticmethod
     def decompose(operations: Sequence[Any]) -> list[Any]:
@@ -164,16 +166,16 @@ class RandomApply(Composite):
     def __init__(self, transforms: Operations, prob: Annotated[float | int, Range(0, 1)] = 0.5) -> None:
         self.transforms, self.prob = transforms, prob
 
-    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
-        assert draws is not None
-        now = draws.bernoulli(0, self.prob)
-        calls = self.calls(draws)
+    def row_function(self, rng: RandomStream | None) -> Callable[..., Any]:
+        assert rng is not None
+        applied = rng.bernoulli(0, self.prob)
+        calls = self.calls(rng)
 
         def call(i: int, *values: Any) -> Any:
-            if now[i]:
-                for one in calls:
-                    values = _tuple(one(i, *values))
-            return _one(values)
+            if applied[i]:
+                for function in calls:
+                    values = _as_tuple(function(i, *values))
+            return _unwrap_single(values)
 
         return call
 
@@ -191,10 +193,10 @@ class RandomChoice(Composite):
     def __init__(self, transforms: Operations) -> None:
         self.transforms = transforms
 
-    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
-        assert draws is not None
-        choice = draws.integers(0, 0, len(self.transforms))
-        calls = self.calls(draws)
+    def row_function(self, rng: RandomStream | None) -> Callable[..., Any]:
+        assert rng is not None
+        choice = rng.integers(0, 0, len(self.transforms))
+        calls = self.calls(rng)
         return lambda i, *values: calls[choice[i]](i, *values)
 
 
@@ -212,14 +214,14 @@ class RandomOrder(Composite):
     def __init__(self, transforms: Operations) -> None:
         self.transforms = transforms
 
-    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
-        assert draws is not None
-        order = np.argsort(np.stack([draws.bits(i) for i in range(len(self.transforms))], axis=1), axis=1)
-        calls = self.calls(draws)
+    def row_function(self, rng: RandomStream | None) -> Callable[..., Any]:
+        assert rng is not None
+        order = np.argsort(np.stack([rng.bits(i) for i in range(len(self.transforms))], axis=1), axis=1)
+        calls = self.calls(rng)
 
         def call(i: int, *values: Any) -> Any:
             for number in order[i]:
-                values = _tuple(calls[number](i, *values))
-            return _one(values)
+                values = _as_tuple(calls[number](i, *values))
+            return _unwrap_single(values)
 
         return call

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from millrace._src.core.values.offload import Kind, OffloadStep
+from millrace._src.core.values.offload import OffloadStep, ValueSpec
 from millrace._src.data.kernels.vision import color as colour
 from millrace._src.data.kernels.vision.enums import Inter
 from millrace._src.data.kernels.vision.resize import target_size
@@ -45,37 +45,37 @@ BLEND_BOUND = "1 level of 255"
 
 def device_step_for(op: Transform) -> OffloadStep | None:
     """The form of a transform for a card, or None."""
-    make = _FORMS.get(type(op))
+    make = _DEVICE_STEPS.get(type(op))
     return None if make is None else make(op)
 
 
-def _image(kind: Kind) -> bool:
-    return len(kind[0]) in (2, 3) and kind[1] in _NUMBERS and all(kind[0])
+def _is_image(spec: ValueSpec) -> bool:
+    return len(spec[0]) in (2, 3) and spec[1] in _NUMBERS and all(spec[0])
 
 
-def _rgb(kind: Kind) -> Kind | None:
+def _accept_rgb(spec: ValueSpec) -> ValueSpec | None:
     """For what only takes pictures of three channels and 256 levels."""
-    return kind if len(kind[0]) == 3 and kind[0][2] == 3 and kind[1] == _UINT8 and all(kind[0]) else None
+    return spec if len(spec[0]) == 3 and spec[0][2] == 3 and spec[1] == _UINT8 and all(spec[0]) else None
 
 
 # --- numbers and their order ----------------------------------------------------------------------------------------
 
 
-def _planes(op: Any) -> OffloadStep:
-    def accepts(kind: Kind) -> Kind | None:
-        shape = kind[0]
-        if not _image(kind):
+def _hwc_to_chw(op: Any) -> OffloadStep:
+    def accepts(spec: ValueSpec) -> ValueSpec | None:
+        shape = spec[0]
+        if not _is_image(spec):
             return None
-        return kind if len(shape) == 2 else ((shape[2], shape[0], shape[1]), kind[1])
+        return spec if len(shape) == 2 else ((shape[2], shape[0], shape[1]), spec[1])
 
     return OffloadStep("HWC2CHW", "planes", accepts, is_profitable=True)
 
 
 def _normalize(op: layout.Normalize) -> OffloadStep:
-    def accepts(kind: Kind) -> Kind | None:
-        if not _image(kind):
+    def accepts(spec: ValueSpec) -> ValueSpec | None:
+        if not _is_image(spec):
             return None
-        shape = kind[0]
+        shape = spec[0]
         channels = 1 if len(shape) == 2 else shape[-1 if op.is_hwc else -3]
         return (shape, _FLOAT32) if len(op.mean) in (1, channels) else None
 
@@ -84,68 +84,70 @@ def _normalize(op: layout.Normalize) -> OffloadStep:
 
 
 def _rescale(op: layout.Rescale) -> OffloadStep:
-    def accepts(kind: Kind) -> Kind | None:
-        fits = kind[1] in _NUMBERS and op.rescale >= 0
-        return (kind[0], _FLOAT32) if fits else None
+    def accepts(spec: ValueSpec) -> ValueSpec | None:
+        fits = spec[1] in _NUMBERS and op.rescale >= 0
+        return (spec[0], _FLOAT32) if fits else None
 
     return OffloadStep(
         "Rescale", "rescale", accepts, {"factor": op.rescale, "shift": op.shift}, is_profitable=True
     )
 
 
-def _casts(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+def _is_exact_cast(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     """Whether a card makes the same numbers of them: floats beyond an integer's range are the processor's business."""
-    if given not in _NUMBERS or wanted not in _NUMBERS:
+    if source not in _NUMBERS or target not in _NUMBERS:
         return False
-    if given.kind == "f" and wanted.kind in "iu":
+    if source.kind == "f" and target.kind in "iu":
         return False
-    return wanted != _FLOAT16 or given in _NARROW or given in (_FLOAT16, _FLOAT32)
+    return target != _FLOAT16 or source in _NARROW or source in (_FLOAT16, _FLOAT32)
 
 
 def _cast(op: Any) -> OffloadStep | None:
-    wanted = data_type(op.data_type)
-    if wanted not in _NUMBERS:
+    target = data_type(op.data_type)
+    if target not in _NUMBERS:
         return None
 
-    def accepts(kind: Kind) -> Kind | None:
-        return (kind[0], wanted) if _casts(kind[1], wanted) else None
+    def accepts(spec: ValueSpec) -> ValueSpec | None:
+        return (spec[0], target) if _is_exact_cast(spec[1], target) else None
 
-    return OffloadStep(type(op).__name__, "cast", accepts, {"dtype": wanted.name})
+    return OffloadStep(type(op).__name__, "cast", accepts, {"dtype": target.name})
 
 
 def _to_tensor(op: layout.ToTensor) -> OffloadStep | None:
-    wanted = np.dtype(op.output_type)
-    if not _casts(_FLOAT32, wanted):
+    target = np.dtype(op.output_type)
+    if not _is_exact_cast(_FLOAT32, target):
         return None
 
-    def accepts(kind: Kind) -> Kind | None:
-        shape = kind[0]
-        if not _image(kind):
+    def accepts(spec: ValueSpec) -> ValueSpec | None:
+        shape = spec[0]
+        if not _is_image(spec):
             return None
-        return (1, *shape) if len(shape) == 2 else (shape[2], shape[0], shape[1]), wanted
+        return (1, *shape) if len(shape) == 2 else (shape[2], shape[0], shape[1]), target
 
-    return OffloadStep("ToTensor", "to_tensor", accepts, {"dtype": wanted.name}, is_profitable=True)
+    return OffloadStep("ToTensor", "to_tensor", accepts, {"dtype": target.name}, is_profitable=True)
 
 
 # --- mirror images and parts ----------------------------------------------------------------------------------------
 
 
-def _mirror(across: bool) -> Callable[[Any], OffloadStep]:
+def _flip(across: bool) -> Callable[[Any], OffloadStep]:
     def make(op: Any) -> OffloadStep:
         return OffloadStep(
-            type(op).__name__, "mirror", lambda kind: kind if _image(kind) else None, {"across": across}
+            type(op).__name__, "mirror", lambda spec: spec if _is_image(spec) else None, {"across": across}
         )
 
     return make
 
 
-def _inside(size: tuple[int, int], top: int = 0, left: int = 0) -> Callable[[Kind], Kind | None]:
+def _accept_crop(
+    size: tuple[int, int], top: int = 0, left: int = 0
+) -> Callable[[ValueSpec], ValueSpec | None]:
     """For what cuts out so many pixels, at least so far from the upper left corner."""
 
-    def accepts(kind: Kind) -> Kind | None:
-        shape = kind[0]
-        fits = _image(kind) and shape[0] >= size[0] + top and shape[1] >= size[1] + left
-        return ((*size, *shape[2:]), kind[1]) if fits else None
+    def accepts(spec: ValueSpec) -> ValueSpec | None:
+        shape = spec[0]
+        fits = _is_image(spec) and shape[0] >= size[0] + top and shape[1] >= size[1] + left
+        return ((*size, *shape[2:]), spec[1]) if fits else None
 
     return accepts
 
@@ -153,76 +155,80 @@ def _inside(size: tuple[int, int], top: int = 0, left: int = 0) -> Callable[[Kin
 def _crop(op: crops.Crop) -> OffloadStep:
     top, left = op.coordinates
 
-    def place(height: int, width: int) -> tuple[int, ...]:
+    def crop_box(height: int, width: int) -> tuple[int, ...]:
         return (top, left, *op.size)
 
-    return OffloadStep("Crop", "part", _inside(op.size, top, left), row_params=place, never_shrinks=False)
+    return OffloadStep(
+        "Crop", "part", _accept_crop(op.size, top, left), row_params=crop_box, never_shrinks=False
+    )
 
 
 def _center_crop(op: crops.CenterCrop) -> OffloadStep:
-    def place(height: int, width: int) -> tuple[int, ...]:
+    def crop_box(height: int, width: int) -> tuple[int, ...]:
         return ((height - op.size[0]) // 2, (width - op.size[1]) // 2, *op.size)
 
-    return OffloadStep("CenterCrop", "part", _inside(op.size), row_params=place, never_shrinks=False)
+    return OffloadStep("CenterCrop", "part", _accept_crop(op.size), row_params=crop_box, never_shrinks=False)
 
 
 def _random_crop(op: crops.RandomCrop) -> OffloadStep | None:
     if any(op.padding):
         return None
 
-    def place(height: int, width: int, down: float, right: float) -> tuple[int, ...]:
+    def crop_box(height: int, width: int, down: float, right: float) -> tuple[int, ...]:
         tall, wide = op.size
         return crops.random_offset(down, height - tall), crops.random_offset(right, width - wide), tall, wide
 
-    return OffloadStep("RandomCrop", "part", _inside(op.size), row_params=place, never_shrinks=False)
+    return OffloadStep("RandomCrop", "part", _accept_crop(op.size), row_params=crop_box, never_shrinks=False)
 
 
-def _sizes(kind: Kind, size: Any, inter: Inter) -> Kind | None:
+def _accept_resize(spec: ValueSpec, size: Any, inter: Inter) -> ValueSpec | None:
     """For what resizes: other numbers than levels of 256 are summed in another order on a card."""
-    shape = kind[0]
-    if not _image(kind) or (kind[1] != _UINT8 and inter is not Inter.NEAREST):
+    shape = spec[0]
+    if not _is_image(spec) or (spec[1] != _UINT8 and inter is not Inter.NEAREST):
         return None
     target = target_size(size, *shape[:2])
-    return ((*target, *shape[2:]), kind[1]) if max(target) < 1 << 14 and min(target) else None
+    return ((*target, *shape[2:]), spec[1]) if max(target) < 1 << 14 and min(target) else None
 
 
-def _resized(op: Any, size: Any, place: Callable[..., Any]) -> OffloadStep | None:
+def _resize_step(op: Any, size: Any, source_and_size: Callable[..., Any]) -> OffloadStep | None:
     if op.interpolation not in (Inter.LINEAR, Inter.NEAREST):
         return None
 
-    def accepts(kind: Kind) -> Kind | None:
-        return _sizes(kind, size, op.interpolation)
+    def accepts(spec: ValueSpec) -> ValueSpec | None:
+        return _accept_resize(spec, size, op.interpolation)
 
     args = {"linear": op.interpolation is Inter.LINEAR}
-    return OffloadStep(type(op).__name__, "resized", accepts, args, row_params=place, never_shrinks=False)
+    return OffloadStep(
+        type(op).__name__, "resized", accepts, args, row_params=source_and_size, never_shrinks=False
+    )
 
 
 def _resize(op: crops.Resize) -> OffloadStep | None:
-    def place(height: int, width: int) -> tuple[Any, ...]:
+    def source_and_size(height: int, width: int) -> tuple[Any, ...]:
         return (0, 0, height, width), target_size(op.size, height, width)
 
-    return _resized(op, op.size, place)
+    return _resize_step(op, op.size, source_and_size)
 
 
 def _random_resized_crop(op: crops.RandomResizedCrop) -> OffloadStep | None:
-    def place(height: int, width: int, drawn: Any) -> tuple[Any, ...]:
-        return crops.choose_crop_box(drawn, op.ratio, height, width), op.size
+    def source_and_size(height: int, width: int, params: Any) -> tuple[Any, ...]:
+        return crops.choose_crop_box(params, op.ratio, height, width), op.size
 
-    return _resized(op, op.size, place)
+    return _resize_step(op, op.size, source_and_size)
 
 
 def _resized_crop(op: crops.ResizedCrop) -> OffloadStep | None:
-    made = _resized(op, op.size, lambda height, width: ((op.top, op.left, op.height, op.width), op.size))
-    if made is None:
+    step = _resize_step(op, op.size, lambda height, width: ((op.top, op.left, op.height, op.width), op.size))
+    if step is None:
         return None
-    within = _inside((op.height, op.width), op.top, op.left)
-    fits = made.accepts
+    within = _accept_crop((op.height, op.width), op.top, op.left)
+    fits = step.accepts
     return OffloadStep(
-        made.op,
-        made.kernel,
-        lambda kind: fits(kind) if within(kind) else None,
-        made.args,
-        made.row_params,
+        step.op,
+        step.kernel,
+        lambda spec: fits(spec) if within(spec) else None,
+        step.args,
+        step.row_params,
         never_shrinks=False,
     )
 
@@ -231,7 +237,7 @@ def _decode(op: Decode) -> OffloadStep | None:
     if op.to_pil:
         return None
     # how large it is, the header tells where it is decoded
-    return OffloadStep("Decode", "decode", lambda kind: None, tolerance_text=JPEG_BOUND, never_shrinks=False)
+    return OffloadStep("Decode", "decode", lambda spec: None, tolerance_text=JPEG_BOUND, never_shrinks=False)
 
 
 # --- colours --------------------------------------------------------------------------------------------------------
@@ -240,37 +246,37 @@ _LEVELS = np.arange(256, dtype=np.uint8).reshape(16, 16)
 _LEVELS3 = np.repeat(_LEVELS[:, :, None], 3, axis=2)
 
 
-def _levels(place: Callable[..., Any]) -> Callable[[Any], OffloadStep]:
+def _lookup_table(levels: Callable[..., Any]) -> Callable[[Any], OffloadStep]:
     """What makes of each level another: the host's own function tells which, a card looks them up."""
 
     def make(op: Any) -> OffloadStep:
-        def table(height: int, width: int, *drawn: Any) -> Any:
-            return np.asarray(place(op, *drawn)).reshape(256, -1)[:, 0]
+        def table(height: int, width: int, *params: Any) -> Any:
+            return np.asarray(levels(op, *params)).reshape(256, -1)[:, 0]
 
-        return OffloadStep(type(op).__name__, "levels", _rgb, row_params=table)
+        return OffloadStep(type(op).__name__, "levels", _accept_rgb, row_params=table)
 
     return make
 
 
-def _blended(kernel: str, factor: Callable[[Any], float]) -> Callable[[Any], OffloadStep]:
+def _blend(kernel: str, factor: Callable[[Any], float]) -> Callable[[Any], OffloadStep]:
     def make(op: Any) -> OffloadStep:
         args = {"factor": float(np.float32(factor(op)))}
-        return OffloadStep(type(op).__name__, kernel, _rgb, args, tolerance_text=BLEND_BOUND)
+        return OffloadStep(type(op).__name__, kernel, _accept_rgb, args, tolerance_text=BLEND_BOUND)
 
     return make
 
 
-_FORMS: dict[type[Transform], Callable[[Any], OffloadStep | None]] = {
+_DEVICE_STEPS: dict[type[Transform], Callable[[Any], OffloadStep | None]] = {
     TypeCast: _cast,
-    layout.HWC2CHW: _planes,
-    layout.HorizontalFlip: _mirror(across=True),
+    layout.HWC2CHW: _hwc_to_chw,
+    layout.HorizontalFlip: _flip(across=True),
     layout.Normalize: _normalize,
-    layout.RandomHorizontalFlip: _mirror(across=True),
-    layout.RandomVerticalFlip: _mirror(across=False),
+    layout.RandomHorizontalFlip: _flip(across=True),
+    layout.RandomVerticalFlip: _flip(across=False),
     layout.Rescale: _rescale,
     layout.ToTensor: _to_tensor,
     layout.ToType: _cast,
-    layout.VerticalFlip: _mirror(across=False),
+    layout.VerticalFlip: _flip(across=False),
     crops.CenterCrop: _center_crop,
     crops.Crop: _crop,
     crops.RandomCrop: _random_crop,
@@ -278,14 +284,14 @@ _FORMS: dict[type[Transform], Callable[[Any], OffloadStep | None]] = {
     crops.Resize: _resize,
     crops.ResizedCrop: _resized_crop,
     Decode: _decode,
-    colours.AdjustBrightness: _levels(lambda op: colour.brightness(_LEVELS, op.brightness_factor)),
-    colours.AdjustContrast: _blended("contrast", lambda op: op.contrast_factor),
-    colours.AdjustGamma: _levels(lambda op: op.row(_LEVELS3)),
-    colours.AdjustSaturation: _blended("saturation", lambda op: op.saturation_factor),
-    colours.Invert: _levels(lambda op: op.row(_LEVELS3)),
-    colours.Posterize: _levels(lambda op: op.row(_LEVELS3)),
-    colours.Solarize: _levels(lambda op: op.row(_LEVELS3)),
-    random_colour.RandomInvert: _levels(lambda op, *drawn: op.row(_LEVELS3, *drawn)),
-    random_colour.RandomPosterize: _levels(lambda op, *drawn: op.row(_LEVELS3, *drawn)),
-    random_colour.RandomSolarize: _levels(lambda op, *drawn: op.row(_LEVELS3, *drawn)),
+    colours.AdjustBrightness: _lookup_table(lambda op: colour.brightness(_LEVELS, op.brightness_factor)),
+    colours.AdjustContrast: _blend("contrast", lambda op: op.contrast_factor),
+    colours.AdjustGamma: _lookup_table(lambda op: op.row(_LEVELS3)),
+    colours.AdjustSaturation: _blend("saturation", lambda op: op.saturation_factor),
+    colours.Invert: _lookup_table(lambda op: op.row(_LEVELS3)),
+    colours.Posterize: _lookup_table(lambda op: op.row(_LEVELS3)),
+    colours.Solarize: _lookup_table(lambda op: op.row(_LEVELS3)),
+    random_colour.RandomInvert: _lookup_table(lambda op, *params: op.row(_LEVELS3, *params)),
+    random_colour.RandomPosterize: _lookup_table(lambda op, *params: op.row(_LEVELS3, *params)),
+    random_colour.RandomSolarize: _lookup_table(lambda op, *params: op.row(_LEVELS3, *params)),
 }

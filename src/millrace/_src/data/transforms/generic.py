@@ -18,7 +18,7 @@ from millrace._src.core.values.columns import RaggedColumn
 from millrace._src.data.kernels.vision.normalize import cast
 from millrace._src.data.kernels.vision.validation import as_array, describe
 
-from .argument_types import ArgumentRule, DataType, between, data_type, positive
+from .argument_types import ArgumentRule, DataType, check_interval, check_positive, data_type
 from .tensor_operation import TensorOperation
 
 __all__ = [
@@ -175,7 +175,7 @@ class Mask(TensorOperation):
 
 def _num_classes(name: str, value: Any) -> None:
     check_type(value, (int,), name)
-    positive(value)
+    check_positive(value)
 
 
 class OneHot(TensorOperation):
@@ -224,7 +224,7 @@ def _pad_shape(name: str, value: Any) -> None:
         if not isinstance(item, int):
             raise ArgumentTypeError("a value in the list is not an integer.")
         check_type(item, (int,), "")
-        between(item, 1, INT64_MAX)
+        check_interval(item, 1, INT64_MAX)
 
 
 class PadEnd(TensorOperation):
@@ -267,11 +267,11 @@ class PadEnd(TensorOperation):
                 f"{len(self.pad_shape)} ({describe(x)})."
             )
         shape = tuple([n if want is None else want for n, want in zip(x.shape, self.pad_shape)])
-        inside = tuple([slice(0, min(n, want)) for n, want in zip(x.shape, shape)])
-        kind = np.result_type(x.dtype, value.dtype) if _is_text(x) else x.dtype
-        made = np.full(shape, value if _is_text(x) else cast(value, x.dtype), kind)
-        made[inside] = x[inside]
-        return made
+        overlap = tuple([slice(0, min(n, want)) for n, want in zip(x.shape, shape)])
+        dtype = np.result_type(x.dtype, value.dtype) if _is_text(x) else x.dtype
+        padded = np.full(shape, value if _is_text(x) else cast(value, x.dtype), dtype)
+        padded[overlap] = x[overlap]
+        return padded
 
     def batch(self, xs: Any) -> Any:
         if isinstance(xs, np.ndarray):
@@ -312,10 +312,10 @@ class Slice(TensorOperation):
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> TensorOperation:
-        given = fields.get("slices")
-        if set(fields) != {"slices"} or not isinstance(given, tuple):
+        slices = fields.get("slices")
+        if set(fields) != {"slices"} or not isinstance(slices, tuple):
             raise ArgumentValueError("expected the argument slices, a list of slices")
-        return cls(*[list(part) if isinstance(part, tuple) else part for part in given])
+        return cls(*[list(part) if isinstance(part, tuple) else part for part in slices])
 
     def row(self, x: Any) -> Any:
         x = as_array(x)
@@ -330,15 +330,15 @@ class Slice(TensorOperation):
             if isinstance(part, slice):
                 x = x[(slice(None),) * axis + (part,)]
                 continue
-            places = [part] if isinstance(part, int) else part
-            if not places:
+            indices = [part] if isinstance(part, int) else part
+            if not indices:
                 raise DataError("Slice: Both indices and slices can not be empty.")
-            for place in places:
-                if not -x.shape[axis] <= place < x.shape[axis]:
+            for index in indices:
+                if not -x.shape[axis] <= index < x.shape[axis]:
                     raise DataError(
-                        f"Slice: Index {place} is out of bounds for dimension {axis} of {describe(x)}."
+                        f"Slice: Index {index} is out of bounds for dimension {axis} of {describe(x)}."
                     )
-            x = np.take(x, places, axis)
+            x = np.take(x, indices, axis)
         return x
 
 
@@ -378,9 +378,9 @@ class Unique(TensorOperation):
             x.ravel(), return_index=True, return_inverse=True, return_counts=True
         )
         order = np.argsort(first)
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        return values[order], place[inverse].astype(np.int32), counts[order].astype(np.int32)
+        ranks = np.empty_like(order)
+        ranks[order] = np.arange(len(order))
+        return values[order], ranks[inverse].astype(np.int32), counts[order].astype(np.int32)
 
 
 class Plugin(TensorOperation):

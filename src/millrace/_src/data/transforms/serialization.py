@@ -26,7 +26,7 @@ from millrace._src.data.kernels.text.word_vectors import CharNGram, FastText, Gl
 from .json_names import REFUSED, TRANSFORMS
 from .tensor_operation import TAG, TensorOperation, plain_value
 
-__all__ = ["build", "construct", "converted", "transform_from_json"]
+__all__ = ["construct", "convert_arguments", "from_json_text", "transform_from_json"]
 
 MAX_DEPTH = 64
 MAX_ARRAY_BYTES = 1 << 30
@@ -41,7 +41,7 @@ _ARGUMENT_TYPES: dict[str, Any] = {
 _DTYPES = {known.name: known for known in vars(mstype).values() if isinstance(known, mstype.DType)}
 
 
-def transform_from_json(saved: Any, more: Iterable[type[TensorOperation]] = ()) -> TensorOperation:
+def transform_from_json(saved: Any, extra: Iterable[type[TensorOperation]] = ()) -> TensorOperation:
     """Build the transform that ``to_json()`` described.
 
     Args:
@@ -57,11 +57,11 @@ def transform_from_json(saved: Any, more: Iterable[type[TensorOperation]] = ()) 
     """
     check_depth(saved, _refuse, MAX_DEPTH)
     classes = dict(TRANSFORMS)
-    classes.update({listed.__name__: listed for listed in more})
-    return _operation(saved, classes)
+    classes.update({listed.__name__: listed for listed in extra})
+    return _build_operation(saved, classes)
 
 
-def build(cls: type[TensorOperation], json_string: Any) -> TensorOperation:
+def from_json_text(cls: type[TensorOperation], json_string: Any) -> TensorOperation:
     """Build a transform of this class from the JSON text of its arguments."""
     if not isinstance(json_string, str):
         raise ArgumentTypeError(f"{cls.__name__}.from_json: expected a str, got {type(json_string)}.")
@@ -72,7 +72,7 @@ def _refuse(text: str) -> ArgumentValueError:
     return ArgumentValueError(f"transform from JSON: {text}.")
 
 
-def _operation(saved: Any, classes: Classes) -> TensorOperation:
+def _build_operation(saved: Any, classes: Classes) -> TensorOperation:
     if not isinstance(saved, dict):
         raise _refuse(f"expected a dict, got {type(saved).__name__}")
     name, module = saved.get("tensor_op_name"), saved.get("python_module")
@@ -83,15 +83,15 @@ def _operation(saved: Any, classes: Classes) -> TensorOperation:
 
 
 def _unknown(name: Any, module: Any) -> str:
-    shown = f"{_short(name)} of {_short(module)} cannot be rebuilt"
+    shown = f"{_shorten(name)} of {_shorten(module)} cannot be rebuilt"
     if isinstance(name, str) and name in REFUSED:
         return f"{shown}: {REFUSED[name]}, and a file may not choose code. Build the pipeline in Python"
     if isinstance(module, str) and module.startswith(_OF_TRANSFORMS):
-        return f"{shown}: there are no transforms in {_short(module)} under this name"
+        return f"{shown}: there are no transforms in {_shorten(module)} under this name"
     return f"{shown}: it is a Python function or unknown. Build the pipeline in Python"
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     shown = ascii(value) if isinstance(value, str) else type(value).__name__
     return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
@@ -100,7 +100,7 @@ def _construct(cls: type[TensorOperation], fields: Any, classes: Classes) -> Ten
     if not isinstance(fields, dict):
         raise _refuse(f"expected the arguments of {cls.__name__} as a dict, got {type(fields).__name__}")
     try:
-        return cls.from_fields({name: _value(value, classes) for name, value in fields.items()})
+        return cls.from_fields({name: _restore_value(value, classes) for name, value in fields.items()})
     except MissingExtra:
         raise
     except ArgumentValueError as error:
@@ -130,20 +130,20 @@ def construct(cls: type[TensorOperation], fields: Mapping[str, Any]) -> TensorOp
             positional = value
         else:
             arguments[argument] = parameter.convert(value)
-    made = cls(*positional, **arguments)
+    transform = cls(*positional, **arguments)
     for name, value in fields.items():
         if cls.json_arguments.get(name, name) in parameters:
             continue
-        if name not in vars(made) or plain_value(vars(made)[name]) != plain_value(value):
-            raise _refuse(f"{cls.__name__} has no argument {_short(name)}")
-    return made
+        if name not in vars(transform) or plain_value(vars(transform)[name]) != plain_value(value):
+            raise _refuse(f"{cls.__name__} has no argument {_shorten(name)}")
+    return transform
 
 
-def converted(cls: type[TensorOperation], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def convert_arguments(cls: type[TensorOperation], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of a transform inside those of another: values of enumerations become their members."""
     parameters = _parameters(cls)
     if not set(arguments) <= set(parameters):
-        raise _refuse(f"expected arguments of {cls.__name__}, got {_short(str(sorted(arguments)))}")
+        raise _refuse(f"expected arguments of {cls.__name__}, got {_shorten(str(sorted(arguments)))}")
     return {name: parameters[name].convert(value) for name, value in arguments.items()}
 
 
@@ -159,7 +159,7 @@ class _Parameter:
             types.add(type(parameter.default))
         self.enums = [named for named in types if isinstance(named, type) and issubclass(named, enum.Enum)]
         self.as_list = parameter.name in cls.json_lists or (list in types and tuple not in types)
-        self.takes_other = not self.enums or bool(types - set(self.enums) - {type(None)})
+        self.accepts_any_value = not self.enums or bool(types - set(self.enums) - {type(None)})
 
     def convert(self, value: Any) -> Any:
         if isinstance(value, tuple):
@@ -170,9 +170,9 @@ class _Parameter:
             for member in named:
                 if type(member.value) is type(value) and member.value == value:
                     return member
-        if self.takes_other:
+        if self.accepts_any_value:
             return value
-        raise _refuse(f"expected a value of {self.enums[0].__name__}, got {_short(value)}")
+        raise _refuse(f"expected a value of {self.enums[0].__name__}, got {_shorten(value)}")
 
 
 def _types_in(annotation: Any) -> Iterable[Any]:
@@ -202,20 +202,20 @@ def _parameters(cls: type[TensorOperation]) -> dict[str, _Parameter]:
     return known
 
 
-def _value(value: Any, classes: Classes) -> Any:
+def _restore_value(value: Any, classes: Classes) -> Any:
     """An argument as `plain_value` was given it; lists become tuples."""
     if isinstance(value, list):
-        return tuple([_value(item, classes) for item in value])
+        return tuple([_restore_value(item, classes) for item in value])
     if not isinstance(value, dict):
         return value
     if TAG in value:
-        return _tagged(value[TAG], value.get("value"), value.get("dtype"))
+        return _restore_tagged(value[TAG], value.get("value"), value.get("dtype"))
     if "tensor_op_name" in value:
-        return _operation(value, classes)
-    return {name: _value(item, classes) for name, item in value.items()}
+        return _build_operation(value, classes)
+    return {name: _restore_value(item, classes) for name, item in value.items()}
 
 
-def _tagged(tag: Any, value: Any, dtype: Any) -> Any:
+def _restore_tagged(tag: Any, value: Any, dtype: Any) -> Any:
     if tag == "slice":
         if not (isinstance(value, list) and len(value) == 3 and all(map(_is_index, value))):
             raise _refuse("expected three integers or null for a slice")
@@ -232,7 +232,7 @@ def _tagged(tag: Any, value: Any, dtype: Any) -> Any:
         return _array(value, _dtype(dtype))
     if isinstance(tag, str) and tag in _ARGUMENT_TYPES:
         return _ARGUMENT_TYPES[tag].from_plain(value)
-    raise _refuse(f"expected a value of a known type, got {_short(tag)} with {_short(value)}")
+    raise _refuse(f"expected a value of a known type, got {_shorten(tag)} with {_shorten(value)}")
 
 
 def _is_index(value: Any) -> bool:
@@ -243,12 +243,12 @@ def _dtype(name: Any) -> np.dtype[Any]:
     """A dtype by the text that ``dtype.str`` gives: numbers, text and bytes; no objects, no records."""
     if isinstance(name, str) and len(name) < 20:
         try:
-            found = np.dtype(name)
+            dtype = np.dtype(name)
         except (TypeError, ValueError):
-            found = np.dtype(object)
-        if found.kind in "biufcSU" and found.names is None and found.subdtype is None:
-            return found
-    raise _refuse(f"expected the name of a numpy dtype of numbers or text, got {_short(name)}")
+            dtype = np.dtype(object)
+        if dtype.kind in "biufcSU" and dtype.names is None and dtype.subdtype is None:
+            return dtype
+    raise _refuse(f"expected the name of a numpy dtype of numbers or text, got {_shorten(name)}")
 
 
 def _array(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -81,17 +81,17 @@ class TensorOperation(Transform, ours=True):
 
         return device_step_for(self)
 
-    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
+    def row_function(self, rng: RandomStream | None) -> Callable[..., Any]:
         """A function of (i, *values); an error gets the name of this transform."""
         row = self.row
         name, takes = type(self).__name__, self.num_inputs
-        drawn = self.params(draws) if self.random and draws is not None else ()
+        params = self.params(rng) if self.random and rng is not None else ()
 
         def call(i: int, *values: Any) -> Any:
             try:
                 if len(values) != takes and takes is not None:
-                    return self._each(values, [p[i] for p in drawn])
-                return row(*values, *[p[i] for p in drawn]) if drawn else row(*values)
+                    return self._apply_per_column(values, [p[i] for p in params])
+                return row(*values, *[p[i] for p in params]) if params else row(*values)
             except Exception as error:
                 if not hasattr(error, "millrace_op"):
                     error.millrace_op = name  # type: ignore[attr-defined]
@@ -99,28 +99,28 @@ class TensorOperation(Transform, ours=True):
 
         return call
 
-    def _each(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
+    def _apply_per_column(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
         """Each of several columns by itself."""
         name = type(self).__name__
         if self.num_inputs != 1 or not values:
             wanted = "one column" if self.num_inputs == 1 else f"{self.num_inputs} columns"
             raise ArgumentTypeError(f"{name} takes {wanted}, but got {len(values)}.")
-        made = tuple([self.row(value, *params) for value in values])
-        if any(type(part) is tuple for part in made):
+        results = tuple([self.row(value, *params) for value in values])
+        if any(type(part) is tuple for part in results):
             raise ArgumentTypeError(
                 f"{name} takes one column and makes several of it, but got {len(values)} columns. Give each a map of "
                 "its own: .map(operation, input_columns=[one], output_columns=[...])."
             )
-        return made
+        return results
 
     def __call__(self, *values: Any) -> Any:
         """Apply it to one value, here and now."""
-        given = tuple([self.as_input(v) for v in values])
-        draws = _eager_rng() if self.random else None
-        made = self.row_function(draws)(0, *given)
-        if type(made) is tuple:
-            return tuple([copy_if_shared(part, given) for part in made])
-        return copy_if_shared(made, given)
+        inputs = tuple([self.as_input(v) for v in values])
+        rng = _eager_rng() if self.random else None
+        output = self.row_function(rng)(0, *inputs)
+        if type(output) is tuple:
+            return tuple([copy_if_shared(part, inputs) for part in output])
+        return copy_if_shared(output, inputs)
 
     def as_input(self, value: Any) -> Any:
         """A user's value as `row` takes it."""
@@ -134,12 +134,12 @@ class TensorOperation(Transform, ours=True):
         '{"tensor_op_params": {"prob": 0.25}, "tensor_op_name": "RandomHorizontalFlip", ...}'
         """
         fields = {k: v for k, v in vars(self).items() if not k.startswith("_")}
-        made = {
+        description = {
             "tensor_op_params": plain_value(fields),
             "tensor_op_name": type(self).__name__,
             "python_module": public_module(type(self)),
         }
-        return json.dumps(made)
+        return json.dumps(description)
 
     @classmethod
     def from_json(cls, json_string: str) -> TensorOperation:
@@ -149,9 +149,9 @@ class TensorOperation(Transform, ours=True):
         >>> vision.RandomHorizontalFlip.from_json('{"prob": 0.25}')
         RandomHorizontalFlip(prob=0.25)
         """
-        from .serialization import build  # it names every transform
+        from .serialization import from_json_text  # it names every transform
 
-        return build(cls, json_string)
+        return from_json_text(cls, json_string)
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> TensorOperation:
@@ -159,9 +159,9 @@ class TensorOperation(Transform, ours=True):
         from .serialization import construct
 
         if cls.user_code:  # a class of the user: its constructor may take other names, as in MindSpore
-            made = cls.__new__(cls)
-            made.__dict__.update(fields)
-            return made
+            operation = cls.__new__(cls)
+            operation.__dict__.update(fields)
+            return operation
         return construct(cls, fields)
 
 
@@ -172,10 +172,10 @@ class ImageTensorOperation(TensorOperation):
     _family = "vision"
     libraries = ("cv2",)
 
-    def fuse_decode(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+    def fuse_decode(self, following: Sequence[Transform], settings: Settings) -> FusedTransform | None:
         from .vision.decode import Decode  # it is an operation on images itself
 
-        joined = Decode().fuse((self, *following), now)
+        joined = Decode().fuse((self, *following), settings)
         return None if joined is None or len(joined.operations) == 1 else joined
 
     def as_input(self, value: Any) -> Any:
@@ -184,13 +184,13 @@ class ImageTensorOperation(TensorOperation):
         raise ArgumentTypeError(f"Input should be NumPy or PIL image, got {type(value)}.")
 
 
-def copy_if_shared(made: Any, given: tuple[Any, ...]) -> Any:
+def copy_if_shared(output: Any, inputs: tuple[Any, ...]) -> Any:
     """A result that shares no memory with what was given, in C order."""
-    if type(made) is not np.ndarray:
-        return made
-    if any(type(v) is np.ndarray and np.may_share_memory(made, v) for v in given):
-        return made.copy()
-    return np.ascontiguousarray(made) if made.ndim else made
+    if type(output) is not np.ndarray:
+        return output
+    if any(type(v) is np.ndarray and np.may_share_memory(output, v) for v in inputs):
+        return output.copy()
+    return np.ascontiguousarray(output) if output.ndim else output
 
 
 def plain_value(value: Any) -> Any:
@@ -217,7 +217,7 @@ def plain_value(value: Any) -> Any:
         return {TAG: "array", "dtype": value.dtype.str, "value": value.tolist()}
     if isinstance(value, np.generic):
         return value.item()
-    if _KEPT.get(type(value).__name__) is type(value):
+    if _JSON_TYPES.get(type(value).__name__) is type(value):
         return {TAG: type(value).__name__, "value": plain_value(value.to_plain())}
     if callable(value):
         return {"tensor_op_name": display_name(value), "python_module": public_module(value)}
@@ -226,9 +226,9 @@ def plain_value(value: Any) -> Any:
 
 TAG = "millrace"
 # Kinds of argument with a JSON form of their own: what to_plain() gives, their class method fromplain_value() takes.
-_KEPT: dict[str, type[Any]] = {}
+_JSON_TYPES: dict[str, type[Any]] = {}
 
 
-def register_json_type(*kinds: type[Any]) -> None:
+def register_json_type(*classes: type[Any]) -> None:
     """Let arguments of these kinds (a vocabulary, say) be part of a transform's JSON."""
-    _KEPT.update({kind.__name__: kind for kind in kinds})
+    _JSON_TYPES.update({cls.__name__: cls for cls in classes})

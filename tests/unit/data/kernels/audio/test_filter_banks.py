@@ -15,7 +15,7 @@ def spectra(*shape, dtype=np.float32):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("frequencies", "filters", "frames"), SHAPES)
 def test_apply_equals_the_dense_product(frequencies, filters, frames, dtype):
-    bank = banks.mel(frequencies, 0.0, 8000.0, filters, 16000, "slaney", "htk", dtype)
+    bank = banks.mel_filter_bank(frequencies, 0.0, 8000.0, filters, 16000, "slaney", "htk", dtype)
     x = spectra(2, 3, frequencies, frames, dtype=dtype)
     expected = np.matmul(bank.weights.T.astype(np.float64), x.astype(np.float64))
     np.testing.assert_allclose(bank.apply(x), expected, rtol=2e-6 if dtype == "float32" else 1e-13)
@@ -25,7 +25,7 @@ def test_apply_equals_the_dense_product(frequencies, filters, frames, dtype):
 
 @pytest.mark.parametrize(("frequencies", "filters", "frames"), SHAPES)
 def test_bits_do_not_depend_on_what_is_filtered_together(frequencies, filters, frames):
-    bank = banks.linear(frequencies, 0.0, 8000.0, filters, 16000, "float32")
+    bank = banks.linear_filter_bank(frequencies, 0.0, 8000.0, filters, 16000, "float32")
     x = spectra(7, frequencies, frames)
     stack = bank.apply(x)
     for number, one in enumerate(x):
@@ -35,7 +35,7 @@ def test_bits_do_not_depend_on_what_is_filtered_together(frequencies, filters, f
 
 
 def test_infinity_reaches_every_filter_and_leaves_other_frames_alone():
-    bank = banks.mel(201, 0.0, 8000.0, 40, 16000, "none", "htk", "float32")
+    bank = banks.mel_filter_bank(201, 0.0, 8000.0, 40, 16000, "none", "htk", "float32")
     x = spectra(2, 201, 9)
     expected = bank.apply(x)
     x[1, 20, 3] = np.inf

@@ -7,8 +7,8 @@ import pytest
 
 from millrace._src.core.errors import DataError
 from millrace._src.data.kernels.audio import resample
-from millrace._src.data.kernels.audio.stft import StftParams, istft, powers, stft
-from millrace._src.data.kernels.audio.window_functions import pad, window
+from millrace._src.data.kernels.audio.stft import StftParams, istft, power_spectra, stft
+from millrace._src.data.kernels.audio.window_functions import make_window, pad_signal
 from tests.parity.data.audio.inputs import noise
 
 FRAMES = StftParams(64, 50, 16, "hamming")
@@ -25,7 +25,7 @@ FRAMES = StftParams(64, 50, 16, "hamming")
     ],
 )
 def test_windows_are_periodic_and_in_the_middle(kind, plain):
-    made = window(kind, 50, 64, "float64")
+    made = make_window(kind, 50, 64, "float64")
     np.testing.assert_allclose(made[7:57], plain(51)[:-1], atol=1e-7)
     assert not made[:7].any()
     assert not made[57:].any()
@@ -35,12 +35,12 @@ def test_windows_are_periodic_and_in_the_middle(kind, plain):
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
 def test_borders_are_numpys(mode, left, right):
     x = noise(2, 5)
-    np.testing.assert_array_equal(pad(x, left, right, mode), np.pad(x, [(0, 0), (left, right)], mode))
+    np.testing.assert_array_equal(pad_signal(x, left, right, mode), np.pad(x, [(0, 0), (left, right)], mode))
 
 
 def test_one_sample_has_no_reflection():
     with pytest.raises(DataError, match="one sample cannot be reflected"):
-        pad(noise(1), 2, 2, "reflect")
+        pad_signal(noise(1), 2, 2, "reflect")
 
 
 def test_frames_are_transformed_one_by_one():
@@ -55,9 +55,9 @@ def test_frames_are_transformed_one_by_one():
 def test_many_frames_are_as_few(power):
     """Powers are made in blocks of frames."""
     wave = noise(60000).astype(np.float32)
-    made = powers(wave, FRAMES, 0, power, True, "Spectrogram")
+    made = power_spectra(wave, FRAMES, 0, power, True, "Spectrogram")
     assert len(made) == 3751
-    few = powers(wave[:1000], FRAMES, 0, power, True, "Spectrogram")
+    few = power_spectra(wave[:1000], FRAMES, 0, power, True, "Spectrogram")
     np.testing.assert_array_equal(made[:60], few[:60])
 
 
@@ -78,5 +78,8 @@ def test_a_matrix_and_taps_say_the_same(old, new, method):
     wave = noise(2, 1000)
     ratio = (old, new, method, 6, 0.99, 14.769656459379492, "float64")
     length = -(-1000 * new // old)
-    one, two = resample._by_matrix(wave, length, ratio), resample._by_taps(wave, length, ratio)
+    one, two = (
+        resample._resample_by_matrix(wave, length, ratio),
+        resample._resample_by_taps(wave, length, ratio),
+    )
     np.testing.assert_allclose(one, two, atol=1e-12)

@@ -36,7 +36,7 @@ def file(tmp_path):
 def cache(tmp_path, monkeypatch):
     """Every file is worth keeping, in a folder of this test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(vector_store, "KEEP_FROM", 0)
+    monkeypatch.setattr(vector_store, "MIN_CACHED_BYTES", 0)
     return tmp_path / "cache" / "millrace" / "vectors"
 
 
@@ -58,7 +58,7 @@ def test_a_file(file):
 
 @pytest.mark.parametrize("size", [1, 7, 64, 8 << 20])
 def test_blocks_of_any_size_read_the_same(file, monkeypatch, size):
-    monkeypatch.setattr(vector_file, "BLOCK", size)
+    monkeypatch.setattr(vector_file, "BLOCK_BYTES", size)
     vectors = Vectors.from_file(file(some()))
     assert vectors.table == {f"w{i}": i for i in range(50)}
     assert vectors.matrix[49].tolist() == np.array([49.0, 49.1, 49.2, 49.3], np.float32).tolist()
@@ -103,8 +103,8 @@ def test_files_that_hold_nothing_or_are_not_there(file, tmp_path):
 
 
 def test_a_file_of_something_else_is_not_read_to_its_end(file, monkeypatch):
-    monkeypatch.setattr(vector_file, "BLOCK", 10)
-    monkeypatch.setattr(vector_file, "MOST_LINE", 100)
+    monkeypatch.setattr(vector_file, "BLOCK_BYTES", 10)
+    monkeypatch.setattr(vector_file, "MAX_LINE_BYTES", 100)
     with pytest.raises(RuntimeError, match="a line of more than 100 bytes"):
         Vectors.from_file(file(b"\1" * 10_000))
 
@@ -205,7 +205,7 @@ def test_entries_of_files_that_are_gone_are_removed(file, cache):
 def test_without_a_place_to_keep_it_a_file_is_read_all_the_same(file, tmp_path, monkeypatch):
     (tmp_path / "blocked").write_text("a file where the folder would be")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "blocked"))
-    monkeypatch.setattr(vector_store, "KEEP_FROM", 0)
+    monkeypatch.setattr(vector_store, "MIN_CACHED_BYTES", 0)
     assert len(Vectors.from_file(file(some()))) == 50
 
 
@@ -256,7 +256,7 @@ def test_the_hash_is_of_the_contents(file, cache, monkeypatch):
 
 def test_words_are_found_without_a_table_of_all(file, cache, monkeypatch):
     vectors = Vectors.from_file(file("3 2\nthe 1 2\n中 3 4\nThe 5 6\n"))
-    monkeypatch.setattr(vectors_module, "MOST_SEEN", 2)
+    monkeypatch.setattr(vectors_module, "MAX_CACHED_ROWS", 2)
     unknown = np.array([-1, -1], np.float32)
     for words in (["the", "中", "x"], ["THE", "the"], ["The", "The", "y", "中"], []):
         found = vectors.find(words, unknown, True)
@@ -271,7 +271,7 @@ def test_words_are_found_without_a_table_of_all(file, cache, monkeypatch):
 def test_the_hash_does_not_depend_on_the_cache(file, cache, monkeypatch):
     path = file(some())
     mapped = Vectors.from_file(path)
-    monkeypatch.setattr(vector_store, "KEEP_FROM", 1 << 30)
+    monkeypatch.setattr(vector_store, "MIN_CACHED_BYTES", 1 << 30)
     assert Vectors.from_file(path).digest == mapped.digest
 
 

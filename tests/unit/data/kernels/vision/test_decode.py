@@ -205,7 +205,7 @@ SPOILT = {
 
 @pytest.mark.parametrize("how", SPOILT)
 def test_a_damaged_picture_is_decoded_as_far_as_it_goes(how, monkeypatch):
-    monkeypatch.setattr("millrace._src.core.log._said", set())
+    monkeypatch.setattr("millrace._src.core.log._warned_keys", set())
     with pytest.warns(UserWarning, match=r"Decode: the JPEG is damaged \(Corrupt JPEG data"):
         pixels = codec.decode(_spoilt(how))
     assert zlib.crc32(np.ascontiguousarray(pixels)) == SPOILT[how]
@@ -219,7 +219,7 @@ def test_without_its_end_a_damaged_picture_is_refused():
 @pytest.mark.parametrize("decode", [True, False], ids=["by the source", "by a map"])
 @pytest.mark.parametrize("executor", ["inline", "processes"])
 def test_the_warning_names_the_file(decode, executor, tmp_path, monkeypatch, no_leaks):
-    monkeypatch.setattr("millrace._src.core.log._said", set())
+    monkeypatch.setattr("millrace._src.core.log._warned_keys", set())
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "bad.jpg").write_bytes(_spoilt("zeros"))
     (tmp_path / "a" / "good.jpg").write_bytes(JPEG)

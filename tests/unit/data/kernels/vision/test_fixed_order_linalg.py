@@ -43,11 +43,13 @@ def test_linear_transformation_does_not_depend_on_how_the_matrix_lies():
     image, matrix, mean = unit(3, 13, 17), unit(663, 663, salt=2), unit(663, salt=3)
     wanted = one_after_the_other(image.ravel() - mean, matrix).reshape(image.shape)
     for form in (matrix, np.asfortranarray(matrix)):
-        assert spaces.linear(image, form, mean).tobytes() == wanted.tobytes()
+        assert spaces.linear_transform(image, form, mean).tobytes() == wanted.tobytes()
 
 
 def test_integers_keep_the_type_of_their_product():
-    product = spaces.linear(np.arange(4, dtype=np.int32), np.eye(4, dtype=np.int32), np.ones(4, np.int32))
+    product = spaces.linear_transform(
+        np.arange(4, dtype=np.int32), np.eye(4, dtype=np.int32), np.ones(4, np.int32)
+    )
     assert product.dtype == np.int32
     assert product.tolist() == [-1, 0, 1, 2]
 
@@ -128,7 +130,7 @@ def test_neither_blas_nor_lapack_is_called(module, monkeypatch, tmp_path):
     points, moved = [(0, 0), (16, 0), (16, 12), (0, 12)], [(2, 1), (14, 3), (15, 11), (1, 10)]
     image = u8(13, 17, 3)
     if module == "linear":
-        spaces.linear(unit(12), unit(12, 12), unit(12))
+        spaces.linear_transform(unit(12), unit(12, 12), unit(12))
     elif module == "lighting":
         colour.lighting(image, Refusing(unit(3)))
     elif module == "affine":

@@ -22,9 +22,9 @@ from millrace._src.data.kernels.vision import png_region as png
 @pytest.fixture(autouse=True)
 def _every_file_is_tried():
     """A file with another filter, in whatever test, makes this thread leave out some of the next."""
-    png._here.pause = 0
+    png._buffers.pause = 0
     yield
-    png._here.pause = 0
+    png._buffers.pause = 0
 
 
 def mask(height: int, width: int) -> np.ndarray:

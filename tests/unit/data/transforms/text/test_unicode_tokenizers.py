@@ -132,7 +132,7 @@ def test_basic_tokenizer_agrees_with_the_long_way(line):
     """Characters one by one give what Unicode's rules give for the whole text."""
     from millrace._src.data.kernels.text import basic_tokenizer as basic
 
-    assert basic._lower(line) == basic._slowly(line)
+    assert basic._lower_text(line) == basic._fold_text(line)
 
 
 def test_basic_then_pieces_is_bert():
@@ -216,7 +216,7 @@ def test_what_is_remembered_is_bounded_and_not_pickled():
     op("unaffable running")
     assert pickle.dumps(op) == fresh
     assert repr(op) == repr(pickle.loads(fresh))
-    few = wordpiece.MemoDict(tuple, most=3)
+    few = wordpiece.MemoDict(tuple, max_entries=3)
     for word in ("a", "b", "c", "d", "e"):
         assert few[word] == (word,)
         assert len(few) <= 3

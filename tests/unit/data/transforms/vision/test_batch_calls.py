@@ -11,7 +11,7 @@ import millrace.dataset as ds
 import millrace.dataset.vision as vision
 from millrace._src.core import settings
 from millrace._src.core.random.rng import RandomStream
-from millrace._src.data.kernels.vision.batch_kernels import MOST_BYTES
+from millrace._src.data.kernels.vision.batch_kernels import MAX_ROW_BYTES
 from millrace._src.data.transforms.vision.fused_normalize import FusedNormalizeToCHW
 
 ROWS = 9
@@ -55,7 +55,7 @@ def test_as_row_by_row(name: str, shape: tuple[int, ...], kind: str) -> None:
     before = xs.copy()
     made = op.batch(xs, *params)
     np.testing.assert_array_equal(xs, before)
-    if xs[0].nbytes > MOST_BYTES or (name in DECLINES and DECLINES[name](shape, kind)):
+    if xs[0].nbytes > MAX_ROW_BYTES or (name in DECLINES and DECLINES[name](shape, kind)):
         assert made is None
         return
     assert made.flags.c_contiguous
@@ -66,7 +66,7 @@ def test_as_row_by_row(name: str, shape: tuple[int, ...], kind: str) -> None:
 
 @pytest.mark.parametrize("name", OPS)
 def test_large_rows_run_alone(name: str) -> None:
-    xs = images((MOST_BYTES // 64, 64, 3), "uint8", rows=1)
+    xs = images((MAX_ROW_BYTES // 64, 64, 3), "uint8", rows=1)
     op = OPS[name](3)
     assert op.batch(xs, *([np.array([True])] if op.random else [])) is None
 

@@ -20,61 +20,63 @@ Array = np.ndarray[Any, Any]
 
 def gain(x: Array, decibels: float) -> Array:
     """All values times the factor that these decibels are."""
-    made = as_float_waveform(x, "Gain")
-    return made if decibels == 0 else _times(made, 10.0 ** (as_float32(decibels) / 20))
+    waveform = as_float_waveform(x, "Gain")
+    return waveform if decibels == 0 else _multiply(waveform, 10.0 ** (as_float32(decibels) / 20))
 
 
-def volume(x: Array, amount: float, kind: GainType) -> Array:
+def volume(x: Array, amount: float, gain_type: GainType) -> Array:
     """All values times a factor (given as such, as a ratio of powers or in decibels), cut to [-1, 1]."""
-    made, amount = as_float_waveform(x, "Vol"), as_float32(amount)
-    if kind == GainType.DB:
+    waveform, amount = as_float_waveform(x, "Vol"), as_float32(amount)
+    if gain_type == GainType.DB:
         amount = 10.0 ** (amount / 20)
-    elif kind == GainType.POWER:
+    elif gain_type == GainType.POWER:
         amount = math.sqrt(amount)
-    return _cut(_times(made, amount))
+    return _clip(_multiply(waveform, amount))
 
 
 def contrast(x: Array, amount: float) -> Array:
     """Values bent towards -1 and 1, which makes a sound denser."""
-    made = as_float_waveform(x, "Contrast")
-    angle = (made.astype(np.float64) * (math.pi / 2)).astype(made.dtype)
+    waveform = as_float_waveform(x, "Contrast")
+    angle = (waveform.astype(np.float64) * (math.pi / 2)).astype(waveform.dtype)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.sin(angle + made.dtype.type(as_float32(amount) / 750) * np.sin(angle * 4)))
+        return np.asarray(np.sin(angle + waveform.dtype.type(as_float32(amount) / 750) * np.sin(angle * 4)))
 
 
 def dc_shift(x: Array, shift: float, limiter: float | None) -> Array:
     """All values plus a constant, cut to [-1, 1]; with a limiter, peaks that would be cut are pressed instead."""
-    made = as_float_waveform(x, "DCShift")
-    kind = made.dtype.type
-    by = kind(as_float32(shift))
+    waveform = as_float_waveform(x, "DCShift")
+    dtype = waveform.dtype.type
+    offset = dtype(as_float32(shift))
     if not limiter or shift == 0:
-        return _cut(made + by)
+        return _clip(waveform + offset)
     if shift < 0:
-        return -dc_shift(-made, -shift, limiter)
-    soft = np.float32(limiter)
-    knee = kind(np.float32(1) - (np.float32(shift) - soft))
+        return -dc_shift(-waveform, -shift, limiter)
+    gain = np.float32(limiter)
+    knee = dtype(np.float32(1) - (np.float32(shift) - gain))
     with np.errstate(divide="ignore", invalid="ignore"):
-        pressed = np.minimum((made - knee) * kind(soft) / (kind(1) - knee) + knee + by, knee)
-    return np.where(made > knee, pressed, _cut(made + by))
+        compressed = np.minimum((waveform - knee) * dtype(gain) / (dtype(1) - knee) + knee + offset, knee)
+    return np.where(waveform > knee, compressed, _clip(waveform + offset))
 
 
 def overdrive(x: Array, loudness: float, colour: float) -> Array:
     """As an amplifier that is turned up too far: loud values bent flat, then a slow drift taken out."""
-    made = as_float_waveform(x, "Overdrive")
-    kind = made.dtype.type
+    waveform = as_float_waveform(x, "Overdrive")
+    dtype = waveform.dtype.type
     with np.errstate(over="ignore", invalid="ignore"):
-        bent = made * kind(10.0 ** (as_float32(loudness) / 20)) + kind(as_float32(colour) / 200)
-        flat = kind(2 / 3)
-        bent = np.where(bent < -1, -flat, np.where(bent > 1, flat, bent - bent * bent * bent * kind(1 / 3)))
+        driven = waveform * dtype(10.0 ** (as_float32(loudness) / 20)) + dtype(as_float32(colour) / 200)
+        limit = dtype(2 / 3)
+        driven = np.where(
+            driven < -1, -limit, np.where(driven > 1, limit, driven - driven * driven * driven * dtype(1 / 3))
+        )
         signal = require("scipy.signal", extra="audio", purpose="Overdrive")
-        drift = signal.lfilter([1.0, -1.0], [1.0, -0.995], bent.astype(np.float64))
-        return _cut((made * 0.5 + drift * 0.75).astype(made.dtype))
+        filtered = signal.lfilter([1.0, -1.0], [1.0, -0.995], driven.astype(np.float64))
+        return _clip((waveform * 0.5 + filtered * 0.75).astype(waveform.dtype))
 
 
 def fade(x: Array, rise: int, fall: int, shape: FadeShape) -> Array:
     """The first values from silence, the last ones to silence."""
-    made = as_float_waveform(x, "Fade")
-    length = made.shape[-1]
+    waveform = as_float_waveform(x, "Fade")
+    length = waveform.shape[-1]
     for name, size in (("fade_in_len", rise), ("fade_out_len", fall)):
         if size > length:
             raise DataError(
@@ -83,17 +85,17 @@ def fade(x: Array, rise: int, fall: int, shape: FadeShape) -> Array:
             )
     if not rise and not fall:
         return x
-    made = made.copy() if made is x else made
+    waveform = waveform.copy() if waveform is x else waveform
     if rise:
-        made[..., :rise] *= _curve(rise, shape).astype(made.dtype)
+        waveform[..., :rise] *= _fade_curve(rise, shape).astype(waveform.dtype)
     if fall:
         # the same curve backwards, but for one value, which is the beginning of both
-        curve = _curve(fall, shape)[::-1] if fall > 1 else _curve(2, shape)[1:]
-        made[..., length - fall :] *= curve.astype(made.dtype)
-    return made
+        curve = _fade_curve(fall, shape)[::-1] if fall > 1 else _fade_curve(2, shape)[1:]
+        waveform[..., length - fall :] *= curve.astype(waveform.dtype)
+    return waveform
 
 
-def _curve(length: int, shape: FadeShape) -> Array:
+def _fade_curve(length: int, shape: FadeShape) -> Array:
     """From 0 to 1."""
     t = np.linspace(0.0, 1.0, length) if length > 1 else np.zeros(length)
     if shape == FadeShape.LINEAR:
@@ -107,10 +109,10 @@ def _curve(length: int, shape: FadeShape) -> Array:
     return np.sin(t * math.pi - math.pi / 2) / 2 + 0.5
 
 
-def _times(made: Array, factor: float) -> Array:
+def _multiply(waveform: Array, factor: float) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(made * made.dtype.type(factor))
+        return np.asarray(waveform * waveform.dtype.type(factor))
 
 
-def _cut(made: Array) -> Array:
-    return np.clip(made, -1, 1, out=made)
+def _clip(waveform: Array) -> Array:
+    return np.clip(waveform, -1, 1, out=waveform)

@@ -34,7 +34,7 @@ __all__ = [
 
 F = np.float32
 # an operation asks for the same ones at every row
-_kept = functools.lru_cache(maxsize=128)
+_cache = functools.lru_cache(maxsize=128)
 
 
 class Coefficients(NamedTuple):
@@ -46,10 +46,10 @@ class Coefficients(NamedTuple):
 
 def user_coefficients(b: Iterable[float], a: Iterable[float]) -> Coefficients:
     """A user's own, which MindSpore keeps as float32."""
-    return _plain(map(F, b), map(F, a))
+    return _as_coefficients(map(F, b), map(F, a))
 
 
-class _Pass(NamedTuple):
+class _BiquadTerms(NamedTuple):
     """What the filters of the cookbook share: the cosine of the frequency's angle, its sine, and the sine / 2q."""
 
     cos: Any
@@ -61,84 +61,86 @@ class _Pass(NamedTuple):
         return 1 + self.alpha, -2 * self.cos, 1 - self.alpha
 
 
-@_kept
+@_cache
 def allpass(rate: int, frequency: float, q: float) -> Coefficients:
-    p = _pass(rate, frequency, q)
+    p = _biquad_terms(rate, frequency, q)
     return Coefficients(p.a[::-1], p.a)
 
 
-@_kept
+@_cache
 def lowpass(rate: int, frequency: float, q: float) -> Coefficients:
-    p = _pass(rate, frequency, q)
+    p = _biquad_terms(rate, frequency, q)
     return Coefficients(((1 - p.cos) / 2, 1 - p.cos, (1 - p.cos) / 2), p.a)
 
 
-@_kept
+@_cache
 def highpass(rate: int, frequency: float, q: float) -> Coefficients:
-    p = _pass(rate, frequency, q)
+    p = _biquad_terms(rate, frequency, q)
     return Coefficients(((1 + p.cos) / 2, -1 - p.cos, (1 + p.cos) / 2), p.a)
 
 
-@_kept
+@_cache
 def bandreject(rate: int, frequency: float, q: float) -> Coefficients:
-    p = _pass(rate, frequency, q)
+    p = _biquad_terms(rate, frequency, q)
     return Coefficients((1.0, -2 * p.cos, 1.0), p.a)
 
 
-@_kept
+@_cache
 def bandpass(rate: int, frequency: float, q: float, constant_skirt: bool) -> Coefficients:
     """In float32 throughout."""
-    angle = float(F(_angle(rate, frequency)))
+    angle = float(F(_angular_frequency(rate, frequency)))
     alpha = F(math.sin(angle) / 2 / as_float32(q))
     top = F(math.sin(angle) / 2) if constant_skirt else alpha
-    return _plain((top, F(0), -top), (F(1) + alpha, F(-2 * math.cos(angle)), F(1) - alpha))
+    return _as_coefficients((top, F(0), -top), (F(1) + alpha, F(-2 * math.cos(angle)), F(1) - alpha))
 
 
-@_kept
+@_cache
 def equalizer(rate: int, frequency: float, gain: float, q: float) -> Coefficients:
-    p, rise = _pass(rate, frequency, q), _rise(gain)
-    b = (1 + p.alpha * rise, -2 * p.cos, 1 - p.alpha * rise)
-    return Coefficients(b, (1 + p.alpha / rise, -2 * p.cos, 1 - p.alpha / rise))
+    p, amplitude = _biquad_terms(rate, frequency, q), _amplitude_ratio(gain)
+    b = (1 + p.alpha * amplitude, -2 * p.cos, 1 - p.alpha * amplitude)
+    return Coefficients(b, (1 + p.alpha / amplitude, -2 * p.cos, 1 - p.alpha / amplitude))
 
 
-@_kept
+@_cache
 def band(rate: int, frequency: float, q: float, noise: bool) -> Coefficients:
     width = as_float32(frequency) / as_float32(q)
     a2 = math.exp(-2 * math.pi * width / rate)
-    a1 = -4 * a2 / (1 + a2) * math.cos(_angle(rate, frequency))
+    a1 = -4 * a2 / (1 + a2) * math.cos(_angular_frequency(rate, frequency))
     if noise:
-        b0 = _root(((1 + a2) ** 2 - a1 * a1) * (1 - a2) / (1 + a2))
+        b0 = _sqrt_or_nan(((1 + a2) ** 2 - a1 * a1) * (1 - a2) / (1 + a2))
     else:
-        b0 = _root(1 - a1 * a1 / (4 * a2)) * (1 - a2)
+        b0 = _sqrt_or_nan(1 - a1 * a1 / (4 * a2)) * (1 - a2)
     return Coefficients((b0, 0.0, 0.0), (1.0, a1, a2))
 
 
-@_kept
+@_cache
 def bass(rate: int, gain: float, frequency: float, q: float) -> Coefficients:
-    p, rise = _pass(rate, frequency, q), _rise(gain)
-    b, a = _shelf(p, rise, p.alpha, -1.0)
+    p, amplitude = _biquad_terms(rate, frequency, q), _amplitude_ratio(gain)
+    b, a = _shelving_filter(p, amplitude, p.alpha, -1.0)
     return Coefficients(tuple([v / a[0] for v in b]), tuple([v / a[0] for v in a]))
 
 
-@_kept
+@_cache
 def treble(rate: int, gain: float, frequency: float, q: float) -> Coefficients:
     """In float32 throughout."""
-    p = _pass(rate, frequency, q)
-    made = _shelf(_Pass(F(p.cos), F(p.sin), F(p.alpha)), F(_rise(gain)), F(p.alpha), F(1))
-    return _plain(*made)
+    p = _biquad_terms(rate, frequency, q)
+    coefficients = _shelving_filter(
+        _BiquadTerms(F(p.cos), F(p.sin), F(p.alpha)), F(_amplitude_ratio(gain)), F(p.alpha), F(1)
+    )
+    return _as_coefficients(*coefficients)
 
 
 # centre frequency, slope, gain
 _DEEMPHASIS = {44100: (5283.0, 0.4845, -9.477), 48000: (5356.0, 0.479, -9.62)}
 
 
-@_kept
+@_cache
 def deemphasis(rate: int) -> Coefficients:
     frequency, slope, gain = _DEEMPHASIS[rate]
-    rise = math.exp(gain / 40 * math.log(10))
-    p = _pass(rate, frequency, 1.0)
-    alpha = p.sin / 2 * math.sqrt((rise + 1 / rise) * (1 / slope - 1) + 2)
-    return _shelf(p, rise, alpha, 1.0)
+    amplitude = math.exp(gain / 40 * math.log(10))
+    p = _biquad_terms(rate, frequency, 1.0)
+    alpha = p.sin / 2 * math.sqrt((amplitude + 1 / amplitude) * (1 / slope - 1) + 2)
+    return _shelving_filter(p, amplitude, alpha, 1.0)
 
 
 # zeros and poles, from SoX
@@ -150,56 +152,62 @@ _RIAA = {
 }
 
 
-@_kept
+@_cache
 def riaa(rate: int) -> Coefficients:
     """A gain of 1 at 1000 Hz; in float32 throughout."""
     zeros, poles = _RIAA[rate]
-    b, a = _polynomial(*map(F, zeros)), _polynomial(*map(F, poles))
+    b, a = _polynomial_from_roots(*map(F, zeros)), _polynomial_from_roots(*map(F, poles))
     angle = float(F(2 * math.pi * 1000 / rate))
-    gain = F(1) / F(math.sqrt(_power(b, angle) / _power(a, angle)))
-    return _plain(tuple([v * gain for v in b]), a)
+    gain = F(1) / F(math.sqrt(_squared_magnitude(b, angle) / _squared_magnitude(a, angle)))
+    return _as_coefficients(tuple([v * gain for v in b]), a)
 
 
-def _pass(rate: int, frequency: float, q: float) -> _Pass:
-    angle = _angle(rate, frequency)
-    return _Pass(math.cos(angle), math.sin(angle), math.sin(angle) / 2 / as_float32(q))
+def _biquad_terms(rate: int, frequency: float, q: float) -> _BiquadTerms:
+    angle = _angular_frequency(rate, frequency)
+    return _BiquadTerms(math.cos(angle), math.sin(angle), math.sin(angle) / 2 / as_float32(q))
 
 
-def _angle(rate: int, frequency: float) -> float:
+def _angular_frequency(rate: int, frequency: float) -> float:
     return 2 * math.pi * as_float32(frequency) / rate
 
 
-def _rise(gain: float) -> float:
+def _amplitude_ratio(gain: float) -> float:
     """The square root of an amplitude ratio in decibels; infinite where it is too large for a float64."""
     power = as_float32(gain) / 40 * math.log(10)
     return math.exp(power) if power < 700 else math.inf
 
 
-def _shelf(p: _Pass, rise: Any, alpha: Any, side: Any) -> Coefficients:
+def _shelving_filter(p: _BiquadTerms, amplitude: Any, alpha: Any, sign: Any) -> Coefficients:
     """A high (side 1) or low (side -1) shelf."""
-    edge = 2 * rise**0.5 * alpha
-    less, more = (rise - 1) * p.cos, (rise + 1) * p.cos
-    b = (rise * ((rise + 1) + side * less + edge), -side * 2 * rise * ((rise - 1) + side * more))
-    a = ((rise + 1) - side * less + edge, side * 2 * ((rise - 1) - side * more))
-    last = (rise * ((rise + 1) + side * less - edge), (rise + 1) - side * less - edge)
+    slope_term = 2 * amplitude**0.5 * alpha
+    lower_term, upper_term = (amplitude - 1) * p.cos, (amplitude + 1) * p.cos
+    b = (
+        amplitude * ((amplitude + 1) + sign * lower_term + slope_term),
+        -sign * 2 * amplitude * ((amplitude - 1) + sign * upper_term),
+    )
+    a = ((amplitude + 1) - sign * lower_term + slope_term, sign * 2 * ((amplitude - 1) - sign * upper_term))
+    last = (
+        amplitude * ((amplitude + 1) + sign * lower_term - slope_term),
+        (amplitude + 1) - sign * lower_term - slope_term,
+    )
     return Coefficients((*b, last[0]), (*a, last[1]))
 
 
-def _polynomial(first: Any, second: Any) -> tuple[Any, Any, Any]:
+def _polynomial_from_roots(first: Any, second: Any) -> tuple[Any, Any, Any]:
     """The coefficients of the polynomial with these roots."""
     return F(1), -(first + second), first * second
 
 
-def _power(c: tuple[Any, Any, Any], angle: float) -> Any:
+def _squared_magnitude(c: tuple[Any, Any, Any], angle: float) -> Any:
     """The squared magnitude of a polynomial on the unit circle."""
     real = c[0] + c[1] * F(math.cos(-angle)) + c[2] * F(math.cos(-2 * angle))
     imaginary = c[1] * F(math.sin(-angle)) + c[2] * F(math.sin(-2 * angle))
     return real * real + imaginary * imaginary
 
 
-def _plain(b: Iterable[Any], a: Iterable[Any]) -> Coefficients:
+def _as_coefficients(b: Iterable[Any], a: Iterable[Any]) -> Coefficients:
     return Coefficients(tuple(map(float, b)), tuple(map(float, a)))
 
 
-def _root(value: float) -> float:
+def _sqrt_or_nan(value: float) -> float:
     return math.sqrt(value) if value >= 0 else math.nan

@@ -16,7 +16,7 @@ from millrace._src.core.optional import require
 from .biquad_filters import Coefficients
 from .validation import as_waveform
 
-__all__ = ["filter_back_and_forth", "filter_wave"]
+__all__ = ["filtfilt", "filter_waveform"]
 
 Array = np.ndarray[Any, Any]
 
@@ -24,35 +24,35 @@ Array = np.ndarray[Any, Any]
 _BLOCK = 32768
 
 
-def filter_wave(x: Array, op: str, coefficients: Coefficients, clamp: bool = True) -> Array:
+def filter_waveform(x: Array, op: str, coefficients: Coefficients, clamp: bool = True) -> Array:
     """A waveform through a filter; with ``clamp`` the result is kept within [-1, 1]."""
-    b, a = _prepared(as_waveform(x, op), coefficients)
-    return _finished(_run(x, b, a), x, clamp)
+    b, a = _normalize_coefficients(as_waveform(x, op), coefficients)
+    return _clip_and_cast(_run_filter(x, b, a), x, clamp)
 
 
-def filter_back_and_forth(x: Array, op: str, coefficients: Coefficients, clamp: bool = True) -> Array:
+def filtfilt(x: Array, op: str, coefficients: Coefficients, clamp: bool = True) -> Array:
     """A waveform through a filter, and the result backwards through it again: no phase is shifted."""
-    b, a = _prepared(as_waveform(x, op), coefficients)
-    forth = _run(x, b, a)[..., ::-1]
-    return np.ascontiguousarray(_finished(_run(forth, b, a), x, clamp)[..., ::-1])
+    b, a = _normalize_coefficients(as_waveform(x, op), coefficients)
+    forward = _run_filter(x, b, a)[..., ::-1]
+    return np.ascontiguousarray(_clip_and_cast(_run_filter(forward, b, a), x, clamp)[..., ::-1])
 
 
-def _prepared(x: Array, coefficients: Coefficients) -> tuple[Array, Array]:
+def _normalize_coefficients(x: Array, coefficients: Coefficients) -> tuple[Array, Array]:
     """b and a, so that a begins with 1, in the precision that MindSpore has them in."""
     if not coefficients.a:
         raise DataError("lfilter: a_coeffs can not be an empty vector.")
-    kind = np.float64 if x.dtype == np.float64 else np.float32
+    dtype = np.float64 if x.dtype == np.float64 else np.float32
     with np.errstate(all="ignore"):
-        b, a = (np.array(c, np.float64).astype(kind) for c in coefficients)
+        b, a = (np.array(c, np.float64).astype(dtype) for c in coefficients)
         if a[0] == 0:
             raise DataError("lfilter: a_coeffs[0] can not be equal to zero, but got: 0.000000")
         return b / a[0], a / a[0]
 
 
-def _run(x: Array, b: Array, a: Array) -> Array:
+def _run_filter(x: Array, b: Array, a: Array) -> Array:
     """The filtered waveform in the type of b: computed in float64, block by block, so that its numbers stay at hand."""
     signal = require("scipy.signal", extra="audio", purpose="filtering a waveform")
-    made = np.empty(x.shape, b.dtype)
+    output = np.empty(x.shape, b.dtype)
     wide_b, wide_a = b.astype(np.float64), a.astype(np.float64)
     size = max(1024, _BLOCK // x[..., 0].size)
     state = np.zeros((*x.shape[:-1], len(b) - 1))
@@ -60,17 +60,17 @@ def _run(x: Array, b: Array, a: Array) -> Array:
         with np.errstate(all="ignore", over="raise"):
             for start in range(0, x.shape[-1], size):
                 block = slice(start, start + size)
-                wide, state = signal.lfilter(wide_b, wide_a, x[..., block].astype(np.float64), zi=state)
-                made[..., block] = wide
+                filtered, state = signal.lfilter(wide_b, wide_a, x[..., block].astype(np.float64), zi=state)
+                output[..., block] = filtered
     except FloatingPointError:
         # beyond what float32 holds MindSpore's sums are infinite, and what it adds up to from those is NaN
         with np.errstate(all="ignore"):
             return np.asarray(signal.lfilter(b, a, x.astype(np.float32)))
-    return made
+    return output
 
 
-def _finished(made: Array, x: Array, clamp: bool) -> Array:
+def _clip_and_cast(output: Array, x: Array, clamp: bool) -> Array:
     if clamp:
-        np.clip(made, -1, 1, out=made)
+        np.clip(output, -1, 1, out=output)
     with np.errstate(over="ignore"):
-        return made.astype(x.dtype, copy=False)
+        return output.astype(x.dtype, copy=False)

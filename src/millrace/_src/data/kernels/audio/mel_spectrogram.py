@@ -10,11 +10,11 @@ import numpy as np
 from millrace._src.core.errors import DataError
 
 from .filter_banks import FilterBank
-from .stft import StftParams, powers
-from .validation import check_dims, check_filled, check_numbers, floating
+from .stft import StftParams, power_spectra
+from .validation import as_float, check_dims, check_not_empty, check_numbers
 
 __all__ = [
-    "Bank",
+    "FilterBankFactory",
     "cepstrum",
     "check_length",
     "filter_bank_spectrogram",
@@ -24,13 +24,13 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 # a filter bank for so many frequencies and this type of numbers
-Bank = Callable[[int, str], FilterBank]
+FilterBankFactory = Callable[[int, str], FilterBank]
 
 
-def apply_filter_bank(x: Array, n_stft: int, bank: Bank) -> Array:
+def apply_filter_bank(x: Array, n_stft: int, bank: FilterBankFactory) -> Array:
     """A spectrogram (..., frequency, frame) through a bank (frequency, filter)."""
     op = "MelScale"
-    check_filled(x, op)
+    check_not_empty(x, op)
     check_dims(x, op, 2, "<..., freq, time>")
     check_numbers(x, op)
     if x.shape[-2] != n_stft:
@@ -38,7 +38,7 @@ def apply_filter_bank(x: Array, n_stft: int, bank: Bank) -> Array:
             f"{op}: invalid parameter, 'n_stft' should be equal to 'freq', "
             f"but got: n_stft {n_stft} while freq {x.shape[-2]}."
         )
-    x = floating(x)
+    x = as_float(x)
     with np.errstate(invalid="ignore"):
         return bank(n_stft, x.dtype.name).apply(x)
 
@@ -53,12 +53,12 @@ def check_length(x: Array, n_fft: int, op: str) -> None:
 
 
 def filter_bank_spectrogram(
-    x: Array, frames: StftParams, pad: int, power: float, normalized: bool, bank: Bank, op: str
+    x: Array, params: StftParams, pad: int, power: float, normalized: bool, bank: FilterBankFactory, op: str
 ) -> Array:
     """The spectrogram of a waveform through a bank, (..., filter, frame); two-sided ones are as one-sided ones."""
-    if not frames.onesided:
-        frames = frames._replace(onesided=True)
-    spectra = powers(x, frames, pad, power, normalized, op)
+    if not params.onesided:
+        params = params._replace(onesided=True)
+    spectra = power_spectra(x, params, pad, power, normalized, op)
     with np.errstate(invalid="ignore", over="ignore"):
         return bank(spectra.shape[-1], spectra.dtype.name).apply(spectra.swapaxes(-1, -2))
 
@@ -78,13 +78,19 @@ def cepstrum(x: Array, log: bool, basis: Array, dims: int) -> Array:
     # one product of the same form for each spectrogram: BLAS adds in an order that depends on shapes and strides
     flat = np.ascontiguousarray(levels).reshape(-1, *levels.shape[-2:])
     coefficients = np.empty((len(flat), len(basis), levels.shape[-1]), levels.dtype)
-    for one, out in zip(flat, coefficients, strict=True):
-        np.matmul(basis, one, out=out)
+    for spectrum, out in zip(flat, coefficients, strict=True):
+        np.matmul(basis, spectrum, out=out)
     return coefficients.reshape(*levels.shape[:-2], *coefficients.shape[-2:])
 
 
 def inverse_filter_bank(
-    x: Array, bank: Array, rate: float, most: int, least_loss: float, least_change: float, draws: Any
+    x: Array,
+    bank: Array,
+    learning_rate: float,
+    max_steps: int,
+    loss_tolerance: float,
+    change_tolerance: float,
+    rng: Any,
 ) -> Array:
     """A spectrogram (..., frequency, frame) that the bank (frequency, mel) takes near to x, (..., mel, frame).
 
@@ -92,7 +98,7 @@ def inverse_filter_bank(
     they are independent each shrinks its error by a factor per step, and the number of steps follows from the losses.
     """
     op = "InverseMelScale"
-    check_filled(x, op)
+    check_not_empty(x, op)
     check_dims(x, op, 2, "<..., freq, time>")
     check_numbers(x, op)
     n_freqs, n_mels = bank.shape
@@ -101,33 +107,37 @@ def inverse_filter_bank(
             f"{op}: n_mels must be equal to the penultimate dimension of input. "
             f"But got n_mels {n_mels} and {x.shape[-2]}."
         )
-    x = np.ascontiguousarray(floating(x))
+    x = np.ascontiguousarray(as_float(x))
     frames = x.shape[-1]
-    strengths, directions = np.linalg.eigh(bank.T @ bank)
-    shrink = 1 - rate / frames * np.maximum(strengths, 0)
-    flat = x.reshape(-1, n_mels, frames)
-    made = draws.random((len(flat), n_freqs, frames))
-    for start, wanted in zip(made, flat, strict=True):
-        errors = directions.T @ (wanted - bank.T @ start)
-        steps = _steps(np.square(errors).sum(-1) / wanted.size, shrink, most, least_loss, least_change)
+    eigenvalues, eigenvectors = np.linalg.eigh(bank.T @ bank)
+    factors = 1 - learning_rate / frames * np.maximum(eigenvalues, 0)
+    targets = x.reshape(-1, n_mels, frames)
+    estimates = rng.random((len(targets), n_freqs, frames))
+    for estimate, target in zip(estimates, targets, strict=True):
+        errors = eigenvectors.T @ (target - bank.T @ estimate)
+        steps = _count_steps(
+            np.square(errors).sum(-1) / target.size, factors, max_steps, loss_tolerance, change_tolerance
+        )
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            walked = np.where(shrink == 1, steps, (1 - shrink**steps) / (1 - shrink))
-            start += bank @ (directions @ (errors * (rate / frames * walked)[:, None]))
+            progress = np.where(factors == 1, steps, (1 - factors**steps) / (1 - factors))
+            estimate += bank @ (eigenvectors @ (errors * (learning_rate / frames * progress)[:, None]))
     shape = x.shape[:-2] if x.ndim > 2 else (1,)  # MindSpore's has a first axis then
-    return np.maximum(made, 0).astype(x.dtype).reshape(*shape, n_freqs, frames)
+    return np.maximum(estimates, 0).astype(x.dtype).reshape(*shape, n_freqs, frames)
 
 
-def _steps(energies: Array, shrink: Array, most: int, least_loss: float, least_change: float) -> int:
+def _count_steps(
+    energies: Array, factors: Array, max_steps: int, loss_tolerance: float, change_tolerance: float
+) -> int:
     """After how many steps the loss is small, or changes little."""
-    done, size, before = 0, 64, np.inf
-    squares = np.square(shrink)
-    while done <= most:
-        at = np.arange(done, done + size)
+    start, size, previous_loss = 0, 64, np.inf
+    squares = np.square(factors)
+    while start <= max_steps:
+        steps = np.arange(start, start + size)
         with np.errstate(over="ignore", invalid="ignore"):
-            losses = (squares ** at[:, None]) @ energies
-            changes = np.abs(np.diff(losses, prepend=before))
-        ends = np.flatnonzero((losses < least_loss) | (changes < least_change) | ~np.isfinite(losses))
+            losses = (squares ** steps[:, None]) @ energies
+            changes = np.abs(np.diff(losses, prepend=previous_loss))
+        ends = np.flatnonzero((losses < loss_tolerance) | (changes < change_tolerance) | ~np.isfinite(losses))
         if len(ends):
-            return min(int(at[ends[0]]), most)
-        done, before, size = done + size, losses[-1], min(size * 2, 4096)
-    return most
+            return min(int(steps[ends[0]]), max_steps)
+        start, previous_loss, size = start + size, losses[-1], min(size * 2, 4096)
+    return max_steps

@@ -18,23 +18,25 @@ Array = np.ndarray[Any, Any]
 
 def mu_law_encode(x: Array, channels: int) -> Array:
     """Values in [-1, 1] as levels from 0 to channels - 1, int32."""
-    made = as_float_waveform(x, "MuLawEncoding")
+    waveform = as_float_waveform(x, "MuLawEncoding")
     mu = _mu(channels, "Encoding")
-    if not np.isfinite(made).all():
+    if not np.isfinite(waveform).all():
         raise DataError("MuLawEncoding: the waveform holds NaN or an infinity, which has no level.")
-    kind = made.dtype.type
-    bent = np.sign(made) * np.log1p(kind(mu) * np.abs(made)) / kind(math.log1p(mu))
-    return np.asarray(((bent + 1) / 2 * kind(mu) + kind(0.5)).astype(np.int32))
+    dtype = waveform.dtype.type
+    compressed = np.sign(waveform) * np.log1p(dtype(mu) * np.abs(waveform)) / dtype(math.log1p(mu))
+    return np.asarray(((compressed + 1) / 2 * dtype(mu) + dtype(0.5)).astype(np.int32))
 
 
 def mu_law_decode(x: Array, channels: int) -> Array:
     """Levels as values in [-1, 1]."""
-    made = as_float_waveform(x, "MuLawDecoding")
+    levels = as_float_waveform(x, "MuLawDecoding")
     mu = _mu(channels, "Decoding")
-    kind = made.dtype.type
-    bent = made / kind(mu) * 2 - 1
+    dtype = levels.dtype.type
+    compressed = levels / dtype(mu) * 2 - 1
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(np.sign(bent) * (np.exp(np.abs(bent) * kind(math.log1p(mu))) - 1) / kind(mu))
+        return np.asarray(
+            np.sign(compressed) * (np.exp(np.abs(compressed) * dtype(math.log1p(mu))) - 1) / dtype(mu)
+        )
 
 
 def _mu(channels: int, what: str) -> float:

@@ -11,13 +11,13 @@ from numpy.lib.stride_tricks import as_strided
 
 from millrace._src.core.errors import DataError
 
-from .window_functions import pad
+from .window_functions import pad_signal
 
 __all__ = ["resample"]
 
 Array = np.ndarray[Any, Any]
 # a ratio with more phases than this many taps in all has its zeros left out
-_DENSE = 1 << 20
+_MAX_DENSE_TAPS = 1 << 20
 
 
 def resample(
@@ -39,78 +39,80 @@ def resample(
         raise DataError(f"{op}: the sample rates must be 1 or more, but got {old} and {new}.")
     ratio = (downs, ups, method, width, rolloff, beta, x.dtype.name)
     length = math.ceil(ups * x.shape[-1] / downs)
-    return (_by_matrix if ups * downs <= _DENSE else _by_taps)(x, length, ratio)
+    return (_resample_by_matrix if ups * downs <= _MAX_DENSE_TAPS else _resample_by_taps)(x, length, ratio)
 
 
-def _by_matrix(x: Array, length: int, ratio: tuple[Any, ...]) -> Array:
+def _resample_by_matrix(x: Array, length: int, ratio: tuple[Any, ...]) -> Array:
     """All phases of a stretch of samples at once."""
-    matrix, side = _matrix(*ratio)
+    matrix, margin = _sinc_matrix(*ratio)
     size, ups = matrix.shape
     downs = ratio[0]
     count = -(-length // ups)
-    x = pad(x, side, max((count - 1) * downs + size - side - x.shape[-1], 0), "constant")
+    x = pad_signal(x, margin, max((count - 1) * downs + size - margin - x.shape[-1], 0), "constant")
     step = x.strides[-1]
-    cut = as_strided(x, (*x.shape[:-1], count, size), (*x.strides[:-1], step * downs, step), writeable=False)
+    frames = as_strided(
+        x, (*x.shape[:-1], count, size), (*x.strides[:-1], step * downs, step), writeable=False
+    )
     with np.errstate(invalid="ignore"):
-        made = np.matmul(np.ascontiguousarray(cut), matrix)
-    return made.reshape(*x.shape[:-1], -1)[..., :length]
+        resampled = np.matmul(np.ascontiguousarray(frames), matrix)
+    return resampled.reshape(*x.shape[:-1], -1)[..., :length]
 
 
-def _by_taps(x: Array, length: int, ratio: tuple[Any, ...]) -> Array:
+def _resample_by_taps(x: Array, length: int, ratio: tuple[Any, ...]) -> Array:
     """Each new sample from the few old ones around it."""
-    taps, side = _taps(*ratio)
+    taps, margin = _sinc_taps(*ratio)
     downs, ups = ratio[:2]
     number = np.arange(length)
     starts = number * downs // ups
-    x = pad(x, side, side + 2, "constant")
-    cut = x.take(starts[:, None] + np.arange(taps.shape[1]), -1)
+    x = pad_signal(x, margin, margin + 2, "constant")
+    samples = x.take(starts[:, None] + np.arange(taps.shape[1]), -1)
     with np.errstate(invalid="ignore"):
-        cut *= taps[number % ups]
+        samples *= taps[number % ups]
         # not einsum: its order of adding depends on how many waveforms there are
-        made: Array = cut.sum(-1)
-    return made
+        resampled: Array = samples.sum(-1)
+    return resampled
 
 
-def _sincs(t: Array, base: Any, downs: int, method: str, width: int, beta: float) -> Array:
+def _windowed_sinc(t: Array, cutoff: Any, downs: int, method: str, width: int, beta: float) -> Array:
     """What samples at a distance t (in periods of the old rate) count for, in the type of t."""
-    t = np.clip(t * base, -width, width)
+    t = np.clip(t * cutoff, -width, width)
     if method == "kaiser_window":
-        shape = np.i0(beta * np.sqrt(1 - np.square(t / width, dtype=np.float64))) / np.i0(beta)
+        window = np.i0(beta * np.sqrt(1 - np.square(t / width, dtype=np.float64))) / np.i0(beta)
     else:
-        shape = np.square(np.cos(t * (math.pi / width / 2)))
+        window = np.square(np.cos(t * (math.pi / width / 2)))
     t = t * t.dtype.type(math.pi)
     with np.errstate(invalid="ignore"):
         sinc = np.where(t == 0, 1, np.sin(t) / t)
-    made = (sinc * shape * (base / downs)).astype(t.dtype)
-    made.flags.writeable = False
-    return made
+    kernel = (sinc * window * (cutoff / downs)).astype(t.dtype)
+    kernel.flags.writeable = False
+    return kernel
 
 
 @functools.lru_cache(maxsize=16)
-def _matrix(
+def _sinc_matrix(
     downs: int, ups: int, method: str, width: int, rolloff: float, beta: float, dtype: str
 ) -> tuple[Array, int]:
     """(old sample, phase), and how many samples lie before the first. Computed in its type, as MindSpore has it."""
-    base, side = _reach(downs, ups, width, rolloff)
+    cutoff, margin = _cutoff_and_margin(downs, ups, width, rolloff)
     real = np.dtype(dtype).type
-    t = np.arange(-side, side + downs, dtype=dtype)[:, None] / real(downs) - np.arange(
+    t = np.arange(-margin, margin + downs, dtype=dtype)[:, None] / real(downs) - np.arange(
         ups, dtype=dtype
     ) / real(ups)
-    return _sincs(t, real(base), downs, method, width, beta), side
+    return _windowed_sinc(t, real(cutoff), downs, method, width, beta), margin
 
 
 @functools.lru_cache(maxsize=4)
-def _taps(
+def _sinc_taps(
     downs: int, ups: int, method: str, width: int, rolloff: float, beta: float, dtype: str
 ) -> tuple[Array, int]:
     """(phase, old sample around it), and how many samples lie before it."""
-    base, side = _reach(downs, ups, width, rolloff)
+    cutoff, margin = _cutoff_and_margin(downs, ups, width, rolloff)
     past = np.arange(ups) * downs % ups / ups  # of a sample of the old rate, from the one before
-    t = np.arange(-side, side + 2) / downs - (past / downs)[:, None]
-    return _sincs(t, base, downs, method, width, beta).astype(dtype), side
+    t = np.arange(-margin, margin + 2) / downs - (past / downs)[:, None]
+    return _windowed_sinc(t, cutoff, downs, method, width, beta).astype(dtype), margin
 
 
-def _reach(downs: int, ups: int, width: int, rolloff: float) -> tuple[float, int]:
+def _cutoff_and_margin(downs: int, ups: int, width: int, rolloff: float) -> tuple[float, int]:
     """Where frequencies are cut off, and how many samples that takes on either side."""
-    base = np.float32(min(downs, ups)) * np.float32(rolloff)
-    return float(base), math.ceil(np.float32(width * downs) / base)
+    cutoff = np.float32(min(downs, ups)) * np.float32(rolloff)
+    return float(cutoff), math.ceil(np.float32(width * downs) / cutoff)

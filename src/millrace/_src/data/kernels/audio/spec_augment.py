@@ -9,24 +9,24 @@ import numpy as np
 
 from millrace._src.core.errors import DataError
 
-from .validation import check_dims, check_filled, check_numbers, floating
+from .validation import as_float, check_dims, check_not_empty, check_numbers
 
-__all__ = ["check_longest", "check_spectrogram", "apply_mask", "apply_masks", "mask_axis", "mask_span"]
+__all__ = ["check_mask_width", "check_spectrogram", "apply_mask", "apply_masks", "mask_axis", "mask_span"]
 
 Array = np.ndarray[Any, Any]
 
 
 def check_spectrogram(x: Array, op: str) -> None:
-    check_filled(x, op)
+    check_not_empty(x, op)
     check_dims(x, op, 2, "<..., freq, time>")
     check_numbers(x, op)
 
 
-def check_longest(x: Array, longest: int, axis: int, words: str) -> None:
+def check_mask_width(x: Array, max_width: int, axis: int, message: str) -> None:
     """Refuse a mask that may be longer than the axis it lies on; ``words`` say so, with the lengths in braces."""
     length = x.shape[axis]
-    if longest > length:
-        raise DataError(words.format(longest=longest, length=length))
+    if max_width > length:
+        raise DataError(message.format(longest=max_width, length=length))
 
 
 def mask_axis(x: Array, start: int, width: int, value: float, axis: int) -> Array:
@@ -34,7 +34,7 @@ def mask_axis(x: Array, start: int, width: int, value: float, axis: int) -> Arra
     length = x.shape[axis]
     if width and start + width > length:
         if start > length:
-            raise DataError(_OUTSIDE.format(start=start, length=length))
+            raise DataError(_START_OUT_OF_RANGE.format(start=start, length=length))
         raise DataError(
             "MaskAlongAxis: invalid parameter, the sum of 'mask_start' and 'mask_width' should be no more than the "
             f"length of the masked dimension, but got: 'mask_start' {start}, 'mask_width' {width} and length {length}"
@@ -42,42 +42,44 @@ def mask_axis(x: Array, start: int, width: int, value: float, axis: int) -> Arra
     return apply_mask(x, start, width, value, axis)
 
 
-_OUTSIDE = (
+_START_OUT_OF_RANGE = (
     "MaskAlongAxis: invalid parameter, 'mask_start' should be less than the length of the masked dimension, but got: "
     "'mask_start' {start} and length {length}"
 )
 
 
-def mask_span(length: int, longest: int, shares: Sequence[float]) -> tuple[int, int]:
+def mask_span(length: int, max_width: int, units: Sequence[float]) -> tuple[int, int]:
     """(start, width) of a band, from two numbers in [0, 1)."""
-    width = min(int(shares[0] * (longest + 1)), longest)
-    room = length - width
-    return min(int(shares[1] * (room + 1)), room), width
+    width = min(int(units[0] * (max_width + 1)), max_width)
+    max_start = length - width
+    return min(int(units[1] * (max_start + 1)), max_start), width
 
 
 def apply_mask(x: Array, start: int, width: int, value: float, axis: int) -> Array:
     """A copy with a band covered."""
-    made = _copy(x)
-    _cover(made, start, width, value, axis)
-    return made
+    masked = _copy_as_float(x)
+    _fill_band(masked, start, width, value, axis)
+    return masked
 
 
-def apply_masks(xs: Array, longest: int, shares: Sequence[Sequence[float]], value: float, axis: int) -> Array:
+def apply_masks(
+    xs: Array, max_width: int, units: Sequence[Sequence[float]], value: float, axis: int
+) -> Array:
     """A copy of a column, with a band of its own in each row."""
-    made = _copy(xs)
-    for one, drawn in zip(made, shares, strict=True):
-        _cover(one, *mask_span(xs.shape[axis], longest, drawn), value, axis)
-    return made
+    masked = _copy_as_float(xs)
+    for row, row_units in zip(masked, units, strict=True):
+        _fill_band(row, *mask_span(xs.shape[axis], max_width, row_units), value, axis)
+    return masked
 
 
-def _copy(x: Array) -> Array:
-    made = floating(x)
-    return made.copy() if made is x else made
+def _copy_as_float(x: Array) -> Array:
+    spectrogram = as_float(x)
+    return spectrogram.copy() if spectrogram is x else spectrogram
 
 
-def _cover(made: Array, start: int, width: int, value: float, axis: int) -> None:
+def _fill_band(spectrogram: Array, start: int, width: int, value: float, axis: int) -> None:
     band = slice(start, start + width)
     if axis == -1:
-        made[..., band] = value
+        spectrogram[..., band] = value
     else:
-        made[..., band, :] = value
+        spectrogram[..., band, :] = value

@@ -10,55 +10,55 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from millrace._src.core.errors import DataError
 
-from .validation import as_waveform, check_dims, check_filled, check_numbers, floating
+from .validation import as_float, as_waveform, check_dims, check_not_empty, check_numbers
 
 __all__ = ["sliding_window_cmn", "pitch"]
 
 Array = np.ndarray[Any, Any]
-_TINY = 1e-9
+_EPSILON = 1e-9
 
 
-def sliding_window_cmn(x: Array, width: int, least: int, center: bool, variances: bool) -> Array:
+def sliding_window_cmn(x: Array, width: int, min_frames: int, center: bool, variances: bool) -> Array:
     """Each frame of (..., frame, feature) less the mean of a window of frames around or before it.
 
     With ``variances`` the result is divided by the deviation in the window, too.
     """
     op = "SlidingWindowCmn"
-    check_filled(x, op)
+    check_not_empty(x, op)
     check_dims(x, op, 2, "<..., freq, time>")
     check_numbers(x, op)
-    x = floating(x)
-    starts, ends = _spans(x.shape[-2], width, least, center)
+    x = as_float(x)
+    starts, ends = _window_bounds(x.shape[-2], width, min_frames, center)
     if (starts >= ends).any():
         raise DataError(f"{op}: invalid parameter, 'cmn_window_frames' can not be zero.")
     frames = (ends - starts)[:, None]
-    total = _sums(x)
-    means = (total[..., ends, :] - total[..., starts, :]) / frames
-    made = x - means
+    sums = _cumulative_sums(x)
+    means = (sums[..., ends, :] - sums[..., starts, :]) / frames
+    normalized = x - means
     if variances:
-        squares = _sums(np.square(x, dtype=np.float64))
-        spread = (squares[..., ends, :] - squares[..., starts, :]) / frames - np.square(means)
+        squares = _cumulative_sums(np.square(x, dtype=np.float64))
+        variance = (squares[..., ends, :] - squares[..., starts, :]) / frames - np.square(means)
         with np.errstate(divide="ignore", invalid="ignore"):
-            made = np.where(frames == 1, 0.0, made / np.sqrt(spread))
-    return made.astype(x.dtype)
+            normalized = np.where(frames == 1, 0.0, normalized / np.sqrt(variance))
+    return normalized.astype(x.dtype)
 
 
-def _sums(x: Array) -> Array:
+def _cumulative_sums(x: Array) -> Array:
     """Sums of the first 0, 1, ... frames."""
-    made = np.zeros((*x.shape[:-2], x.shape[-2] + 1, x.shape[-1]))
-    np.cumsum(x, -2, dtype=np.float64, out=made[..., 1:, :])
-    return made
+    sums = np.zeros((*x.shape[:-2], x.shape[-2] + 1, x.shape[-1]))
+    np.cumsum(x, -2, dtype=np.float64, out=sums[..., 1:, :])
+    return sums
 
 
-def _spans(count: int, width: int, least: int, center: bool) -> tuple[Array, Array]:
+def _window_bounds(count: int, width: int, min_frames: int, center: bool) -> tuple[Array, Array]:
     """Where the window of each frame starts and ends."""
-    at = np.arange(count)
-    starts = at - width // 2 if center else at - width
-    ends = starts + width if center else at + 1
+    indices = np.arange(count)
+    starts = indices - width // 2 if center else indices - width
+    ends = starts + width if center else indices + 1
     ends = np.where(starts < 0, ends - starts, ends)
     starts = np.maximum(starts, 0)
     if not center:
-        ends = np.where(ends > at, np.maximum(at + 1, least), ends)
+        ends = np.where(ends > indices, np.maximum(indices + 1, min_frames), ends)
     over = np.maximum(ends - count, 0)
     return np.maximum(starts - over, 0), np.minimum(ends, count)
 
@@ -68,49 +68,49 @@ def pitch(x: Array, sample_rate: int, frame_time: float, width: int, low: float,
     op = "DetectPitchFrequency"
     x = as_waveform(x, op)
     x = x.astype(np.float32) if x.dtype == np.float16 else x
-    lags, least = math.ceil(sample_rate / int(low)), math.ceil(sample_rate / int(high))
+    lags, min_lag = math.ceil(sample_rate / int(low)), math.ceil(sample_rate / int(high))
     size = math.ceil(sample_rate * frame_time)
-    side = (width - 1) // 2
+    half_width = (width - 1) // 2
     count = -(-x.shape[-1] // size) if size > 0 else 0
-    if count + side < width or not 0 <= least < lags:
+    if count + half_width < width or not 0 <= min_lag < lags:
         raise DataError(
-            f"{op}: {x.shape[-1]} samples make {max(count, 0)} frames, and the lags from {least} to {lags} are "
-            f"searched: it takes {width - side} frames or more, and freq_low < freq_high < sample_rate."
+            f"{op}: {x.shape[-1]} samples make {max(count, 0)} frames, and the lags from {min_lag} to {lags} are "
+            f"searched: it takes {width - half_width} frames or more, and freq_low < freq_high < sample_rate."
         )
-    found = _best_lags(_likeness(x, lags, size, count), least)
-    found = np.concatenate([np.repeat(found[..., :1], side, -1), found], -1)
-    middle = np.sort(sliding_window_view(found, width, -1), -1)[..., side]
-    return (sample_rate / (_TINY + middle)).astype(np.float32)
+    best_lags = _best_lags(_cross_correlation(x, lags, size, count), min_lag)
+    best_lags = np.concatenate([np.repeat(best_lags[..., :1], half_width, -1), best_lags], -1)
+    medians = np.sort(sliding_window_view(best_lags, width, -1), -1)[..., half_width]
+    return (sample_rate / (_EPSILON + medians)).astype(np.float32)
 
 
-def _likeness(x: Array, lags: int, size: int, count: int) -> Array:
+def _cross_correlation(x: Array, lags: int, size: int, count: int) -> Array:
     """How much each frame is like the stretch a lag later, (..., frame, lag)."""
     length = x.shape[-1]
-    wide = np.zeros((*x.shape[:-1], count * size + lags), x.dtype)
-    wide[..., :length] = x
-    first = wide[..., : count * size].reshape(*x.shape[:-1], count, size)
-    later = _shifts(wide, lags, size, count)
-    both = np.matmul(later, first[..., None])[..., 0]
-    tiny = x.dtype.type(_TINY)
-    sizes = np.square(tiny + np.sqrt(_shifts(np.square(wide), lags, size, count).sum(-1)))
-    own = np.square(tiny + np.sqrt(np.square(first).sum(-1)))
+    padded = np.zeros((*x.shape[:-1], count * size + lags), x.dtype)
+    padded[..., :length] = x
+    first = padded[..., : count * size].reshape(*x.shape[:-1], count, size)
+    later = _lagged_frames(padded, lags, size, count)
+    products = np.matmul(later, first[..., None])[..., 0]
+    epsilon = x.dtype.type(_EPSILON)
+    lag_norms = np.square(epsilon + np.sqrt(_lagged_frames(np.square(padded), lags, size, count).sum(-1)))
+    frame_norms = np.square(epsilon + np.sqrt(np.square(first).sum(-1)))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        made: Array = both / own[..., None] / sizes
-    return made
+        correlation: Array = products / frame_norms[..., None] / lag_norms
+    return correlation
 
 
-def _shifts(wide: Array, lags: int, size: int, count: int) -> Array:
+def _lagged_frames(padded: Array, lags: int, size: int, count: int) -> Array:
     """Each frame at all its lags, (..., frame, lag, sample), in the memory that is there."""
-    step = wide.strides[-1]
-    shape = (*wide.shape[:-1], count, lags, size)
-    strides = (*wide.strides[:-1], step * size, step, step)
-    return as_strided(wide[..., 1:], shape, strides, writeable=False)
+    step = padded.strides[-1]
+    shape = (*padded.shape[:-1], count, lags, size)
+    strides = (*padded.strides[:-1], step * size, step, step)
+    return as_strided(padded[..., 1:], shape, strides, writeable=False)
 
 
-def _best_lags(likeness: Array, least: int) -> Array:
+def _best_lags(correlation: Array, min_lag: int) -> Array:
     """The lag at which a frame is most like itself; one in the first half is preferred."""
-    best, half = likeness[..., least:], likeness[..., least : likeness.shape[-1] // 2]
-    at = best.argmax(-1)
+    best, half = correlation[..., min_lag:], correlation[..., min_lag : correlation.shape[-1] // 2]
+    indices = best.argmax(-1)
     if half.shape[-1]:
-        at = np.where(half.max(-1) > 0.99 * best.max(-1), half.argmax(-1), at)
-    return at + least + 1
+        indices = np.where(half.max(-1) > 0.99 * best.max(-1), half.argmax(-1), indices)
+    return indices + min_lag + 1

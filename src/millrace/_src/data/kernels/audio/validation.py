@@ -10,10 +10,10 @@ from millrace._src.core.errors import DataError
 
 __all__ = [
     "check_dims",
-    "check_filled",
+    "check_not_empty",
     "check_floats",
     "check_numbers",
-    "floating",
+    "as_float",
     "as_float32",
     "as_float_waveform",
     "as_waveform",
@@ -22,34 +22,34 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 
 
-def check_filled(x: Array, op: str) -> None:
+def check_not_empty(x: Array, op: str) -> None:
     """Refuse a value without any numbers in it."""
     if x.size == 0:
-        raise DataError(f"{op}: Input Tensor has no data. Its shape is {_shape(x)}.")
+        raise DataError(f"{op}: Input Tensor has no data. Its shape is {_format_shape(x)}.")
 
 
-def check_dims(x: Array, op: str, least: int = 1, wanted: str = "<..., time>") -> None:
+def check_dims(x: Array, op: str, min_dims: int = 1, expected: str = "<..., time>") -> None:
     """Refuse a value of fewer dimensions than ``wanted`` names."""
-    if x.ndim < least:
+    if x.ndim < min_dims:
         raise DataError(
             f"{op}: the shape of input tensor does not match the requirement of operator. "
-            f"Expecting tensor in shape of {wanted}. But got tensor with dimension {x.ndim}."
+            f"Expecting tensor in shape of {expected}. But got tensor with dimension {x.ndim}."
         )
 
 
-def check_numbers(x: Array, op: str, wanted: str = "[int, float, double]") -> None:
+def check_numbers(x: Array, op: str, expected: str = "[int, float, double]") -> None:
     """Refuse text, bytes and complex numbers."""
     if x.dtype.kind not in "biuf":
-        _wrong_type(x, op, wanted)
+        _raise_wrong_dtype(x, op, expected)
 
 
-def check_floats(x: Array, op: str, wanted: str = "[float, double]") -> None:
+def check_floats(x: Array, op: str, expected: str = "[float, double]") -> None:
     """Refuse all but floats."""
     if x.dtype.kind != "f":
-        _wrong_type(x, op, wanted)
+        _raise_wrong_dtype(x, op, expected)
 
 
-def floating(x: Array) -> Array:
+def as_float(x: Array) -> Array:
     """Numbers as the floats that MindSpore makes of them: float64 as it is, all others float32."""
     return x if x.dtype == np.float64 else x.astype(np.float32, copy=False)
 
@@ -61,7 +61,7 @@ def as_float32(value: float) -> float:
 
 def as_waveform(x: Array, op: str) -> Array:
     """A waveform of floats, time last; refused where it is something else."""
-    check_filled(x, op)
+    check_not_empty(x, op)
     check_dims(x, op)
     check_floats(x, op)
     return x
@@ -69,19 +69,19 @@ def as_waveform(x: Array, op: str) -> Array:
 
 def as_float_waveform(x: Array, op: str) -> Array:
     """A waveform of any numbers as floats, time last; refused where it is something else."""
-    check_filled(x, op)
+    check_not_empty(x, op)
     check_dims(x, op)
     check_numbers(x, op)
-    return floating(x)
+    return as_float(x)
 
 
-def _wrong_type(x: Array, op: str, wanted: str) -> None:
+def _raise_wrong_dtype(x: Array, op: str, expected: str) -> None:
     got = {"U": "string", "S": "bytes"}.get(x.dtype.kind, x.dtype.name)
     raise DataError(
         f"{op}: the data type of input tensor does not match the requirement of operator. "
-        f"Expecting tensor in type of {wanted}. But got type {got}."
+        f"Expecting tensor in type of {expected}. But got type {got}."
     )
 
 
-def _shape(x: Array) -> str:
+def _format_shape(x: Array) -> str:
     return "<" + ",".join(map(str, x.shape)) + ">"

@@ -8,77 +8,77 @@ import unicodedata
 
 from .unicode_normalization import NormalizeForm, case_fold, normalize
 from .unicode_properties import CONTROL, IDEOGRAPHS, SPACES, char_class, points
-from .unicode_tokenizers import Spans, placed
+from .unicode_tokenizers import Spans, slice_spans
 
 __all__ = ["UNUSED", "basic_spans", "basic_tokens", "clean_text"]
 
 # tokens with a meaning of their own, which stay whole
-_KEPT = r"\[(?:CLS|SEP|UNK|PAD|MASK)\]"
-UNUSED = rf"{_KEPT}|\[unused\d+\]"
+_SPECIAL_TOKENS = r"\[(?:CLS|SEP|UNK|PAD|MASK)\]"
+UNUSED = rf"{_SPECIAL_TOKENS}|\[unused\d+\]"
 _ASCII = r"!-/:-@\[-`{-~"
 _UNUSED = re.compile(UNUSED)
-_FOLD_KEPT = re.compile(f"({_KEPT})")
+_SPECIAL_TOKEN = re.compile(f"({_SPECIAL_TOKENS})")
 
 
 @functools.cache
-def _alone() -> re.Pattern[str]:
+def _standalone_pattern() -> re.Pattern[str]:
     return re.compile(f"[{_ASCII}{char_class('PUNCTUATION')}{IDEOGRAPHS}]")
 
 
 @functools.cache
-def _splitter(keep_whitespace: bool, unused: bool) -> re.Pattern[str]:
-    alone = _alone().pattern[1:-1]
+def _token_pattern(keep_whitespace: bool, unused: bool) -> re.Pattern[str]:
+    standalone = _standalone_pattern().pattern[1:-1]
     parts = [UNUSED] if unused else []
     if keep_whitespace:
         parts.append(f"[{SPACES}]+")
-    return re.compile("|".join([*parts, f"[{alone}]", f"[^{alone}{SPACES}]+"]))
+    return re.compile("|".join([*parts, f"[{standalone}]", f"[^{standalone}{SPACES}]+"]))
 
 
 @functools.cache
-def _ascii_splitter(unused: bool) -> re.Pattern[str]:
+def _ascii_token_pattern(unused: bool) -> re.Pattern[str]:
     """The same for ASCII, where what is no letter and no digit is punctuation, white space or control."""
     return re.compile("|".join([*([UNUSED] if unused else []), "[0-9A-Za-z]+", f"[{_ASCII}]"]))
 
 
 @functools.cache
-def _control() -> re.Pattern[str]:
+def _control_pattern() -> re.Pattern[str]:
     return re.compile(f"[{CONTROL}{char_class('FORMATS')}]")
 
 
-class _Lowered(dict[int, str]):
+class _FoldTable(dict[int, str]):
     """What each character becomes where case and accents do not count, worked out when it is first met."""
 
     def __missing__(self, point: int) -> str:
-        made = _slowly(chr(point))
-        self[point] = made
-        return made
+        folded = _fold_text(chr(point))
+        self[point] = folded
+        return folded
 
 
-_lowered = _Lowered()
+_fold_table = _FoldTable()
 
 
-class _Parted(dict[int, str]):
+class _SpacingTable(dict[int, str]):
     """Each character, between spaces where it stands alone."""
 
     def __missing__(self, point: int) -> str:
         char = chr(point)
-        made = f" {char} " if _alone().match(char) else char
-        self[point] = made
-        return made
+        spaced = f" {char} " if _standalone_pattern().match(char) else char
+        self[point] = spaced
+        return spaced
 
 
-_parted = _Parted()
+_spacing_table = _SpacingTable()
 # marks that are not dropped with the accents and yet change places among each other: texts with them go the long way
-_MOVING = re.compile(
+_REORDERED_MARKS = re.compile(
     "[\u1715\u1734\u1b44\u1baa\u1bf2\u1bf3\u302e\u302f\ua953\ua9c0\U000111c0\U00011235\U0001134d\U000116b6"
     "\U0001193d\U00011f41\U00016ff0\U00016ff1\U0001d15e-\U0001d166\U0001d16d-\U0001d172\U0001d1bb-\U0001d1c0]"
 )
 
 
-def _slowly(text: str) -> str:
-    plain = unicodedata.normalize("NFD", case_fold(text))
+def _fold_text(text: str) -> str:
+    decomposed = unicodedata.normalize("NFD", case_fold(text))
     marks = points("MARKS")
-    return _control().sub(" ", "".join([char for char in plain if char not in marks]))
+    return _control_pattern().sub(" ", "".join([char for char in decomposed if char not in marks]))
 
 
 def clean_text(text: str, lower_case: bool, form: NormalizeForm, unused: bool) -> str:
@@ -88,18 +88,18 @@ def clean_text(text: str, lower_case: bool, form: NormalizeForm, unused: bool) -
     'creme brulee '
     """
     if not lower_case:
-        return _control().sub(" ", normalize(text, form))
-    if unused and "[" in text and _FOLD_KEPT.search(text):
-        parts = _FOLD_KEPT.split(text)
-        parts[::2] = [_lower(part) for part in parts[::2]]
+        return _control_pattern().sub(" ", normalize(text, form))
+    if unused and "[" in text and _SPECIAL_TOKEN.search(text):
+        parts = _SPECIAL_TOKEN.split(text)
+        parts[::2] = [_lower_text(part) for part in parts[::2]]
         return "".join(parts)
-    return _lower(text)
+    return _lower_text(text)
 
 
-def _lower(text: str) -> str:
+def _lower_text(text: str) -> str:
     if text.isascii():
-        return _control().sub(" ", text.lower())
-    return _slowly(text) if _MOVING.search(text) else text.translate(_lowered)
+        return _control_pattern().sub(" ", text.lower())
+    return _fold_text(text) if _REORDERED_MARKS.search(text) else text.translate(_fold_table)
 
 
 def basic_tokens(text: str, keep_whitespace: bool, unused: bool) -> list[str]:
@@ -109,15 +109,15 @@ def basic_tokens(text: str, keep_whitespace: bool, unused: bool) -> list[str]:
     ['it', "'", 's', '北', '京', '[CLS]']
     """
     if keep_whitespace:
-        return _splitter(True, unused).findall(text)
+        return _token_pattern(True, unused).findall(text)
     if text.isascii():
-        return _ascii_splitter(unused).findall(text)
+        return _ascii_token_pattern(unused).findall(text)
     if unused and "[" in text and _UNUSED.search(text):
-        return _splitter(False, True).findall(text)
-    return text.translate(_parted).split()
+        return _token_pattern(False, True).findall(text)
+    return text.translate(_spacing_table).split()
 
 
 def basic_spans(text: str, keep_whitespace: bool, unused: bool) -> Spans:
     """The tokens of a cleaned text with their places in it, in bytes."""
-    found = _splitter(keep_whitespace, unused).finditer(text)
-    return placed(text, [match.span() for match in found])
+    matches = _token_pattern(keep_whitespace, unused).finditer(text)
+    return slice_spans(text, [match.span() for match in matches])

@@ -18,12 +18,12 @@ from millrace._src.core.errors import FormatError
 
 from .enums import JiebaMode
 
-__all__ = ["JiebaSegmenter", "cutter_of"]
+__all__ = ["JiebaSegmenter", "load_segmenter"]
 
 # Text is cut at these first; each of them is a word.
 SEPARATORS = frozenset(" \t\n，。")
-LONGEST = 512
-NEVER = -3.14e100
+MAX_WORD_LENGTH = 512
+LOG_ZERO = -3.14e100
 BEGIN, END, MIDDLE, SINGLE = range(4)
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _DIGITS = frozenset("0123456789")
@@ -35,8 +35,8 @@ class JiebaDictionary(NamedTuple):
     """A dictionary: the weight of each word, None for the beginning of a longer one, and what other words weigh."""
 
     weights: dict[str, float | None]
-    least: float
-    usual: float
+    min_weight: float
+    median_weight: float
     total: float
 
 
@@ -51,119 +51,119 @@ class HiddenMarkovModel(NamedTuple):
 class JiebaSegmenter:
     """Cuts texts. ``words`` is a dictionary to which the user's words have been added."""
 
-    def __init__(self, words: JiebaDictionary, model: HiddenMarkovModel, mode: JiebaMode) -> None:
-        self.words, self.model, self.mode = words, model, mode
+    def __init__(self, dictionary: JiebaDictionary, model: HiddenMarkovModel, mode: JiebaMode) -> None:
+        self.dictionary, self.model, self.mode = dictionary, model, mode
 
     def spans(self, text: str) -> list[Span]:
         """Where each word begins and ends.
 
         An empty text is one empty word.
         """
-        found: list[Span] = []
-        for start, stop in _parts(text):
+        spans: list[Span] = []
+        for start, stop in _split_at_separators(text):
             if self.mode == JiebaMode.HMM:
-                found += self._by_model(text, start, stop)
+                spans += self._cut_by_model(text, start, stop)
             elif self.mode == JiebaMode.MP:
-                found += self._by_words(text, start, stop)
+                spans += self._cut_by_dictionary(text, start, stop)
             else:
-                found += self._by_both(text, start, stop)
-        return found or [(0, 0)]
+                spans += self._cut_mixed(text, start, stop)
+        return spans or [(0, 0)]
 
-    def _by_both(self, text: str, start: int, stop: int) -> list[Span]:
-        found: list[Span] = []
-        left = start  # where the single characters begin that were not cut yet
-        for one, end in self._by_words(text, start, stop):
-            if end - one > 1:
-                if left < one:
-                    found += self._by_model(text, left, one)
-                found.append((one, end))
-                left = end
-        if left < stop:
-            found += self._by_model(text, left, stop)
-        return found
+    def _cut_mixed(self, text: str, start: int, stop: int) -> list[Span]:
+        spans: list[Span] = []
+        pending = start  # where the single characters begin that were not cut yet
+        for begin, end in self._cut_by_dictionary(text, start, stop):
+            if end - begin > 1:
+                if pending < begin:
+                    spans += self._cut_by_model(text, pending, begin)
+                spans.append((begin, end))
+                pending = end
+        if pending < stop:
+            spans += self._cut_by_model(text, pending, stop)
+        return spans
 
-    def _by_words(self, text: str, start: int, stop: int) -> list[Span]:
+    def _cut_by_dictionary(self, text: str, start: int, stop: int) -> list[Span]:
         """The likeliest way to cut into words of the dictionary; of two as likely, that with a shorter first word."""
-        weights, least = self.words.weights, self.words.least
+        weights, min_weight = self.dictionary.weights, self.dictionary.min_weight
         size = stop - start
         best = [0.0] * (size + 1)
         ends = [0] * size
-        for at in range(size - 1, -1, -1):
-            here = start + at
-            known = weights.get(text[here], None)
-            top = best[at + 1] + (least if known is None else known)
-            end = at + 1
-            for length in range(2, min(size - at, LONGEST) + 1):
-                piece = text[here : here + length]
+        for offset in range(size - 1, -1, -1):
+            position = start + offset
+            known = weights.get(text[position], None)
+            best_weight = best[offset + 1] + (min_weight if known is None else known)
+            end = offset + 1
+            for length in range(2, min(size - offset, MAX_WORD_LENGTH) + 1):
+                piece = text[position : position + length]
                 if piece not in weights:
                     break
                 weight = weights[piece]
-                if weight is not None and best[at + length] + weight > top:
-                    top, end = best[at + length] + weight, at + length
-            best[at], ends[at] = top, end
-        found: list[Span] = []
-        at = 0
-        while at < size:
-            found.append((start + at, start + ends[at]))
-            at = ends[at]
-        return found
+                if weight is not None and best[offset + length] + weight > best_weight:
+                    best_weight, end = best[offset + length] + weight, offset + length
+            best[offset], ends[offset] = best_weight, end
+        spans: list[Span] = []
+        offset = 0
+        while offset < size:
+            spans.append((start + offset, start + ends[offset]))
+            offset = ends[offset]
+        return spans
 
-    def _by_model(self, text: str, start: int, stop: int) -> list[Span]:
+    def _cut_by_model(self, text: str, start: int, stop: int) -> list[Span]:
         """Words of letters and digits by rule, all else by the model."""
-        found: list[Span] = []
+        spans: list[Span] = []
         left = right = start
         while right < stop:
             if text[right] >= "\x80":
                 right += 1
                 continue
             if left < right:
-                found += self._states(text[left:right], left)
+                spans += self._viterbi_spans(text[left:right], left)
             left = right
             right = _end_of_name(text, left, stop)
-            found.append((left, right))
+            spans.append((left, right))
             left = right
         if left < right:
-            found += self._states(text[left:right], left)
-        return found
+            spans += self._viterbi_spans(text[left:right], left)
+        return spans
 
-    def _states(self, text: str, start: int) -> list[Span]:
+    def _viterbi_spans(self, text: str, start: int) -> list[Span]:
         """Viterbi's algorithm over the four states."""
         begin, change, emit = self.model
-        weights = [begin[state] + emit[state].get(text[0], NEVER) for state in range(4)]
+        weights = [begin[state] + emit[state].get(text[0], LOG_ZERO) for state in range(4)]
         paths: list[list[int]] = []
-        for sign in text[1:]:
-            now, path = [NEVER] * 4, [END] * 4
+        for character in text[1:]:
+            next_weights, path = [LOG_ZERO] * 4, [END] * 4
             for state in range(4):
-                likely = emit[state].get(sign, NEVER)
-                for before in range(4):
-                    weight = weights[before] + change[before][state] + likely
-                    if weight > now[state]:
-                        now[state], path[state] = weight, before
-            weights = now
+                likely = emit[state].get(character, LOG_ZERO)
+                for previous in range(4):
+                    weight = weights[previous] + change[previous][state] + likely
+                    if weight > next_weights[state]:
+                        next_weights[state], path[state] = weight, previous
+            weights = next_weights
             paths.append(path)
         state = END if weights[END] >= weights[SINGLE] else SINGLE
         states = [state]
         for path in reversed(paths):
             state = path[state]
             states.append(state)
-        found: list[Span] = []
+        spans: list[Span] = []
         left = start
         for right, state in enumerate(reversed(states), start + 1):
             if state in (END, SINGLE):
-                found.append((left, right))
+                spans.append((left, right))
                 left = right
-        return found
+        return spans
 
 
-def _parts(text: str) -> Iterator[Span]:
+def _split_at_separators(text: str) -> Iterator[Span]:
     """What lies between separators, and each separator."""
     left = 0
-    for at, sign in enumerate(text):
-        if sign in SEPARATORS:
-            if left < at:
-                yield left, at
-            yield at, at + 1
-            left = at + 1
+    for index, character in enumerate(text):
+        if character in SEPARATORS:
+            if left < index:
+                yield left, index
+            yield index, index + 1
+            left = index + 1
     if left < len(text):
         yield left, len(text)
 
@@ -172,28 +172,30 @@ def _end_of_name(text: str, start: int, stop: int) -> int:
     """Where a run of letters and digits that begins with a letter ends, or a number, or else one character."""
     first = text[start]
     if first in _LETTERS:
-        more = _LETTERS | _DIGITS
+        allowed = _LETTERS | _DIGITS
     elif first in _DIGITS:
-        more = _DIGITS | {"."}
+        allowed = _DIGITS | {"."}
     else:
         return start + 1
-    at = start + 1
-    while at < stop and text[at] in more:
-        at += 1
-    return at
+    end = start + 1
+    while end < stop and text[end] in allowed:
+        end += 1
+    return end
 
 
 # --- files ------------------------------------------------------------------------------------------
 
 
-def cutter_of(
-    mp_path: str, hmm_path: str, mode: JiebaMode, added: Sequence[tuple[str, int]]
+def load_segmenter(
+    mp_path: str, hmm_path: str, mode: JiebaMode, user_words: Sequence[tuple[str, int]]
 ) -> JiebaSegmenter:
     """A cutter from these files, with words added; one and the same as long as nothing of it changes."""
-    return _cutter(_place(mp_path), _place(hmm_path), JiebaMode(mode), tuple((w, n) for w, n in added))
+    return _cached_segmenter(
+        _file_key(mp_path), _file_key(hmm_path), JiebaMode(mode), tuple((w, n) for w, n in user_words)
+    )
 
 
-def _place(path: str) -> tuple[str, int, int]:
+def _file_key(path: str) -> tuple[str, int, int]:
     try:
         state = os.stat(path)
     except OSError as error:
@@ -202,50 +204,56 @@ def _place(path: str) -> tuple[str, int, int]:
 
 
 @functools.lru_cache(maxsize=8)
-def _cutter(
-    mp: tuple[str, int, int], hmm: tuple[str, int, int], mode: JiebaMode, added: tuple[tuple[str, int], ...]
+def _cached_segmenter(
+    mp: tuple[str, int, int],
+    hmm: tuple[str, int, int],
+    mode: JiebaMode,
+    user_words: tuple[tuple[str, int], ...],
 ) -> JiebaSegmenter:
-    words, model = _words(mp), _model(hmm)
-    if added:
-        weights = dict(words.weights)
-        for word, times in added:
-            _insert(weights, word, math.log(times / words.total) if times else words.usual)
-        words = words._replace(weights=weights)
-    return JiebaSegmenter(words, model, mode)
+    dictionary, model = _load_dictionary(mp), _load_model(hmm)
+    if user_words:
+        weights = dict(dictionary.weights)
+        for word, count in user_words:
+            _insert(weights, word, math.log(count / dictionary.total) if count else dictionary.median_weight)
+        dictionary = dictionary._replace(weights=weights)
+    return JiebaSegmenter(dictionary, model, mode)
 
 
 @functools.lru_cache(maxsize=4)
-def _words(place: tuple[str, int, int]) -> JiebaDictionary:
-    path = place[0]
-    times: dict[str, float] = {}
+def _load_dictionary(file_key: tuple[str, int, int]) -> JiebaDictionary:
+    path = file_key[0]
+    counts: dict[str, float] = {}
     total = 0.0
-    all_times: list[float] = []
-    for number, line in enumerate(_lines(path), 1):
+    all_counts: list[float] = []
+    for number, line in enumerate(_read_lines(path), 1):
         if not line:
             continue
         fields = line.split(" ")
         try:
             word, count = fields[0], float(fields[1])
-            right = len(fields) == 3 and bool(word) and count > 0
+            valid = len(fields) == 3 and bool(word) and count > 0
         except (IndexError, ValueError):
-            right = False
-        if not right:
+            valid = False
+        if not valid:
             raise FormatError(
                 f"JiebaTokenizer: line {number} of the dictionary is not 'word frequency tag': {line[:40]!r}",
                 file=path,
                 line=number,
             )
-        times[word] = count
-        all_times.append(count)
+        counts[word] = count
+        all_counts.append(count)
         total += count
-    if not times:
+    if not counts:
         raise FormatError("JiebaTokenizer: the dictionary holds no words", file=path)
-    all_times.sort()
+    all_counts.sort()
     weights: dict[str, float | None] = {}
-    for word, count in times.items():
+    for word, count in counts.items():
         _insert(weights, word, math.log(count / total))
-    least, usual = math.log(all_times[0] / total), math.log(all_times[len(all_times) // 2] / total)
-    return JiebaDictionary(weights, least, usual, total)
+    min_weight, median_weight = (
+        math.log(all_counts[0] / total),
+        math.log(all_counts[len(all_counts) // 2] / total),
+    )
+    return JiebaDictionary(weights, min_weight, median_weight, total)
 
 
 def _insert(weights: dict[str, float | None], word: str, weight: float) -> None:
@@ -255,13 +263,13 @@ def _insert(weights: dict[str, float | None], word: str, weight: float) -> None:
 
 
 @functools.lru_cache(maxsize=4)
-def _model(place: tuple[str, int, int]) -> HiddenMarkovModel:
-    path = place[0]
-    lines = [line.strip() for line in _lines(path)]
+def _load_model(file_key: tuple[str, int, int]) -> HiddenMarkovModel:
+    path = file_key[0]
+    lines = [line.strip() for line in _read_lines(path)]
     lines = [line for line in lines if line and not line.startswith("#")]
     try:
         start, *change = [[float(field) for field in line.split()] for line in lines[:5]] or [[]]
-        emit = [_emissions(line) for line in lines[5:9]]
+        emit = [_parse_emissions(line) for line in lines[5:9]]
     except ValueError as error:
         raise FormatError(f"JiebaTokenizer: this is no hidden Markov model: {error}", file=path) from error
     if len(emit) != 4 or [len(row) for row in (start, *change)] != [4] * 5:
@@ -273,17 +281,17 @@ def _model(place: tuple[str, int, int]) -> HiddenMarkovModel:
     return HiddenMarkovModel(start, change, emit)
 
 
-def _emissions(line: str) -> dict[str, float]:
-    made: dict[str, float] = {}
+def _parse_emissions(line: str) -> dict[str, float]:
+    probabilities: dict[str, float] = {}
     for field in line.split(","):
-        sign, _, weight = field.rpartition(":")
-        if len(sign) != 1:
+        character, _, weight = field.rpartition(":")
+        if len(character) != 1:
             raise ValueError(f"{field[:20]!r} is not 'character:probability'")
-        made[sign] = float(weight)
-    return made
+        probabilities[character] = float(weight)
+    return probabilities
 
 
-def _lines(path: str) -> list[str]:
+def _read_lines(path: str) -> list[str]:
     try:
         with open(path, encoding="utf-8", newline="\n") as file:
             return file.read().removesuffix("\n").split("\n")

@@ -10,9 +10,9 @@ from millrace._src.core.errors import DataError
 from millrace._src.core.optional import require
 
 from .icu_regex import PatternError, translate_icu_pattern
-from .unicode_tokenizers import Spans, placed
+from .unicode_tokenizers import Spans, slice_spans
 
-__all__ = ["Template", "compiled", "cut", "cut_spans", "replaced"]
+__all__ = ["Template", "compile_pattern", "split_text", "split_spans", "replace_matches"]
 
 _TEMPLATE = re.compile(
     r"\\u(?P<u>[0-9a-fA-F]{4})|\\U(?P<U>[0-9a-fA-F]{8})|\\(?P<literal>.?)|\$\{(?P<name>\w*)\}|\$(?P<number>\d+)|\$",
@@ -22,7 +22,7 @@ Template = list[str | int]
 
 
 @functools.lru_cache(256)
-def compiled(pattern: str, failure: str) -> Any:
+def compile_pattern(pattern: str, failure: str) -> Any:
     """The pattern, ready to search; `failure` begins the error where it is none."""
     regex = require("regex", extra="text", purpose="a text transform with a regular expression")
     try:
@@ -31,68 +31,68 @@ def compiled(pattern: str, failure: str) -> Any:
         raise DataError(f"{failure}: {pattern!r} ({error})") from error
 
 
-def cut(text: str, delimiter: Any, kept: Any) -> list[str]:
+def split_text(text: str, delimiter: Any, keep_pattern: Any) -> list[str]:
     """The parts of a text between what `delimiter` matches, and of that what `kept` matches as a whole.
 
-    >>> cut("a, b", compiled("[ ,]", ""), compiled(",", ""))
+    >>> split_text("a, b", compile_pattern("[ ,]", ""), compile_pattern(",", ""))
     ['a', ',', 'b']
     """
-    if kept is None and not delimiter.groups:
+    if keep_pattern is None and not delimiter.groups:
         return [part for part in delimiter.split(text) if part] or [""]
-    return [text[start:limit] for start, limit in _found(text, delimiter, kept)] or [""]
+    return [text[start:limit] for start, limit in _find_spans(text, delimiter, keep_pattern)] or [""]
 
 
-def cut_spans(text: str, delimiter: Any, kept: Any) -> Spans:
+def split_spans(text: str, delimiter: Any, keep_pattern: Any) -> Spans:
     """The same, with the places in bytes."""
-    return placed(text, _found(text, delimiter, kept))
+    return slice_spans(text, _find_spans(text, delimiter, keep_pattern))
 
 
-def _found(text: str, delimiter: Any, kept: Any) -> list[tuple[int, int]]:
-    found = []
-    past = 0
+def _find_spans(text: str, delimiter: Any, keep_pattern: Any) -> list[tuple[int, int]]:
+    spans = []
+    previous_end = 0
     for match in delimiter.finditer(text):
         start, limit = match.span()
-        if start > past:
-            found.append((past, start))
-        if limit > start and kept is not None and kept.fullmatch(text[start:limit]):
-            found.append((start, limit))
-        past = limit
-    if past < len(text):
-        found.append((past, len(text)))
-    return found
+        if start > previous_end:
+            spans.append((previous_end, start))
+        if limit > start and keep_pattern is not None and keep_pattern.fullmatch(text[start:limit]):
+            spans.append((start, limit))
+        previous_end = limit
+    if previous_end < len(text):
+        spans.append((previous_end, len(text)))
+    return spans
 
 
-def template_of(replace: str, pattern: Any) -> Template:
+def parse_template(replace: str, pattern: Any) -> Template:
     """What stands for a match: text, and numbers of groups. A backslash makes what follows it plain."""
-    made: Template = []
-    at = 0
+    template: Template = []
+    position = 0
     for part in _TEMPLATE.finditer(replace):
-        made.append(replace[at : part.start()])
-        at = part.end()
+        template.append(replace[position : part.start()])
+        position = part.end()
         if part["number"]:
             digits = part["number"]
-            most = next((n for n in range(len(digits), 0, -1) if int(digits[:n]) <= pattern.groups), 0)
-            if not most:
+            num_digits = next((n for n in range(len(digits), 0, -1) if int(digits[:n]) <= pattern.groups), 0)
+            if not num_digits:
                 raise PatternError(f"${digits} names no group")
-            made += [int(digits[:most]), digits[most:]]
+            template += [int(digits[:num_digits]), digits[num_digits:]]
         elif part["name"] is not None:
             if part["name"] not in pattern.groupindex:
                 raise PatternError(f"${{{part['name']}}} names no group")
-            made.append(pattern.groupindex[part["name"]])
+            template.append(pattern.groupindex[part["name"]])
         elif part["u"] or part["U"]:
-            made.append(chr(int(part["u"] or part["U"], 16)))
+            template.append(chr(int(part["u"] or part["U"], 16)))
         elif part[0].startswith("\\"):
-            made.append(part["literal"])
+            template.append(part["literal"])
         else:
             raise PatternError("a $ that names no group")
-    made.append(replace[at:])
-    return [one for one in made if one != ""]
+    template.append(replace[position:])
+    return [part for part in template if part != ""]
 
 
-def replaced(text: str, pattern: Any, replace: str, every: bool) -> str:
+def replace_matches(text: str, pattern: Any, replace: str, every: bool) -> str:
     """The text with `replace` in the place of the first match, or of every one.
 
-    >>> replaced("one two", compiled("(\\\\w)(\\\\w)", ""), "$2$1", True)
+    >>> replace_matches("one two", compile_pattern("(\\\\w)(\\\\w)", ""), "$2$1", True)
     'noe wto'
     """
     if "$" not in replace and "\\" not in replace:
@@ -100,11 +100,11 @@ def replaced(text: str, pattern: Any, replace: str, every: bool) -> str:
     if not pattern.search(text):
         return text  # MindSpore reads what to put there when it has found where
     try:
-        template = template_of(replace, pattern)
+        template = parse_template(replace, pattern)
     except PatternError as error:
         raise DataError(f"RegexReplace: RegexReplace failed: {replace!r} ({error}).") from error
 
-    def made(match: Any) -> str:
-        return "".join([one if isinstance(one, str) else match[one] or "" for one in template])
+    def expand(match: Any) -> str:
+        return "".join([part if isinstance(part, str) else match[part] or "" for part in template])
 
-    return str(pattern.sub(made, text, 0 if every else 1))
+    return str(pattern.sub(expand, text, 0 if every else 1))

@@ -18,12 +18,12 @@ from millrace._src.core.optional import require
 from millrace._src.core.stable_ids import stable_id
 
 from .enums import SentencePieceModel
-from .vocab_builder import texts_of
+from .vocab_builder import as_texts
 
-__all__ = ["SentencePieceVocab", "vocab_of_file"]
+__all__ = ["SentencePieceVocab", "load_vocab_file"]
 
 # What the call says itself: MindSpore leaves these out of `params`, too.
-_OWN = {
+_EXPLICIT_SETTINGS = {
     "input",
     "model_prefix",
     "vocab_size",
@@ -34,7 +34,7 @@ _OWN = {
 }
 
 
-class _Size:
+class _VocabSize:
     def check(self, name: str, value: Any) -> None:
         if value is None:
             raise ArgumentTypeError(f"{name} must be provided.")
@@ -42,7 +42,7 @@ class _Size:
         Range(0, UINT32_MAX).check(name, value)
 
 
-class _Model:
+class _ModelType:
     def check(self, name: str, value: Any) -> None:
         check_type(value, (str, SentencePieceModel), name)
         if isinstance(value, str) and value.upper() not in SentencePieceModel.__members__:
@@ -51,8 +51,8 @@ class _Model:
             )
 
 
-Size = Annotated[Any, _Size()]
-Model = Annotated[Any, _Model()]
+VocabSize = Annotated[Any, _VocabSize()]
+ModelType = Annotated[Any, _ModelType()]
 
 
 @stable_id("text.SentencePieceVocab")
@@ -78,9 +78,9 @@ class SentencePieceVocab:
     def from_file(
         cls,
         file_path: list[str],
-        vocab_size: Size,
+        vocab_size: VocabSize,
         character_coverage: float,
-        model_type: Model,
+        model_type: ModelType,
         params: dict[str, Any],
     ) -> Self:
         """Learn pieces from text files, a sentence in each line.
@@ -98,7 +98,7 @@ class SentencePieceVocab:
             check_type(path, (str,), f"file_path[{i}]")
             if not os.path.isfile(path):
                 raise FormatError(f'SentencePieceVocab: "{path}": No such file or directory', file=path)
-        return cls._trained({"input": list(file_path)}, vocab_size, character_coverage, model_type, params)
+        return cls._train({"input": list(file_path)}, vocab_size, character_coverage, model_type, params)
 
     @classmethod
     @checked
@@ -106,9 +106,9 @@ class SentencePieceVocab:
         cls,
         dataset: Any,
         col_names: list[str] | tuple[str, ...],
-        vocab_size: Size,
+        vocab_size: VocabSize,
         character_coverage: float,
-        model_type: Model,
+        model_type: ModelType,
         params: dict[str, Any],
     ) -> Self:
         """Learn pieces from the text in these columns of a dataset, an empty list for all; else as ``from_file``."""
@@ -118,21 +118,21 @@ class SentencePieceVocab:
             raise ArgumentTypeError(f"Argument dataset is not a dataset, but got {type(dataset)}.")
         sentences = _Sentences(dataset.project(list(col_names)) if col_names else dataset)
         try:
-            made = cls._trained(
+            vocab = cls._train(
                 {"sentence_iterator": iter(sentences)}, vocab_size, character_coverage, model_type, params
             )
         finally:
             if sentences.error is not None:
                 raise sentences.error
-        return made
+        return vocab
 
     @classmethod
-    def _trained(
-        cls, source: dict[str, Any], size: int, coverage: float, kind: Any, params: dict[str, Any]
+    def _train(
+        cls, source: dict[str, Any], size: int, coverage: float, model_type: Any, params: dict[str, Any]
     ) -> Self:
-        library = _library()
-        name = kind.name if isinstance(kind, SentencePieceModel) else kind
-        more = {str(key): value for key, value in params.items() if key not in _OWN}
+        library = _load_library()
+        name = model_type.name if isinstance(model_type, SentencePieceModel) else model_type
+        settings = {str(key): value for key, value in params.items() if key not in _EXPLICIT_SETTINGS}
         out = io.BytesIO()
         try:
             library.SentencePieceTrainer.train(
@@ -140,7 +140,7 @@ class SentencePieceVocab:
                 vocab_size=size,
                 character_coverage=coverage,
                 model_type=name.lower(),
-                **{"minloglevel": 2, **more},
+                **{"minloglevel": 2, **settings},
                 **source,
             )
         except (RuntimeError, OSError, ValueError, TypeError) as error:
@@ -150,9 +150,9 @@ class SentencePieceVocab:
     @classmethod
     def of(cls, model: bytes) -> Self:
         """The vocabulary with this model, which is what a model file holds."""
-        made = cls()
-        made._model = model
-        return made
+        vocab = cls()
+        vocab._model = model
+        return vocab
 
     @classmethod
     @checked
@@ -172,16 +172,16 @@ class SentencePieceVocab:
         check_type(vocab, (SentencePieceVocab,), "vocab")
         if not os.path.isdir(path):
             raise FormatError(f"save_model: Get real path failed, path={path}. It is a folder.", file=path)
-        place = os.path.join(path, filename)
+        target = os.path.join(path, filename)
         try:
-            number, temporary = tempfile.mkstemp(dir=os.path.dirname(place) or ".")
-            with os.fdopen(number, "wb") as file:
+            descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target) or ".")
+            with os.fdopen(descriptor, "wb") as file:
                 file.write(vocab.model)
             os.chmod(temporary, 0o644)
-            os.replace(temporary, place)
+            os.replace(temporary, target)
         except OSError as error:
             raise FormatError(
-                f"save_model: {place} cannot be written: {error.strerror}", file=place
+                f"save_model: {target} cannot be written: {error.strerror}", file=target
             ) from error
 
     @property
@@ -198,12 +198,12 @@ class SentencePieceVocab:
     def processor(self) -> Any:
         """SentencePiece's own object, which cuts text; it may be used by several threads."""
         model = self.model
-        made = _library().SentencePieceProcessor()
+        processor = _load_library().SentencePieceProcessor()
         try:
-            made.LoadFromSerializedProto(model)
+            processor.LoadFromSerializedProto(model)
         except RuntimeError as error:
             raise FormatError("SentencePieceTokenizer: this is no model of SentencePiece.") from error
-        return made
+        return processor
 
     def _identity(self) -> dict[str, Any]:
         return {"model": hashlib.blake2b(self._model, digest_size=20).digest()}
@@ -290,32 +290,32 @@ class _Sentences:
 
 
 def _texts(value: Any) -> Iterable[str]:
-    return texts_of(value, "build_sentencepiece_vocab")
+    return as_texts(value, "build_sentencepiece_vocab")
 
 
-def vocab_of_file(path: str) -> SentencePieceVocab:
+def load_vocab_file(path: str) -> SentencePieceVocab:
     """The vocabulary in a model file; one and the same as long as the file does not change."""
     try:
         state = os.stat(path)
-        return _of_file(os.path.realpath(path), state.st_size, state.st_mtime_ns)
+        return _cached_vocab(os.path.realpath(path), state.st_size, state.st_mtime_ns)
     except OSError as error:
         text = f"SentencePieceTokenizer: load vocab model file: {path} failed ({error.strerror})."
         raise FormatError(text, file=path) from error
 
 
 @functools.lru_cache(maxsize=16)
-def _of_file(path: str, size: int, changed: int) -> SentencePieceVocab:
+def _cached_vocab(path: str, size: int, mtime_ns: int) -> SentencePieceVocab:
     with open(path, "rb") as file:
-        made = SentencePieceVocab.of(file.read())
+        vocab = SentencePieceVocab.of(file.read())
     try:
-        _ = made.processor
+        _ = vocab.processor
     except (FormatError, PlanError) as error:
         text = (
             f"SentencePieceTokenizer: load vocab model file: {path} failed. It is no model of SentencePiece."
         )
         raise FormatError(text, file=path) from error
-    return made
+    return vocab
 
 
-def _library() -> Any:
+def _load_library() -> Any:
     return require("sentencepiece", extra="text", purpose="SentencePiece")

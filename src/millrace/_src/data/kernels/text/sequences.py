@@ -12,7 +12,7 @@ __all__ = ["ngrams", "pair_lengths", "windows"]
 
 
 def ngrams(
-    words: Sequence[str],
+    tokens: Sequence[str],
     sizes: Sequence[int],
     left: tuple[str, int],
     right: tuple[str, int],
@@ -23,12 +23,12 @@ def ngrams(
     >>> ngrams(["a", "b", "c"], [2, 4], ("<", 1), ("", 0), "-")
     ['<-a', 'a-b', 'b-c', '<-a-b-c']
     """
-    found: list[str] = []
+    grams: list[str] = []
     for n in sizes:
-        padded = [left[0]] * min(left[1], n - 1) + list(words) + [right[0]] * min(right[1], n - 1)
-        made = [separator.join(padded[i : i + n]) for i in range(len(padded) - n + 1)]
-        found += made or [""]
-    return found
+        padded = [left[0]] * min(left[1], n - 1) + list(tokens) + [right[0]] * min(right[1], n - 1)
+        joined = [separator.join(padded[i : i + n]) for i in range(len(padded) - n + 1)]
+        grams += joined or [""]
+    return grams
 
 
 def windows(values: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
@@ -42,7 +42,7 @@ def windows(values: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
     return np.lib.stride_tricks.sliding_window_view(values, width).copy()
 
 
-def pair_lengths(first: Any, second: Any, most: int) -> tuple[Any, Any]:
+def pair_lengths(first: Any, second: Any, max_length: int) -> tuple[Any, Any]:
     """How much of two sequences is kept, so that both together are no longer than ``most``: the longer one gives way.
 
     Of two that are equally long, the second does. Numbers or arrays of them.
@@ -51,10 +51,10 @@ def pair_lengths(first: Any, second: Any, most: int) -> tuple[Any, Any]:
     ((2, 2), (1, 1), (1, 0))
     """
     # both are cut down to one length, where one is not short enough to stay whole
-    half, more = most // 2, most - most // 2
-    fits = first + second <= most
-    kept_first = np.where(fits, first, np.minimum(first, np.maximum(more, most - second)))
-    kept_second = np.where(fits, second, np.minimum(second, np.maximum(half, most - first)))
+    half_down, half_up = max_length // 2, max_length - max_length // 2
+    fits = first + second <= max_length
+    kept_first = np.where(fits, first, np.minimum(first, np.maximum(half_up, max_length - second)))
+    kept_second = np.where(fits, second, np.minimum(second, np.maximum(half_down, max_length - first)))
     if np.ndim(kept_first) == 0:
         return int(kept_first), int(kept_second)
     return kept_first, kept_second

@@ -24,7 +24,7 @@ def to_str(array: np.ndarray[Any, Any], encoding: str = "utf8") -> np.ndarray[An
     """
     if not isinstance(array, np.ndarray):
         raise ArgumentTypeError("input should be a NumPy array.")
-    return _converted(array, "S", np.char.decode, encoding)
+    return _convert(array, "S", np.char.decode, encoding)
 
 
 def to_bytes(array: np.ndarray[Any, Any], encoding: str = "utf8") -> np.ndarray[Any, Any]:
@@ -40,15 +40,21 @@ def to_bytes(array: np.ndarray[Any, Any], encoding: str = "utf8") -> np.ndarray[
     """
     if not isinstance(array, np.ndarray):
         raise ArgumentValueError("input should be a NumPy array.")
-    return _converted(array, "U", np.char.encode, encoding)
+    return _convert(array, "U", np.char.encode, encoding)
 
 
-def _converted(array: np.ndarray[Any, Any], kind: str, function: Any, encoding: str) -> np.ndarray[Any, Any]:
+def _convert(
+    array: np.ndarray[Any, Any], type_code: str, function: Any, encoding: str
+) -> np.ndarray[Any, Any]:
     if array.dtype.kind not in "US":
         raise ArgumentTypeError(f"string operation on non-string array: its type is {array.dtype}.")
-    if array.dtype.kind != kind:
-        wanted = "bytes" if kind == "S" else "text"
-        raise ArgumentTypeError(f"the array is not of {wanted}, but of type {array.dtype}.")
+    if array.dtype.kind != type_code:
+        expected = "bytes" if type_code == "S" else "text"
+        raise ArgumentTypeError(f"the array is not of {expected}, but of type {array.dtype}.")
     if not isinstance(encoding, str):
         raise ArgumentTypeError(f"Argument encoding with value {encoding} is not of type [<class 'str'>].")
-    return np.asarray(function(array, encoding)) if array.size else array.astype("U" if kind == "S" else "S")
+    return (
+        np.asarray(function(array, encoding))
+        if array.size
+        else array.astype("U" if type_code == "S" else "S")
+    )

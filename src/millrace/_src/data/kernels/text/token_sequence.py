@@ -10,21 +10,21 @@ import numpy.typing as npt
 
 from millrace._src.core.values.columns import RaggedColumn, StringColumn, offsets_of
 
-__all__ = ["cut", "lengths_of"]
+__all__ = ["truncate_rows", "row_lengths"]
 
 
-def lengths_of(column: Any) -> npt.NDArray[np.int64]:
+def row_lengths(column: Any) -> npt.NDArray[np.int64]:
     """How many values each row holds."""
     if isinstance(column, np.ndarray):
         return np.full(len(column), column.shape[1], np.int64)
-    made: npt.NDArray[np.int64] = column.lengths
-    return made
+    lengths: npt.NDArray[np.int64] = column.lengths
+    return lengths
 
 
-def cut(column: Any, lengths: npt.NDArray[np.int64]) -> Any:
+def truncate_rows(column: Any, lengths: npt.NDArray[np.int64]) -> Any:
     """The first values of each row, this many of each; no row is shorter than that.
 
-    >>> cut(RaggedColumn(np.arange(5), np.array([0, 2, 5])), np.array([1, 2])).values.tolist()
+    >>> truncate_rows(RaggedColumn(np.arange(5), np.array([0, 2, 5])), np.array([1, 2])).values.tolist()
     [0, 2, 3]
     """
     if isinstance(column, np.ndarray):
@@ -36,5 +36,5 @@ def cut(column: Any, lengths: npt.NDArray[np.int64]) -> Any:
         pairs = itertools.pairwise(column.rows.tolist())  # type: ignore[union-attr]
         kept = [column.strings[a : a + n] for (a, _), n in zip(pairs, lengths.tolist(), strict=True)]
         return StringColumn.of(list(itertools.chain.from_iterable(kept)), rows)
-    places = np.repeat(column.rows[:-1] - rows[:-1], lengths) + np.arange(rows[-1])
-    return RaggedColumn(column.values[places], rows)
+    indices = np.repeat(column.rows[:-1] - rows[:-1], lengths) + np.arange(rows[-1])
+    return RaggedColumn(column.values[indices], rows)

@@ -34,8 +34,8 @@ class NormalizeForm(IntEnum):
 
 
 # U+1E030 to U+1E06D came with Unicode 15: letters raised or lowered, and what they are replaced with
-_RAISED = "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ"
-_NEW = {0x1E030 + i: letter for i, letter in enumerate(_RAISED)}
+_MODIFIER_BASES = "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ"
+_MODIFIER_LETTERS = {0x1E030 + i: letter for i, letter in enumerate(_MODIFIER_BASES)}
 
 
 def normalize(text: str, form: NormalizeForm) -> str:
@@ -47,11 +47,11 @@ def normalize(text: str, form: NormalizeForm) -> str:
     if form == NormalizeForm.NONE or text.isascii():
         return text
     if form in (NormalizeForm.NFKC, NormalizeForm.NFKD):
-        text = text.translate(_NEW)
+        text = text.translate(_MODIFIER_LETTERS)
     return unicodedata.normalize(cast(Literal["NFC", "NFD", "NFKC", "NFKD"], form.name), text)
 
 
-class _Folds(dict[int, str]):
+class _CaseFoldTable(dict[int, str]):
     """What each character is folded to, worked out when it is first met."""
 
     def __missing__(self, point: int) -> str:
@@ -59,14 +59,14 @@ class _Folds(dict[int, str]):
         if char in points("IGNORED"):
             char = ""
         while True:  # folding may bring up what has a normal form, and the other way round
-            made = normalize(normalize(char, NormalizeForm.NFKC).casefold(), NormalizeForm.NFKC)
-            if made == char:
-                self[point] = made
-                return made
-            char = made
+            folded = normalize(normalize(char, NormalizeForm.NFKC).casefold(), NormalizeForm.NFKC)
+            if folded == char:
+                self[point] = folded
+                return folded
+            char = folded
 
 
-_folds = _Folds()
+_case_fold_table = _CaseFoldTable()
 
 
 def case_fold(text: str) -> str:
@@ -77,16 +77,16 @@ def case_fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFC", text.translate(_folds))
+    return unicodedata.normalize("NFC", text.translate(_case_fold_table))
 
 
-_NUMBERS = "zero one two three four five six seven eight nine".split()  # noqa: SIM905
-_PLAIN = {ord("0") + i: f" {word} " for i, word in enumerate(_NUMBERS)}
+_DIGIT_NAMES = "zero one two three four five six seven eight nine".split()  # noqa: SIM905
+_DIGIT_TABLE = {ord("0") + i: f" {digit_name} " for i, digit_name in enumerate(_DIGIT_NAMES)}
 # from the first < of a line to its last >, then what is left between < and > across lines
 _TAGS = re.compile("<[^\n\v\f\r\x85\u2028\u2029]*>")
-_LONG_TAGS = re.compile("<[^>]*>")
+_MULTILINE_TAGS = re.compile("<[^>]*>")
 _ENTITY = re.compile("&[^;]*;")
-_OTHER = re.compile("[^a-z]+")
+_NON_LETTERS = re.compile("[^a-z]+")
 
 
 def filter_wikipedia(text: str) -> str:
@@ -95,16 +95,16 @@ def filter_wikipedia(text: str) -> str:
     >>> filter_wikipedia("<b>AT&amp;T</b> has 3 Offices")
     'has three offices'
     """
-    lowered = _lower(text)
+    lowered = _lower_ascii(text)
     if "#redirect" in lowered:
         return ""
-    plain = _ENTITY.sub(" ", _LONG_TAGS.sub("", _TAGS.sub("", lowered)))
-    return _OTHER.sub(" ", plain.translate(_PLAIN)).strip()
+    plain = _ENTITY.sub(" ", _MULTILINE_TAGS.sub("", _TAGS.sub("", lowered)))
+    return _NON_LETTERS.sub(" ", plain.translate(_DIGIT_TABLE)).strip()
 
 
-def _lower(text: str) -> str:
+def _lower_ascii(text: str) -> str:
     """Small letters for A to Z alone."""
-    return text.lower() if text.isascii() else text.translate(_LOWER)
+    return text.lower() if text.isascii() else text.translate(_LOWER_TABLE)
 
 
-_LOWER = {ord("A") + i: chr(ord("a") + i) for i in range(26)}
+_LOWER_TABLE = {ord("A") + i: chr(ord("a") + i) for i in range(26)}

@@ -7,18 +7,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from .byte_offsets import byte_offsets, nothing
+from .byte_offsets import byte_offsets, empty_spans
 from .unicode_properties import SPACES, script_table
 
 __all__ = [
     "Spans",
-    "all_spaced",
+    "whitespace_token_lists",
     "char_spans",
-    "chars",
-    "placed",
+    "characters",
+    "slice_spans",
     "script_runs",
     "script_spans",
-    "space_spans",
+    "whitespace_spans",
     "whitespace_tokens",
 ]
 
@@ -40,23 +40,23 @@ def whitespace_tokens(text: str) -> list[str]:
     >>> whitespace_tokens("")
     ['']
     """
-    found = _WORD.findall(text) if _NO_SPACE.search(text) else text.split()
-    return found or [""]
+    tokens = _WORD.findall(text) if _NO_SPACE.search(text) else text.split()
+    return tokens or [""]
 
 
-def all_spaced(texts: list[str]) -> list[list[str]]:
+def whitespace_token_lists(texts: list[str]) -> list[list[str]]:
     """The words of each text."""
     if _NO_SPACE.search("".join(texts)):
         return list(map(whitespace_tokens, texts))
-    return [words or [""] for words in map(str.split, texts)]
+    return [tokens or [""] for tokens in map(str.split, texts)]
 
 
-def space_spans(text: str) -> Spans:
+def whitespace_spans(text: str) -> Spans:
     """The words between white space, where each starts and where it ends, in bytes."""
-    return placed(text, [match.span() for match in _WORD.finditer(text)])
+    return slice_spans(text, [match.span() for match in _WORD.finditer(text)])
 
 
-def chars(text: str) -> list[str]:
+def characters(text: str) -> list[str]:
     """Every character."""
     return list(text) or [""]
 
@@ -64,9 +64,9 @@ def chars(text: str) -> list[str]:
 def char_spans(text: str) -> Spans:
     """Every character, where it starts and where it ends, in bytes."""
     if not text:
-        return nothing()
-    places = byte_offsets(text, range(len(text) + 1))
-    return list(text), places[:-1], places[1:]
+        return empty_spans()
+    offsets = byte_offsets(text, range(len(text) + 1))
+    return list(text), offsets[:-1], offsets[1:]
 
 
 def script_runs(text: str, keep_whitespace: bool) -> list[str]:
@@ -76,29 +76,29 @@ def script_runs(text: str, keep_whitespace: bool) -> list[str]:
     ['ok', '北京', '.']
     """
     if text.isascii():
-        found = (_ASCII_RUN if keep_whitespace else _ASCII_WORD).findall(text)
+        runs = (_ASCII_RUN if keep_whitespace else _ASCII_WORD).findall(text)
     else:
-        found = [text[start:limit] for start, limit in _runs(text, keep_whitespace)]
-    return found or [""]
+        runs = [text[start:limit] for start, limit in _run_spans(text, keep_whitespace)]
+    return runs or [""]
 
 
 def script_spans(text: str, keep_whitespace: bool) -> Spans:
     """Runs of characters of one script, where each starts and where it ends, in bytes."""
-    return placed(text, _runs(text, keep_whitespace))
+    return slice_spans(text, _run_spans(text, keep_whitespace))
 
 
-def _runs(text: str, keep_whitespace: bool) -> list[tuple[int, int]]:
+def _run_spans(text: str, keep_whitespace: bool) -> list[tuple[int, int]]:
     if not text:
         return []
     classes = script_table()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")]
-    places = [0, *(np.flatnonzero(classes[1:] != classes[:-1]) + 1).tolist(), len(text)]
-    found = list(pairwise(places))
-    return found if keep_whitespace else [one for one in found if text[one[0]] not in _SPACE]
+    boundaries = [0, *(np.flatnonzero(classes[1:] != classes[:-1]) + 1).tolist(), len(text)]
+    spans = list(pairwise(boundaries))
+    return spans if keep_whitespace else [span for span in spans if text[span[0]] not in _SPACE]
 
 
-def placed(text: str, found: list[tuple[int, int]]) -> Spans:
+def slice_spans(text: str, spans: list[tuple[int, int]]) -> Spans:
     """The parts of a text between places counted in characters, with their places in bytes."""
-    if not found:
-        return nothing()
-    places = byte_offsets(text, [place for span in found for place in span])
-    return [text[start:limit] for start, limit in found], places[::2], places[1::2]
+    if not spans:
+        return empty_spans()
+    offsets = byte_offsets(text, [position for span in spans for position in span])
+    return [text[start:limit] for start, limit in spans], offsets[::2], offsets[1::2]

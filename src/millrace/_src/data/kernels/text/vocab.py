@@ -22,14 +22,14 @@ from millrace._src.core.stable_ids import stable_id
 from .vocab_arrays import VocabArrays
 from .vocab_builder import (
     Count,
-    Positive,
-    WordNumbers,
-    Words,
-    checked_columns,
-    checked_frequencies,
-    counted,
-    name_the_double,
-    words_of_file,
+    PositiveCount,
+    WordIds,
+    WordList,
+    as_column_names,
+    as_frequency_range,
+    count_words,
+    raise_duplicate_word,
+    read_words,
 )
 
 __all__ = ["Vocab"]
@@ -63,7 +63,9 @@ class Vocab:
 
     @classmethod
     @checked
-    def from_list(cls, word_list: Words, special_tokens: Words = None, special_first: bool = True) -> Self:
+    def from_list(
+        cls, word_list: WordList, special_tokens: WordList = None, special_first: bool = True
+    ) -> Self:
         """A vocabulary of these words, numbered in their order; special tokens come before or after them.
 
         >>> Vocab.from_list(["a", "b"], ["<pad>"], special_first=False).vocab()
@@ -76,13 +78,13 @@ class Vocab:
 
     @classmethod
     @checked
-    def from_dict(cls, word_dict: Annotated[dict[str, int], WordNumbers()]) -> Self:
+    def from_dict(cls, word_dict: Annotated[dict[str, int], WordIds()]) -> Self:
         """A vocabulary with these numbers. They may have gaps; of two words with one number, the later is its token.
 
         >>> Vocab.from_dict({"home": 3, "behind": 2}).ids_to_tokens([2, 3, 4])
         ['behind', 'home', '']
         """
-        return cls._of(dict(word_dict))
+        return cls._from_table(dict(word_dict))
 
     @classmethod
     @checked
@@ -91,7 +93,7 @@ class Vocab:
         file_path: str,
         delimiter: str = "",
         vocab_size: Count = None,
-        special_tokens: Words = None,
+        special_tokens: WordList = None,
         special_first: bool = True,
     ) -> Self:
         """A vocabulary from a text file in UTF-8, a word in each line.
@@ -108,10 +110,10 @@ class Vocab:
         >>> Vocab.from_file("vocab.txt", ",", None, ["<unk>"]).vocab()
         {'<unk>': 0, 'we': 1, 'the': 2}
         """
-        words = words_of_file(file_path, delimiter, vocab_size)
+        words = read_words(file_path, delimiter, vocab_size)
         special = set(special_tokens or ())
         if len(set(words)) < len(words) or not special.isdisjoint(words):
-            name_the_double(file_path, words, special)
+            raise_duplicate_word(file_path, words, special)
         return cls._numbered(words, special_tokens, special_first)
 
     @classmethod
@@ -122,7 +124,7 @@ class Vocab:
         columns: Any = None,
         freq_range: Any = None,
         top_k: Any = None,
-        special_tokens: Words = None,
+        special_tokens: WordList = None,
         special_first: bool = True,
     ) -> Self:
         """A vocabulary of the words in a dataset, the most frequent first, equally frequent ones by their characters.
@@ -140,17 +142,17 @@ class Vocab:
         >>> Vocab.from_dataset(words, "text", top_k=2, special_tokens=["<unk>"]).vocab()
         {'<unk>': 0, 'c': 1, 'a': 2}
         """
-        wanted = checked_columns(columns)
-        least, most = checked_frequencies(freq_range)
+        column_names = as_column_names(columns)
+        least, most = as_frequency_range(freq_range)
         check_type(top_k, (int, type(None)), "top_k")
         if top_k is not None:
-            Positive().check("top_k", top_k)
+            PositiveCount().check("top_k", top_k)
         if not hasattr(dataset, "create_tuple_iterator"):
             raise ArgumentTypeError(
                 f"Argument dataset is not a dataset, but got {type(dataset)}: give from_dataset() what "
                 "TextFileDataset and its like, or .map() of one, return."
             )
-        counts = counted(dataset, wanted)
+        counts = count_words(dataset, column_names)
         known = [word for word in special_tokens or () if word in counts]
         if known:
             listed = " ".join(known)
@@ -162,13 +164,13 @@ class Vocab:
     @classmethod
     def _numbered(cls, words: Sequence[str], special: Sequence[str] | None, special_first: bool) -> Self:
         order = [*(special or ()), *words] if special_first else [*words, *(special or ())]
-        return cls._of(dict(zip(order, range(len(order)), strict=True)))
+        return cls._from_table(dict(zip(order, range(len(order)), strict=True)))
 
     @classmethod
-    def _of(cls, table: dict[str, int]) -> Self:
-        made = cls()
-        made._table = table
-        return made
+    def _from_table(cls, table: dict[str, int]) -> Self:
+        vocab = cls()
+        vocab._table = table
+        return vocab
 
     # --- what it tells ------------------------------------------------------------------------------
 
@@ -202,7 +204,7 @@ class Vocab:
         >>> Vocab.from_list(["w1", "w2", "w3"]).tokens_to_ids(["w1", "w3"])
         [0, 2]
         """
-        words: Any = _listed(tokens)
+        words: Any = _as_list(tokens)
         if not isinstance(tokens, np.ndarray):
             for i, word in enumerate(words):
                 if not isinstance(word, str):
@@ -213,8 +215,8 @@ class Vocab:
                 f"{tokens.shape}."
             )
         get = self.table.get
-        found = [get(word.decode() if isinstance(word, bytes) else word, -1) for word in words]
-        return found[0] if len(found) == 1 else found
+        ids = [get(word.decode() if isinstance(word, bytes) else word, -1) for word in words]
+        return ids[0] if len(ids) == 1 else ids
 
     @checked
     def ids_to_tokens(self, ids: int | list[int] | np.ndarray[Any, Any]) -> str | list[str]:
@@ -223,7 +225,7 @@ class Vocab:
         >>> Vocab.from_list(["w1", "w2", "w3"]).ids_to_tokens(0)
         'w1'
         """
-        numbers: Any = _listed(ids)
+        numbers: Any = _as_list(ids)
         if not isinstance(ids, np.ndarray):
             for i, number in enumerate(numbers):
                 name = f"ids[{i}]" if isinstance(ids, list) else "ids"
@@ -237,8 +239,8 @@ class Vocab:
         if self._tokens is None:
             self._tokens = {number: word for word, number in self.table.items()}
         get = self._tokens.get
-        found = [get(number, "") for number in numbers]
-        return found[0] if len(found) == 1 else found
+        tokens = [get(number, "") for number in numbers]
+        return tokens[0] if len(tokens) == 1 else tokens
 
     # --- what it is ---------------------------------------------------------------------------------
 
@@ -292,24 +294,24 @@ class Vocab:
 
 
 # Vocabularies that came here from another process, as long as someone holds them.
-_arrived: weakref.WeakValueDictionary[tuple[type, bytes], Vocab] = weakref.WeakValueDictionary()
-_arriving = threading.Lock()
+_loaded_vocabs: weakref.WeakValueDictionary[tuple[type, bytes], Vocab] = weakref.WeakValueDictionary()
+_load_lock = threading.Lock()
 
 
-def _unpickled(kind: type[Vocab], digest: bytes, parts: tuple[Any, ...] | None) -> Vocab:
+def _unpickled(vocab_class: type[Vocab], digest: bytes, parts: tuple[Any, ...] | None) -> Vocab:
     """The vocabulary with these contents; the one that is here already, where there is one."""
     if parts is None:
-        return kind()
-    with _arriving:
-        found = _arrived.get((kind, digest))
-        if found is None:
-            found = kind()
-            found._packed, found._digest = VocabArrays(*parts), digest
-            _arrived[kind, digest] = found
-        return found
+        return vocab_class()
+    with _load_lock:
+        vocab = _loaded_vocabs.get((vocab_class, digest))
+        if vocab is None:
+            vocab = vocab_class()
+            vocab._packed, vocab._digest = VocabArrays(*parts), digest
+            _loaded_vocabs[vocab_class, digest] = vocab
+        return vocab
 
 
-def _listed(values: Any) -> list[Any]:
+def _as_list(values: Any) -> list[Any]:
     if isinstance(values, np.ndarray):
         values = values.tolist()
     return values if isinstance(values, list) else [values]

@@ -40,11 +40,11 @@ class VocabArrays:
 
     def digest(self) -> bytes:
         """A hash of the contents, the same in every process."""
-        made = hashlib.blake2b(digest_size=20)
+        hasher = hashlib.blake2b(digest_size=20)
         for part in self:
-            made.update(part.size.to_bytes(8, "little"))
-            made.update(np.ascontiguousarray(part).reshape(-1).data)
-        return made.digest()
+            hasher.update(part.size.to_bytes(8, "little"))
+            hasher.update(np.ascontiguousarray(part).reshape(-1).data)
+        return hasher.digest()
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         return iter((self.text, self.lengths, self.ids))

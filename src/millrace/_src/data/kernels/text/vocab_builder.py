@@ -14,19 +14,19 @@ from millrace._src.core.errors import ArgumentValueError, DataError, FormatError
 
 __all__ = [
     "Count",
-    "Positive",
-    "WordNumbers",
-    "Words",
-    "checked_columns",
-    "checked_frequencies",
-    "counted",
-    "name_the_double",
-    "texts_of",
-    "words_of_file",
+    "PositiveCount",
+    "WordIds",
+    "WordList",
+    "as_column_names",
+    "as_frequency_range",
+    "count_words",
+    "raise_duplicate_word",
+    "as_texts",
+    "read_words",
 ]
 
 
-class _Words:
+class _UniqueWords:
     """A list of different words."""
 
     def check(self, name: str, value: Any) -> None:
@@ -41,7 +41,7 @@ class _Words:
             seen.add(word)
 
 
-class Positive:
+class PositiveCount:
     """A whole number above 0, in MindSpore's words."""
 
     def check(self, name: str, value: Any) -> None:
@@ -49,7 +49,7 @@ class Positive:
             raise ArgumentValueError(f"Input {name} must be greater than 0.")
 
 
-class WordNumbers:
+class WordIds:
     """A dict of words and their numbers."""
 
     def check(self, name: str, value: Any) -> None:
@@ -61,14 +61,14 @@ class WordNumbers:
             Range(0, INT32_MAX).check("word_id", number)
 
 
-Words = Annotated[Any, _Words()]
-Count = Annotated[int | None, Positive()]
+WordList = Annotated[Any, _UniqueWords()]
+Count = Annotated[int | None, PositiveCount()]
 
 
 # --- files ------------------------------------------------------------------------------------------
 
 
-def words_of_file(path: str, delimiter: str, most: int | None) -> list[str]:
+def read_words(path: str, delimiter: str, most: int | None) -> list[str]:
     try:
         with open(path, "rb") as file:
             data = b"".join(itertools.islice(file, most))
@@ -88,7 +88,7 @@ def words_of_file(path: str, delimiter: str, most: int | None) -> list[str]:
     return [word.partition(delimiter)[0] for word in words] if delimiter else words
 
 
-def name_the_double(path: str, words: Iterable[str], special: set[str]) -> None:
+def raise_duplicate_word(path: str, words: Iterable[str], special: set[str]) -> None:
     seen: dict[str, int] = {}
     for line, word in enumerate(words, 1):
         if word in seen:
@@ -107,7 +107,7 @@ def name_the_double(path: str, words: Iterable[str], special: set[str]) -> None:
 # --- datasets ---------------------------------------------------------------------------------------
 
 
-def checked_columns(columns: Any) -> list[str]:
+def as_column_names(columns: Any) -> list[str]:
     if columns is None:
         return []
     names: list[str] = columns if isinstance(columns, list) else [columns]
@@ -120,27 +120,28 @@ def checked_columns(columns: Any) -> list[str]:
     return names
 
 
-def checked_frequencies(given: Any) -> tuple[int, float]:
-    if given is None:
+def as_frequency_range(freq_range: Any) -> tuple[int, float]:
+    if freq_range is None:
         return 0, float("inf")
-    check_type(given, (tuple,), "freq_range")
-    if len(given) != 2:
+    check_type(freq_range, (tuple,), "freq_range")
+    if len(freq_range) != 2:
         raise ArgumentValueError("freq_range needs to be a tuple of 2 element.")
-    if not all(number is None or isinstance(number, int) for number in given):
+    if not all(number is None or isinstance(number, int) for number in freq_range):
         raise ArgumentValueError(
             "freq_range needs to be either None or a tuple of 2 integers or an int and a None."
         )
-    least, most = given[0] or 0, float("inf") if given[1] is None else given[1]
+    least, most = freq_range[0] or 0, float("inf") if freq_range[1] is None else freq_range[1]
     if not 0 <= least <= most:
-        if None not in given:
+        if None not in freq_range:
             raise ArgumentValueError("frequency range [a,b] should be 0 <= a <= b (a,b are inclusive).")
         raise PlanError(
-            f"BuildVocabNode: frequency_range [a,b] violates 0 <= a <= b (a,b are inclusive), but got {list(given)}"
+            "BuildVocabNode: frequency_range [a,b] violates 0 <= a <= b (a,b are inclusive), but got "
+            f"{list(freq_range)}"
         )
     return least, most
 
 
-def counted(dataset: Any, columns: list[str]) -> Counter[str]:
+def count_words(dataset: Any, columns: list[str]) -> Counter[str]:
     """How often each word is in these columns."""
     if columns:
         dataset = dataset.project(columns)
@@ -148,17 +149,17 @@ def counted(dataset: Any, columns: list[str]) -> Counter[str]:
     with dataset.create_tuple_iterator(num_epochs=1, output_numpy=True) as rows:
         for row in rows:
             for value in row:
-                counts.update(texts_of(value, "build_vocab"))
+                counts.update(as_texts(value, "build_vocab"))
     return counts
 
 
-def texts_of(value: npt.NDArray[Any], what: str) -> list[str]:
+def as_texts(value: npt.NDArray[Any], what: str) -> list[str]:
     """The words of a value; ``what`` needs them, for the error."""
-    kind = value.dtype.kind
-    if kind not in "US":
+    type_code = value.dtype.kind
+    if type_code not in "US":
         raise DataError(
             f"Invalid datatype, '{what}' only supports string type of input, but got numeric type: "
             f"{value.dtype}. Name the columns of text: from_dataset(dataset, columns=[...])."
         )
     words: list[str] = value.reshape(-1).tolist()
-    return words if kind == "U" else [word.decode() for word in words]  # type: ignore[attr-defined]
+    return words if type_code == "U" else [word.decode() for word in words]  # type: ignore[attr-defined]

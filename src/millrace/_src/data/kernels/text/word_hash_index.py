@@ -49,15 +49,15 @@ class WordIndex:
         """The rows of these words, None for one that is not known."""
         data = [word.encode("utf-8", "surrogatepass") for word in words]
         hashes = np.fromiter(map(_hash, data), np.uint64, len(data))
-        places = np.searchsorted(self.hashes, hashes).tolist()
-        return [self._at(place, one) for place, one in zip(places, data, strict=True)]
+        positions = np.searchsorted(self.hashes, hashes).tolist()
+        return [self._find_row(position, encoded) for position, encoded in zip(positions, data, strict=True)]
 
-    def _at(self, place: int, word: bytes) -> int | None:
-        wanted = _hash(word)
-        while place < len(self.hashes) and int(self.hashes[place]) == wanted:
-            if self.text[self.ends[place] : self.ends[place + 1]].tobytes() == word:
-                return int(self.rows[place])
-            place += 1  # another word with the same hash
+    def _find_row(self, position: int, word: bytes) -> int | None:
+        target = _hash(word)
+        while position < len(self.hashes) and int(self.hashes[position]) == target:
+            if self.text[self.ends[position] : self.ends[position + 1]].tobytes() == word:
+                return int(self.rows[position])
+            position += 1  # another word with the same hash
         return None
 
     def table(self) -> dict[str, int]:

@@ -25,67 +25,78 @@ from millrace._src.core.log import get_logger
 from .vocab_arrays import VocabArrays
 from .word_hash_index import WordIndex
 
-__all__ = ["KEEP_FROM", "VectorCacheEntry", "Stored", "digest_of", "opened"]
+__all__ = ["MIN_CACHED_BYTES", "VectorCacheEntry", "StoredVectors", "compute_digest", "open_entry"]
 
 log = get_logger(__name__)
 
 # A smaller file is parsed while one looks at the clock.
-KEEP_FROM = 8 << 20
+MIN_CACHED_BYTES = 8 << 20
 VERSION = 1
-HEAD = 4096
-ENDS = 1 << 16
+HEADER_BYTES = 4096
+CHECKED_BYTES = 1 << 16
 
-Stored = tuple[WordIndex, npt.NDArray[np.float32], bytes]
+StoredVectors = tuple[WordIndex, npt.NDArray[np.float32], bytes]
 
 
 class VectorCacheEntry:
     """Where the vectors of one file are kept."""
 
-    def __init__(self, source: str, most: int) -> None:
+    def __init__(self, source: str, max_vectors: int) -> None:
         self.source = os.path.realpath(source)
-        self.belongs = {"version": VERSION, "source": self.source, "most": most, **_state(self.source)}
-        name = hashlib.blake2b(f"{self.source}\0{most}".encode("utf-8", "surrogateescape"), digest_size=16)
-        self.path = _folder() / f"{name.hexdigest()}.vectors"
+        self.expected_header = {
+            "version": VERSION,
+            "source": self.source,
+            "most": max_vectors,
+            **_file_state(self.source),
+        }
+        name = hashlib.blake2b(
+            f"{self.source}\0{max_vectors}".encode("utf-8", "surrogateescape"), digest_size=16
+        )
+        self.path = _cache_folder() / f"{name.hexdigest()}.vectors"
 
     @property
     def worth_it(self) -> bool:
-        return int(self.belongs["size"]) >= KEEP_FROM
+        return int(self.expected_header["size"]) >= MIN_CACHED_BYTES
 
-    def load(self) -> Stored | None:
+    def load(self) -> StoredVectors | None:
         """What was kept, where it still belongs to the file."""
-        found = opened(str(self.path), self.belongs)
-        if found is not None:
+        stored = open_entry(str(self.path), self.expected_header)
+        if stored is not None:
             with contextlib.suppress(OSError):
                 os.utime(self.path)
-        return found
+        return stored
 
-    def save(self, blocks: Iterable[npt.NDArray[np.float32]], table: dict[str, int]) -> Stored | None:
+    def save(self, blocks: Iterable[npt.NDArray[np.float32]], table: dict[str, int]) -> StoredVectors | None:
         """Write what ``blocks`` gives and, when they are through, the table; None where there is no place for it.
 
         Whole or not at all: another process never sees half of it. An error of the blocks is theirs.
         """
         try:
-            file, temporary = self._begin()
+            file, temporary = self._open_temporary()
         except OSError as error:
             log.info("the vectors of %s are not kept: %s", self.source, error)
             return None
-        full = ""
+        write_error = ""
         try:
             with file:
                 rows, dim = 0, 0
-                made = hashlib.blake2b(digest_size=20)
-                full = self._write(file, b"\0" * HEAD)
+                hasher = hashlib.blake2b(digest_size=20)
+                write_error = self._write(file, b"\0" * HEADER_BYTES)
                 for block in blocks:
                     rows, dim = rows + len(block), block.shape[1]
-                    made.update(block.data)
-                    full = full or self._write(file, block.data)
-                made.update(VocabArrays.of(table).digest())
+                    hasher.update(block.data)
+                    write_error = write_error or self._write(file, block.data)
+                hasher.update(VocabArrays.of(table).digest())
                 index = WordIndex.of(table)
                 sizes = {"rows": rows, "dim": dim, "words": len(index), "text": index.text.size}
-                line = json.dumps(self.belongs | sizes | {"digest": made.hexdigest()}).encode()
-                for part in (b"\0" * _gap(rows, dim), *[part.data for part in index.parts]):
-                    full = full or self._write(file, part)
-                if full or len(line) > HEAD or _state(self.source).items() - self.belongs.items():
+                line = json.dumps(self.expected_header | sizes | {"digest": hasher.hexdigest()}).encode()
+                for part in (b"\0" * _padding_bytes(rows, dim), *[part.data for part in index.parts]):
+                    write_error = write_error or self._write(file, part)
+                if (
+                    write_error
+                    or len(line) > HEADER_BYTES
+                    or _file_state(self.source).items() - self.expected_header.items()
+                ):
                     return None
                 file.seek(0)
                 file.write(line)
@@ -95,10 +106,10 @@ class VectorCacheEntry:
             if temporary:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
-        self._sweep()
-        return opened(str(self.path), self.belongs)
+        self._remove_stale()
+        return open_entry(str(self.path), self.expected_header)
 
-    def _begin(self) -> tuple[IO[bytes], str]:
+    def _open_temporary(self) -> tuple[IO[bytes], str]:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         number, temporary = tempfile.mkstemp(prefix=f"millrace-vectors-{os.getpid()}-", dir=self.path.parent)
         return os.fdopen(number, "wb"), temporary
@@ -111,71 +122,78 @@ class VectorCacheEntry:
             return str(error)
         return ""
 
-    def _sweep(self) -> None:
+    def _remove_stale(self) -> None:
         """Remove entries of files that are gone."""
-        for other in self.path.parent.glob("*.vectors"):
+        for path in self.path.parent.glob("*.vectors"):
             with contextlib.suppress(OSError, ValueError, TypeError):
-                head = _head(other)
-                if other != self.path and not os.path.exists(head["source"]):
-                    other.unlink()
+                head = _read_header(path)
+                if path != self.path and not os.path.exists(head["source"]):
+                    path.unlink()
 
 
-def opened(path: str, belongs: dict[str, Any] | None = None, digest: bytes = b"") -> Stored | None:
+def open_entry(
+    path: str, expected_header: dict[str, Any] | None = None, digest: bytes = b""
+) -> StoredVectors | None:
     """An entry, mapped; None where there is none, or where it is another one or damaged."""
     try:
         state = os.stat(path)
-        head = _head(Path(path))
-        rows, dim, words, text = (int(head[name]) for name in ("rows", "dim", "words", "text"))
-        kept = bytes.fromhex(head["digest"])
+        head = _read_header(Path(path))
+        rows, dim, num_words, text_bytes = (int(head[name]) for name in ("rows", "dim", "words", "text"))
+        stored_digest = bytes.fromhex(head["digest"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    ours = state.st_uid == os.getuid() and not state.st_mode & 0o022
-    begin = HEAD + 4 * rows * dim + _gap(rows, dim)  # of the words
-    fits = min(rows, dim, words, text) >= 0 and state.st_size == begin + 20 * words + 8 + text
-    if not ours or not fits or (digest and kept != digest):
+    is_private = state.st_uid == os.getuid() and not state.st_mode & 0o022
+    begin = HEADER_BYTES + 4 * rows * dim + _padding_bytes(rows, dim)  # of the words
+    fits = (
+        min(rows, dim, num_words, text_bytes) >= 0
+        and state.st_size == begin + 20 * num_words + 8 + text_bytes
+    )
+    if not is_private or not fits or (digest and stored_digest != digest):
         return None
-    if belongs is not None and any(head.get(name) != value for name, value in belongs.items()):
+    if expected_header is not None and any(
+        head.get(name) != value for name, value in expected_header.items()
+    ):
         return None
-    whole = np.asarray(np.memmap(path, np.uint8, "r"))
-    vectors = whole[HEAD : HEAD + 4 * rows * dim].view(np.float32).reshape(rows, dim)
-    parts = np.split(whole[begin:], np.cumsum([8 * words, 8 * words + 8, 4 * words]))
+    mapped = np.asarray(np.memmap(path, np.uint8, "r"))
+    vectors = mapped[HEADER_BYTES : HEADER_BYTES + 4 * rows * dim].view(np.float32).reshape(rows, dim)
+    parts = np.split(mapped[begin:], np.cumsum([8 * num_words, 8 * num_words + 8, 4 * num_words]))
     index = WordIndex(parts[0].view(np.uint64), parts[1].view(np.int64), parts[2].view(np.int32), parts[3])
-    if words and (index.rows.min() < 0 or index.rows.max() >= rows or index.ends[-1] != text):
+    if num_words and (index.rows.min() < 0 or index.rows.max() >= rows or index.ends[-1] != text_bytes):
         return None
-    return index, vectors, kept
+    return index, vectors, stored_digest
 
 
-def _gap(rows: int, dim: int) -> int:
+def _padding_bytes(rows: int, dim: int) -> int:
     """Bytes after the vectors, so that the words begin at a multiple of eight."""
     return -4 * rows * dim % 8
 
 
-def digest_of(vectors: npt.NDArray[np.float32], table: dict[str, int]) -> bytes:
+def compute_digest(vectors: npt.NDArray[np.float32], table: dict[str, int]) -> bytes:
     """A hash of words and vectors, as an entry has it."""
-    made = hashlib.blake2b(np.ascontiguousarray(vectors).data, digest_size=20)
-    made.update(VocabArrays.of(table).digest())
-    return made.digest()
+    hasher = hashlib.blake2b(np.ascontiguousarray(vectors).data, digest_size=20)
+    hasher.update(VocabArrays.of(table).digest())
+    return hasher.digest()
 
 
-def _head(path: Path) -> dict[str, Any]:
+def _read_header(path: Path) -> dict[str, Any]:
     with open(path, "rb") as file:
-        found = json.loads(file.read(HEAD).rstrip(b"\0"))
-    if not isinstance(found, dict):
+        header = json.loads(file.read(HEADER_BYTES).rstrip(b"\0"))
+    if not isinstance(header, dict):
         raise ValueError("no entry")
-    return found
+    return header
 
 
-def _folder() -> Path:
+def _cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "millrace" / "vectors"
 
 
-def _state(source: str) -> dict[str, Any]:
+def _file_state(source: str) -> dict[str, Any]:
     """What tells one state of a file from another: its size, its time of change and a checksum of its ends."""
     state = os.stat(source)
-    made = hashlib.blake2b(digest_size=16)
+    hasher = hashlib.blake2b(digest_size=16)
     with open(source, "rb") as file:
-        made.update(file.read(ENDS))
-        file.seek(max(0, state.st_size - ENDS))
-        made.update(file.read(ENDS))
-    return {"size": state.st_size, "changed": state.st_mtime_ns, "ends": made.hexdigest()}
+        hasher.update(file.read(CHECKED_BYTES))
+        file.seek(max(0, state.st_size - CHECKED_BYTES))
+        hasher.update(file.read(CHECKED_BYTES))
+    return {"size": state.st_size, "changed": state.st_mtime_ns, "ends": hasher.hexdigest()}

@@ -16,9 +16,9 @@ from millrace._src.core.errors import FormatError
 
 __all__ = ["VectorFile"]
 
-BLOCK = 8 << 20
+BLOCK_BYTES = 8 << 20
 # A line that is longer belongs to something else than a file of vectors.
-MOST_LINE = 16 << 20
+MAX_LINE_BYTES = 16 << 20
 
 Matrix = npt.NDArray[np.float32]
 
@@ -29,8 +29,8 @@ class VectorFile:
     A first line of two fields (how many, how long) is skipped. Of a word that comes twice, the first counts.
     """
 
-    def __init__(self, path: str, most: int) -> None:
-        self.path, self.most = path, most
+    def __init__(self, path: str, max_vectors: int) -> None:
+        self.path, self.max_vectors = path, max_vectors
         self.table: dict[str, int] = {}
         self.dim = 0
         self.rows = 0
@@ -39,20 +39,20 @@ class VectorFile:
     def blocks(self) -> Iterator[Matrix]:
         """The vectors, in order; ``table`` grows along with them."""
         with open(self.path, "rb") as file:
-            while block := file.read(BLOCK):
+            while block := file.read(BLOCK_BYTES):
                 if not block.endswith(b"\n"):
-                    block += file.readline(MOST_LINE)
-                    if len(block) >= BLOCK + MOST_LINE:
-                        raise self._wrong(
-                            f"a line of more than {MOST_LINE} bytes", self._line + block.count(b"\n")
+                    block += file.readline(MAX_LINE_BYTES)
+                    if len(block) >= BLOCK_BYTES + MAX_LINE_BYTES:
+                        raise self._format_error(
+                            f"a line of more than {MAX_LINE_BYTES} bytes", self._line + block.count(b"\n")
                         )
-                made = self._block(block)
-                if made is not None:
-                    yield made
-                if self.most and self.rows >= self.most:
+                vectors = self._parse_block(block)
+                if vectors is not None:
+                    yield vectors
+                if self.max_vectors and self.rows >= self.max_vectors:
                     return
 
-    def _block(self, block: bytes) -> Matrix | None:
+    def _parse_block(self, block: bytes) -> Matrix | None:
         lines = block.split(b"\n")
         if not lines[-1]:
             lines.pop()
@@ -61,58 +61,61 @@ class VectorFile:
         if not self._line and lines[0].count(b" ") == 1:
             del lines[0]
             self._line = 1
-        if self.most:
-            lines = lines[: self.most - self.rows]
+        if self.max_vectors:
+            lines = lines[: self.max_vectors - self.rows]
         if not lines:
             return None
         if not self.dim:
-            self._check(lines[0], 0)
+            self._check_line(lines[0], 0)
             self.dim = lines[0].count(b" ")
         if {line.count(b" ") for line in lines} != {self.dim}:
             for i, line in enumerate(lines):
-                self._check(line, i)
+                self._check_line(line, i)
         parts = [line.split(b" ", 1) for line in lines]
-        made = self._numbers([part[1] for part in parts])
+        vectors = self._parse_numbers([part[1] for part in parts])
         words = b"\n".join([part[0] for part in parts]).decode("utf-8", "surrogateescape").split("\n")
         for row, word in enumerate(words, self.rows):
             self.table.setdefault(word, row)
         self.rows += len(lines)
         self._line += len(lines)
-        return made
+        return vectors
 
-    def _check(self, line: bytes, number: int) -> None:
-        found = line.count(b" ")
-        if found < 2:
-            raise self._wrong("token with 1-dimensional vector", number, line)
-        if self.dim and found != self.dim:
-            raise self._wrong(
-                f"all vectors must have the same number of dimensions, but got dim {found} while expecting {self.dim}",
+    def _check_line(self, line: bytes, number: int) -> None:
+        num_values = line.count(b" ")
+        if num_values < 2:
+            raise self._format_error("token with 1-dimensional vector", number, line)
+        if self.dim and num_values != self.dim:
+            raise self._format_error(
+                f"all vectors must have the same number of dimensions, but got dim {num_values} while expecting "
+                f"{self.dim}",
                 number,
                 line,
             )
 
-    def _numbers(self, texts: list[bytes]) -> Matrix:
+    def _parse_numbers(self, texts: list[bytes]) -> Matrix:
         joined = b" ".join(texts)
         if b"  " not in joined:
-            made = _parsed(joined)
-            if made is not None and made.size == len(texts) * self.dim:
-                return made.reshape(len(texts), self.dim)
+            numbers = _parse_floats(joined)
+            if numbers is not None and numbers.size == len(texts) * self.dim:
+                return numbers.reshape(len(texts), self.dim)
         for number, text in enumerate(texts):
             for field in text.split(b" "):
-                one = _parsed(field) if field else None
-                if one is None or one.size != 1:
+                value = _parse_floats(field) if field else None
+                if value is None or value.size != 1:
                     shown = field[:40].decode("utf-8", "backslashreplace")
-                    raise self._wrong(f'"{shown}" is not a number', number, text)
-        raise self._wrong("its numbers cannot be read", 0)
+                    raise self._format_error(f'"{shown}" is not a number', number, text)
+        raise self._format_error("its numbers cannot be read", 0)
 
-    def _wrong(self, what: str, number: int, line: bytes = b"") -> FormatError:
-        at = self._line + number + 1
+    def _format_error(self, what: str, number: int, line: bytes = b"") -> FormatError:
+        line_number = self._line + number + 1
         shown = line[:40].decode("utf-8", "backslashreplace")
-        begins = f", which begins {shown!r}" if line else ""
-        return FormatError(f"Vectors: {what} (line {at}{begins}).", file=self.path, line=at)
+        context = f", which begins {shown!r}" if line else ""
+        return FormatError(
+            f"Vectors: {what} (line {line_number}{context}).", file=self.path, line=line_number
+        )
 
 
-def _parsed(text: bytes) -> npt.NDArray[Any] | None:
+def _parse_floats(text: bytes) -> npt.NDArray[Any] | None:
     """Numbers parted by spaces; None where there is something else."""
     with warnings.catch_warnings():  # NumPy before 2.3 warns of what later ones refuse
         warnings.simplefilter("error", DeprecationWarning)

@@ -22,14 +22,14 @@ from millrace._src.core.stable_ids import stable_id
 
 from .vocab_arrays import VocabArrays
 from .word_hash_index import WordIndex
-from .word_vector_cache import Stored, VectorCacheEntry, digest_of, opened
+from .word_vector_cache import StoredVectors, VectorCacheEntry, compute_digest, open_entry
 from .word_vector_file import VectorFile
 
 __all__ = ["CharNGram", "FastText", "GloVe", "Vectors"]
 
 Matrix = npt.NDArray[np.float32]
 # Words that are remembered with their rows, where there is no table of all.
-MOST_SEEN = 1_000_000
+MAX_CACHED_ROWS = 1_000_000
 
 
 @stable_id("text.Vectors")
@@ -57,7 +57,7 @@ class Vectors:
         self._table: dict[str, int] | None = None
         self._seen: dict[str, int | None] = {}  # words that the index was asked for
         self._digest = b""
-        self._kept = ""  # the file that is mapped
+        self._cache_path = ""  # the file that is mapped
         self._matrix: Matrix = np.zeros((0, 0), np.float32)
         self.file_path = ""
         self.max_vectors = 0
@@ -72,29 +72,31 @@ class Vectors:
         >>> len(Vectors.from_file("vectors.txt", max_vectors=1))
         1
         """
-        _check_name(file_path)
+        _check_filename(file_path)
         if max_vectors is not None:
             Range(0, INT32_MAX).check("max_vectors", max_vectors)
-        made = cls()
-        made.file_path, made.max_vectors = file_path, max_vectors or 0
+        vectors = cls()
+        vectors.file_path, vectors.max_vectors = file_path, max_vectors or 0
         try:
-            entry = VectorCacheEntry(file_path, made.max_vectors)
+            entry = VectorCacheEntry(file_path, vectors.max_vectors)
             cls._check_file(file_path)
-            made._fill(entry)
+            vectors._load(entry)
         except OSError as error:
-            raise FormatError(f"{cls._not_found(file_path)} ({error.strerror})", file=file_path) from error
-        if not made._matrix.size:
+            raise FormatError(
+                f"{cls._open_failure_message(file_path)} ({error.strerror})", file=file_path
+            ) from error
+        if not vectors._matrix.size:
             raise FormatError("Vectors: invalid file, file is empty.", file=file_path)
-        return made
+        return vectors
 
-    def _fill(self, entry: VectorCacheEntry) -> None:
+    def _load(self, entry: VectorCacheEntry) -> None:
         if entry.worth_it:
             stored = entry.load()
             if stored is None:
                 source = VectorFile(self.file_path, self.max_vectors)
                 stored = entry.save(source.blocks(), source.table)
             if stored is not None:
-                self._take(stored, str(entry.path))
+                self._use_entry(stored, str(entry.path))
                 return
         source = VectorFile(self.file_path, self.max_vectors)
         blocks = list(source.blocks())
@@ -103,16 +105,16 @@ class Vectors:
             self._matrix.flags.writeable = False
         self._table = source.table
 
-    def _take(self, stored: Stored, kept: str = "") -> None:
+    def _use_entry(self, stored: StoredVectors, cache_path: str = "") -> None:
         self._index, self._matrix, self._digest = stored
-        self._kept = kept
+        self._cache_path = cache_path
 
     @classmethod
     def _check_file(cls, file_path: str) -> None:
         """Refuse a name that files of this kind do not have."""
 
     @classmethod
-    def _not_found(cls, file_path: str) -> str:
+    def _open_failure_message(cls, file_path: str) -> str:
         return f"Vectors: get real path failed, path: {file_path}"
 
     # --- what it tells ------------------------------------------------------------------------------
@@ -139,26 +141,26 @@ class Vectors:
         rows = self._rows(words)
         if lower and None in rows:
             missing = [i for i, row in enumerate(rows) if row is None]
-            again = self._rows([words[i].lower() for i in missing])
-            for i, row in zip(missing, again, strict=True):
+            lower_rows = self._rows([words[i].lower() for i in missing])
+            for i, row in zip(missing, lower_rows, strict=True):
                 rows[i] = row
-        places = np.array([-1 if row is None else row for row in rows], np.int64)
-        found = self._matrix[places]
-        found[places < 0] = unknown
-        return found
+        indices = np.array([-1 if row is None else row for row in rows], np.int64)
+        vectors = self._matrix[indices]
+        vectors[indices < 0] = unknown
+        return vectors
 
     def _rows(self, words: Sequence[str]) -> list[int | None]:
         """The rows of these words: from the table, or from the index, which is asked once for a word."""
         if self._table is not None or self._index is None:
             return list(map(self.table.get, words))
         seen = self._seen
-        new = [word for word in dict.fromkeys(words) if word not in seen]
-        if new:
-            found = dict(zip(new, self._index.find(new), strict=True))
-            if len(seen) + len(new) > MOST_SEEN:
-                self._seen = seen = {**{word: seen[word] for word in words if word in seen}, **found}
+        unseen = [word for word in dict.fromkeys(words) if word not in seen]
+        if unseen:
+            rows = dict(zip(unseen, self._index.find(unseen), strict=True))
+            if len(seen) + len(unseen) > MAX_CACHED_ROWS:
+                self._seen = seen = {**{word: seen[word] for word in words if word in seen}, **rows}
             else:
-                seen.update(found)
+                seen.update(rows)
         return [seen[word] for word in words]
 
     # --- what it is ---------------------------------------------------------------------------------
@@ -167,7 +169,7 @@ class Vectors:
     def digest(self) -> bytes:
         """A hash of the words and vectors, the same in every process."""
         if not self._digest:
-            self._digest = digest_of(self._matrix, self.table)
+            self._digest = compute_digest(self._matrix, self.table)
         return self._digest
 
     def _identity(self) -> dict[str, Any]:
@@ -202,10 +204,10 @@ class Vectors:
         return f"{type(self).__name__}({len(self)} words of {self.dim} numbers)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        came = (self.file_path, self.max_vectors)
-        if self._kept:
-            return _unpickled, (type(self), self.digest, came, self._kept, None)
-        return _unpickled, (type(self), self.digest, came, "", (*VocabArrays.of(self.table), self._matrix))
+        source = (self.file_path, self.max_vectors)
+        if self._cache_path:
+            return _unpickled, (type(self), self.digest, source, self._cache_path, None)
+        return _unpickled, (type(self), self.digest, source, "", (*VocabArrays.of(self.table), self._matrix))
 
     def __copy__(self) -> Self:
         return self
@@ -215,32 +217,36 @@ class Vectors:
 
 
 # Vectors that came here from another process, as long as someone holds them.
-_arrived: weakref.WeakValueDictionary[tuple[type, bytes], Vectors] = weakref.WeakValueDictionary()
-_arriving = threading.Lock()
+_loaded_vectors: weakref.WeakValueDictionary[tuple[type, bytes], Vectors] = weakref.WeakValueDictionary()
+_load_lock = threading.Lock()
 
 
 def _unpickled(
-    kind: type[Vectors], digest: bytes, came: tuple[str, int], kept: str, parts: tuple[Any, ...] | None
+    vectors_class: type[Vectors],
+    digest: bytes,
+    source: tuple[str, int],
+    cache_path: str,
+    parts: tuple[Any, ...] | None,
 ) -> Vectors:
     """The vectors with these contents; those that are here already, where there are some."""
-    with _arriving:
-        found = _arrived.get((kind, digest))
-        if found is None:
-            found = kind()
-            found.file_path, found.max_vectors = came
+    with _load_lock:
+        vectors = _loaded_vectors.get((vectors_class, digest))
+        if vectors is None:
+            vectors = vectors_class()
+            vectors.file_path, vectors.max_vectors = source
             if parts is not None:
-                *packed, found._matrix = parts
-                found._table, found._digest = VocabArrays(*packed).table(), digest
+                *packed, vectors._matrix = parts
+                vectors._table, vectors._digest = VocabArrays(*packed).table(), digest
             else:
-                stored = opened(kept, digest=digest)
+                stored = open_entry(cache_path, digest=digest)
                 if stored is None:
                     raise DataError(
-                        f"the vectors of {came[0]} are no longer in the cache, where {kept} was: load them again with "
-                        f"{kind.__name__}.from_file()."
+                        f"the vectors of {source[0]} are no longer in the cache, where {cache_path} was: load them "
+                        f"again with {vectors_class.__name__}.from_file()."
                     )
-                found._take(stored, kept)
-            _arrived[kind, digest] = found
-        return found
+                vectors._use_entry(stored, cache_path)
+            _loaded_vectors[vectors_class, digest] = vectors
+        return vectors
 
 
 @stable_id("text.GloVe")
@@ -263,7 +269,7 @@ class GloVe(Vectors):
             )
 
     @classmethod
-    def _not_found(cls, file_path: str) -> str:
+    def _open_failure_message(cls, file_path: str) -> str:
         return f"{cls.__name__}: invalid file, failed to open {cls.__name__} file."
 
 
@@ -285,7 +291,7 @@ class FastText(Vectors):
             )
 
     @classmethod
-    def _not_found(cls, file_path: str) -> str:
+    def _open_failure_message(cls, file_path: str) -> str:
         return f"{cls.__name__}: invalid file, failed to open {cls.__name__} file."
 
 
@@ -304,26 +310,26 @@ class CharNGram(Vectors):
     """
 
     def find(self, words: Sequence[str], unknown: Matrix, lower: bool) -> Matrix:
-        found = np.empty((len(words), self.dim), np.float32)
+        vectors = np.empty((len(words), self.dim), np.float32)
         for i, word in enumerate(words):
             rows = self._pieces(word)
             if not rows and lower:
                 rows = self._pieces(word.lower())
-            found[i] = self._matrix[rows].sum(0) / np.float32(len(rows)) if rows else unknown
-        return found
+            vectors[i] = self._matrix[rows].sum(0) / np.float32(len(rows)) if rows else unknown
+        return vectors
 
     def _pieces(self, word: str) -> list[int]:
         data = word.encode("utf-8", "surrogateescape")
-        signs = [b"#BEGIN#", *[data[i : i + 1] for i in range(len(data))], b"#END#"]
+        characters = [b"#BEGIN#", *[data[i : i + 1] for i in range(len(data))], b"#END#"]
         pieces: list[str] = []
         for n in (2, 3, 4):
-            for i in range(len(signs) - n + 1):
-                piece = b"".join(signs[i : i + n]).decode("utf-8", "surrogateescape")
+            for i in range(len(characters) - n + 1):
+                piece = b"".join(characters[i : i + n]).decode("utf-8", "surrogateescape")
                 pieces.append(f"{n}gram-{piece}")
         return [row for row in self._rows(pieces) if row is not None]
 
 
-def _check_name(path: str) -> None:
+def _check_filename(path: str) -> None:
     name = os.path.basename(os.path.realpath(path))
     if set(name) & set("\\/:*?\"<>|`&';"):
         raise ArgumentValueError("filename should not contain \\/:*?\\\"<>|`&;\\'")

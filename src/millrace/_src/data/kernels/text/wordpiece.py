@@ -9,31 +9,31 @@ from typing import Any
 __all__ = ["WordpieceModel", "MemoDict"]
 
 # words that are remembered; past it all are forgotten, so that a stream without end does not fill the memory
-_MOST = 1 << 18
+_MAX_ENTRIES = 1 << 18
 # characters of a word that is remembered: longer ones hardly come twice, and would fill the memory
-_LONGEST = 64
+_MAX_KEY_LENGTH = 64
 
 
 class MemoDict(dict[str, tuple[Any, ...]]):
     """What a function of a word gives, kept for the next time. Several threads may ask at once.
 
     >>> letters = MemoDict(tuple)
-    >>> letters["ab"], letters.of_all(["ab", "c"])
+    >>> letters["ab"], letters.lookup_all(["ab", "c"])
     (('a', 'b'), ['a', 'b', 'c'])
     """
 
-    def __init__(self, function: Callable[[str], tuple[Any, ...]], most: int = _MOST) -> None:
-        self.function, self.most = function, most
+    def __init__(self, function: Callable[[str], tuple[Any, ...]], max_entries: int = _MAX_ENTRIES) -> None:
+        self.function, self.max_entries = function, max_entries
 
     def __missing__(self, word: str) -> tuple[Any, ...]:
-        made = self.function(word)
-        if len(word) <= _LONGEST:
-            if len(self) >= self.most:
+        value = self.function(word)
+        if len(word) <= _MAX_KEY_LENGTH:
+            if len(self) >= self.max_entries:
                 self.clear()
-            self[word] = made
-        return made
+            self[word] = value
+        return value
 
-    def of_all(self, words: list[str]) -> list[Any]:
+    def lookup_all(self, words: list[str]) -> list[Any]:
         """What the words give, one after the other."""
         return list(chain.from_iterable(map(self.__getitem__, words)))
 
@@ -42,47 +42,47 @@ class WordpieceModel:
     """How a vocabulary cuts words.
 
     >>> pieces = WordpieceModel({"un": 0, "##aff": 1, "##able": 2, "[UNK]": 3}, "##", 100, "[UNK]")
-    >>> pieces.of["unaffable"], pieces.of["affable"]
+    >>> pieces.pieces_of["unaffable"], pieces.pieces_of["affable"]
     (('un', '##aff', '##able'), ('[UNK]',))
     """
 
-    def __init__(self, words: dict[str, int], suffix: str, most_bytes: int, unknown: str) -> None:
-        self.words = words
-        self.suffix, self.most_bytes, self.unknown = suffix, most_bytes, unknown
-        self.longest = max(map(len, words), default=0)
+    def __init__(self, vocab: dict[str, int], suffix: str, max_bytes: int, unknown: str) -> None:
+        self.vocab = vocab
+        self.suffix, self.max_bytes, self.unknown = suffix, max_bytes, unknown
+        self.longest = max(map(len, vocab), default=0)
         # the pieces of a word: none of an empty one; of one that cannot be cut the unknown token, or the word itself
-        self.of = MemoDict(self._cut)
+        self.pieces_of = MemoDict(self._split_word)
 
-    def _cut(self, word: str) -> tuple[str, ...]:
+    def _split_word(self, word: str) -> tuple[str, ...]:
         if not word:
             return ()
-        if _size(word) > self.most_bytes:
+        if _utf8_size(word) > self.max_bytes:
             return (self.unknown or word,)
-        words, made, start, prefix = self.words, [], 0, ""
+        vocab, pieces, start, prefix = self.vocab, [], 0, ""
         length = len(word)
         while start < length:
             limit = min(length, start + self.longest - len(prefix))
-            while limit > start and prefix + word[start:limit] not in words:
+            while limit > start and prefix + word[start:limit] not in vocab:
                 limit -= 1
             if limit <= start:
                 return (self.unknown or word,)
-            made.append(prefix + word[start:limit])
+            pieces.append(prefix + word[start:limit])
             start, prefix = limit, self.suffix
-        return tuple(made)
+        return tuple(pieces)
 
-    def spans(self, word: str, at: int) -> tuple[tuple[str, ...], list[int], list[int]]:
+    def spans(self, word: str, start: int) -> tuple[tuple[str, ...], list[int], list[int]]:
         """The pieces of a word that begins at this byte, and where each starts and ends."""
-        found = self.of[word]
-        if len(found) == 1:
-            return found, [at], [at + _size(word)]
-        places, cut = [at], 0
-        for piece in found:
-            size = len(piece) - (len(self.suffix) if cut else 0)
-            places.append(places[-1] + _size(word[cut : cut + size]))
-            cut += size
-        return found, places[:-1], places[1:]
+        pieces = self.pieces_of[word]
+        if len(pieces) == 1:
+            return pieces, [start], [start + _utf8_size(word)]
+        offsets, consumed = [start], 0
+        for piece in pieces:
+            size = len(piece) - (len(self.suffix) if consumed else 0)
+            offsets.append(offsets[-1] + _utf8_size(word[consumed : consumed + size]))
+            consumed += size
+        return pieces, offsets[:-1], offsets[1:]
 
 
-def _size(text: str) -> int:
+def _utf8_size(text: str) -> int:
     """Bytes in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -73,18 +73,18 @@ def _perspective_maps(m: Array, width: int, height: int, nearest: bool) -> tuple
     return _maps(_round(x * w), _round(y * w), nearest)
 
 
-def _remap(x: Array, maps: tuple[Array, Array | None], how: int, fill: Fill, op: str) -> Array:
+def _remap(x: Array, maps: tuple[Array, Array | None], interpolation: int, fill: Fill, op: str) -> Array:
     first, second = maps
-    if x.dtype == np.float64 and how == cv2.INTER_CUBIC:  # OpenCV 5 gets float64 wrong here
-        return _remap(x.astype(np.float32), maps, how, fill, op).astype(np.float64)
-    return _warp(lambda flat: cv2.remap(flat, first, second, how, borderValue=fill), x, op)
+    if x.dtype == np.float64 and interpolation == cv2.INTER_CUBIC:  # OpenCV 5 gets float64 wrong here
+        return _remap(x.astype(np.float32), maps, interpolation, fill, op).astype(np.float64)
+    return _warp(lambda flat: cv2.remap(flat, first, second, interpolation, borderValue=fill), x, op)
 
 
-def _f32(value: float) -> float:
+def _to_float32(value: float) -> float:
     return float(np.float32(value))
 
 
-def _as_cv(inter: Inter) -> int:
+def _cv_interpolation(inter: Inter) -> int:
     if inter in (Inter.ANTIALIAS, Inter.PILCUBIC):
         raise DataError(
             f"Unsupported interpolation for an array: {inter!r}; use NEAREST, LINEAR, CUBIC or AREA."
@@ -106,19 +106,19 @@ def rotate(
     matrix = cv2.getRotationMatrix2D(middle, degrees, 1.0)
     size = (width, height)
     if expand:
-        broad, tall = _bounds(width, height, degrees)
-        size = (round(float(broad)), round(float(tall)))
-        matrix[0, 2] += float(broad) / 2.0 - width / 2.0
-        matrix[1, 2] += float(tall) / 2.0 - height / 2.0
-    how = _as_cv(inter)
-    maps = _affine_maps(_inverse(matrix), *size, how == cv2.INTER_NEAREST)
-    return _remap(x, maps, how, fill[::-1], op)  # MindSpore takes the fill as blue, green, red
+        new_width, new_height = _rotated_size(width, height, degrees)
+        size = (round(float(new_width)), round(float(new_height)))
+        matrix[0, 2] += float(new_width) / 2.0 - width / 2.0
+        matrix[1, 2] += float(new_height) / 2.0 - height / 2.0
+    interpolation = _cv_interpolation(inter)
+    maps = _affine_maps(_inverse(matrix), *size, interpolation == cv2.INTER_NEAREST)
+    return _remap(x, maps, interpolation, fill[::-1], op)  # MindSpore takes the fill as blue, green, red
 
 
-def _bounds(width: int, height: int, degrees: float) -> tuple[np.float32, np.float32]:
+def _rotated_size(width: int, height: int, degrees: float) -> tuple[np.float32, np.float32]:
     """The size of the upright rectangle around a turned one, in float32."""
-    turned = float(np.float32(degrees)) * math.pi / 180.0
-    b, a = np.float32(math.cos(turned)) * np.float32(0.5), np.float32(math.sin(turned)) * np.float32(0.5)
+    angle = float(np.float32(degrees)) * math.pi / 180.0
+    b, a = np.float32(math.cos(angle)) * np.float32(0.5), np.float32(math.sin(angle)) * np.float32(0.5)
     x = [-a * height - b * width, a * height - b * width]
     y = [b * height - a * width, -b * height - a * width]
     x, y = [*x, -x[0], -x[1]], [*y, -y[0], -y[1]]
@@ -148,18 +148,22 @@ def affine(
     x = as_array(x)
     check_image(op, x)
     height, width = x.shape[:2]
-    across, down = _f32(translate[0]) * width, _f32(translate[1]) * height
-    turned, shear_x, shear_y = (_f32(_f32(v) * math.pi / 180.0) for v in (degrees, shear[0], shear[1]))
-    a = math.cos(turned - shear_y) / math.cos(shear_y)
-    b = -math.cos(turned - shear_y) * math.tan(shear_x) / math.cos(shear_y) - math.sin(turned)
-    c = math.sin(turned - shear_y) / math.cos(shear_y)
-    d = -math.sin(turned - shear_y) * math.tan(shear_x) / math.cos(shear_y) + math.cos(turned)
-    matrix = np.array([[d, -b, 0.0], [-c, a, 0.0]]) / _f32(scale)
+    shift_x, shift_y = _to_float32(translate[0]) * width, _to_float32(translate[1]) * height
+    angle, shear_x, shear_y = (
+        _to_float32(_to_float32(v) * math.pi / 180.0) for v in (degrees, shear[0], shear[1])
+    )
+    a = math.cos(angle - shear_y) / math.cos(shear_y)
+    b = -math.cos(angle - shear_y) * math.tan(shear_x) / math.cos(shear_y) - math.sin(angle)
+    c = math.sin(angle - shear_y) / math.cos(shear_y)
+    d = -math.sin(angle - shear_y) * math.tan(shear_x) / math.cos(shear_y) + math.cos(angle)
+    matrix = np.array([[d, -b, 0.0], [-c, a, 0.0]]) / _to_float32(scale)
     middle = ((width - 1) / 2.0, (height - 1) / 2.0)
-    right, low = -middle[0] - across, -middle[1] - down
+    right, low = -middle[0] - shift_x, -middle[1] - shift_y
     matrix[:, 2] = matrix[:, 0] * right + matrix[:, 1] * low + np.array(middle)
-    how = _as_cv(inter)
-    return _remap(x, _affine_maps(matrix, width, height, how == cv2.INTER_NEAREST), how, fill, op)
+    interpolation = _cv_interpolation(inter)
+    return _remap(
+        x, _affine_maps(matrix, width, height, interpolation == cv2.INTER_NEAREST), interpolation, fill, op
+    )
 
 
 def affine_pil(
@@ -173,10 +177,15 @@ def affine_pil(
 ) -> Any:
     """The same for a Pillow image, moved by pixels."""
     middle = (image.size[0] * 0.5 + 0.5, image.size[1] * 0.5 + 0.5)
-    turned = math.radians(degrees)
-    one, two = turned + math.radians(shear[0]), turned + math.radians(shear[1])
-    size = (math.cos(one) * math.cos(two) + math.sin(one) * math.sin(two)) * scale
-    a, b, c, d = math.cos(one) / size, math.sin(one) / size, -math.sin(two) / size, math.cos(two) / size
+    angle = math.radians(degrees)
+    angle_x, angle_y = angle + math.radians(shear[0]), angle + math.radians(shear[1])
+    size = (math.cos(angle_x) * math.cos(angle_y) + math.sin(angle_x) * math.sin(angle_y)) * scale
+    a, b, c, d = (
+        math.cos(angle_x) / size,
+        math.sin(angle_x) / size,
+        -math.sin(angle_y) / size,
+        math.cos(angle_y) / size,
+    )
     x, y = -middle[0] - translate[0], -middle[1] - translate[1]
     matrix = (a, b, a * x + b * y + middle[0], c, d, c * x + d * y + middle[1])
     return image.transform(image.size, Image.Transform.AFFINE, matrix, pil_inter(inter), fillcolor=fill)
@@ -190,14 +199,14 @@ def perspective(x: Any, start: Any, end: Any, inter: Inter, op: str = "Perspecti
         check_pil_image(op, x)
     check_image(op, x)
     inter = Inter.LINEAR if inter == Inter.PILCUBIC else inter
-    matrix = _projection(np.array(start, np.float32), np.array(end, np.float32))
-    how = _as_cv(inter)
+    matrix = _perspective_matrix(np.array(start, np.float32), np.array(end, np.float32))
+    interpolation = _cv_interpolation(inter)
     matrix = cv2.invert(matrix)[1]
-    maps = _perspective_maps(matrix, x.shape[1], x.shape[0], how == cv2.INTER_NEAREST)
-    return _remap(x, maps, how, (0,), op)
+    maps = _perspective_maps(matrix, x.shape[1], x.shape[0], interpolation == cv2.INTER_NEAREST)
+    return _remap(x, maps, interpolation, (0,), op)
 
 
-def _projection(start: Array, end: Array) -> Array:
+def _perspective_matrix(start: Array, end: Array) -> Array:
     """The 3 x 3 matrix of OpenCV, solved in a fixed order."""
     solution = perspective_coefficients(start.tolist(), end.tolist(), single=True)
     if solution is None:  # three points on a line: OpenCV's least squares
@@ -206,11 +215,11 @@ def _projection(start: Array, end: Array) -> Array:
 
 
 def _perspective_pil(image: Any, start: Any, end: Any, inter: Inter) -> Any:
-    how = pil_inter(inter)
+    interpolation = pil_inter(inter)
     solution = perspective_coefficients(end, start)
     if solution is None:  # three points on a line
         solution = _least_squares(end, start)
-    return image.transform(image.size, Image.Transform.PERSPECTIVE, solution, how)
+    return image.transform(image.size, Image.Transform.PERSPECTIVE, solution, interpolation)
 
 
 def _least_squares(start: Any, end: Any) -> list[float]:

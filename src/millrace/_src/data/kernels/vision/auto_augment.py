@@ -50,19 +50,19 @@ ShearX .7 2 Invert .1 -
 """
 
 
-def _parsed(text: str) -> list[tuple[_Step, _Step]]:
-    made = []
+def _parse_policy(text: str) -> list[tuple[_Step, _Step]]:
+    policy = []
     for line in text.strip().replace("\n", "|").split("|"):
         a, p, m, b, q, n = line.split()
         first = (a, float(p), None if m == "-" else int(m))
-        made.append((first, (b, float(q), None if n == "-" else int(n))))
-    return made
+        policy.append((first, (b, float(q), None if n == "-" else int(n))))
+    return policy
 
 
 POLICIES: dict[AutoAugmentPolicy, list[tuple[_Step, _Step]]] = {
-    AutoAugmentPolicy.IMAGENET: _parsed(_IMAGENET),
-    AutoAugmentPolicy.CIFAR10: _parsed(_CIFAR10),
-    AutoAugmentPolicy.SVHN: _parsed(_SVHN),
+    AutoAugmentPolicy.IMAGENET: _parse_policy(_IMAGENET),
+    AutoAugmentPolicy.CIFAR10: _parse_policy(_CIFAR10),
+    AutoAugmentPolicy.SVHN: _parse_policy(_SVHN),
 }
 
 SIGNED = {
@@ -81,34 +81,34 @@ RAND_OPS = ("Identity", *sorted(SIGNED), "Posterize", "Solarize", "AutoContrast"
 
 def rand_space(op: str, bins: int, number: int, height: int, width: int) -> float:
     """The strength of an operation at a bin, as RandAugment and AutoAugment have it."""
-    at = number / (bins - 1)
+    fraction = number / (bins - 1)
     if op in ("ShearX", "ShearY"):
-        return 0.3 * at
+        return 0.3 * fraction
     if op == "TranslateX":
-        return 150.0 / 331.0 * width * at
+        return 150.0 / 331.0 * width * fraction
     if op == "TranslateY":
-        return 150.0 / 331.0 * height * at
+        return 150.0 / 331.0 * height * fraction
     if op == "Rotate":
-        return 30.0 * at
+        return 30.0 * fraction
     if op == "Posterize":
         return 8 - round(number / ((bins - 1) / 4))
     if op == "Solarize":
-        return 255.0 * (1 - at)
-    return 0.9 * at if op in SIGNED else 0.0
+        return 255.0 * (1 - fraction)
+    return 0.9 * fraction if op in SIGNED else 0.0
 
 
 def trivial_space(op: str, bins: int, number: int) -> float:
     """The strength of an operation at a bin, as TrivialAugmentWide has it."""
-    at = number / (bins - 1)
+    fraction = number / (bins - 1)
     if op in ("TranslateX", "TranslateY"):
-        return 32.0 * at
+        return 32.0 * fraction
     if op == "Rotate":
-        return 135.0 * at
+        return 135.0 * fraction
     if op == "Posterize":
         return 8 - round(number / ((bins - 1) / 6))
     if op == "Solarize":
-        return 255.0 * (1 - at)
-    return 0.99 * at if op in SIGNED else 0.0
+        return 255.0 * (1 - fraction)
+    return 0.99 * fraction if op in SIGNED else 0.0
 
 
 def apply(x: Array, op: str, strength: float, inter: Inter, fill: tuple[int, ...], name: str) -> Any:
@@ -121,8 +121,8 @@ def apply(x: Array, op: str, strength: float, inter: Inter, fill: tuple[int, ...
         return warp.affine(x, 0.0, (0.0, 0.0), 1.0, shear, inter, fill, name)
     if op in ("TranslateX", "TranslateY"):
         pixels = int(strength)
-        moved = (pixels / width, 0.0) if op == "TranslateX" else (0.0, pixels / height)
-        return warp.affine(x, 0.0, moved, 1.0, (0.0, 0.0), inter, fill, name)
+        shift = (pixels / width, 0.0) if op == "TranslateX" else (0.0, pixels / height)
+        return warp.affine(x, 0.0, shift, 1.0, (0.0, 0.0), inter, fill, name)
     if op == "Rotate":
         return warp.rotate(x, strength, inter, False, None, fill[::-1], name)  # rotate() takes blue first
     if op == "Posterize":
@@ -131,18 +131,18 @@ def apply(x: Array, op: str, strength: float, inter: Inter, fill: tuple[int, ...
         return colour.solarize(x, strength, strength, name)
     if op == "AutoContrast":
         return histogram.auto_contrast(x, 0.0, (), name)
-    if op in _BY_FACTOR:
-        return _BY_FACTOR[op](x, float(np.float32(1) + np.float32(strength)), name)
-    return _PLAIN[op](x, name)
+    if op in _WITH_FACTOR:
+        return _WITH_FACTOR[op](x, float(np.float32(1) + np.float32(strength)), name)
+    return _WITHOUT_FACTOR[op](x, name)
 
 
-_BY_FACTOR = {
+_WITH_FACTOR = {
     "Brightness": colour.brightness,
     "Color": colour.saturation,
     "Contrast": colour.contrast,
     "Sharpness": colour.sharpness,
 }
-_PLAIN: dict[str, Any] = {
+_WITHOUT_FACTOR: dict[str, Any] = {
     "Identity": lambda x, name: np.asarray(x),
     "Equalize": histogram.equalize,
     "Invert": colour.invert,

@@ -18,42 +18,42 @@ from .validation import Array
 __all__ = ["flip", "hwc_to_chw", "invert", "normalize", "rescale", "to_tensor"]
 
 # Above this a row fills the caches by itself, and is better written straight into its batch.
-MOST_BYTES = 16 << 10
+MAX_ROW_BYTES = 16 << 10
 
 
-def _images(xs: Array, ranks: tuple[int, ...] = (3, 4)) -> bool:
+def _is_image_column(xs: Array, ranks: tuple[int, ...] = (3, 4)) -> bool:
     """Whether this is a column of small images <H,W> or <H,W,C>."""
-    return xs.ndim in ranks and 0 < xs.nbytes <= MOST_BYTES * len(xs) and xs.dtype.kind in "biuf"
+    return xs.ndim in ranks and 0 < xs.nbytes <= MAX_ROW_BYTES * len(xs) and xs.dtype.kind in "biuf"
 
 
 def hwc_to_chw(xs: Array) -> Array | None:
-    return np.ascontiguousarray(xs.transpose(0, 3, 1, 2)) if _images(xs, (4,)) else None
+    return np.ascontiguousarray(xs.transpose(0, 3, 1, 2)) if _is_image_column(xs, (4,)) else None
 
 
 def rescale(xs: Array, factor: float, shift: float) -> Array | None:
-    return layout.rescale(xs, factor, shift) if _images(xs) and factor >= 0 else None
+    return layout.rescale(xs, factor, shift) if _is_image_column(xs) and factor >= 0 else None
 
 
 def to_tensor(xs: Array, dtype: np.dtype[Any]) -> Array | None:
-    if not _images(xs):
+    if not _is_image_column(xs):
         return None
     planes = xs[:, None] if xs.ndim == 3 else np.ascontiguousarray(xs.transpose(0, 3, 1, 2))
     return layout.cast(layout.rescale(planes, 1.0 / 255.0, 0.0), dtype)
 
 
-def flip(xs: Array, now: Array | None = None, *, across: bool, op: str) -> Array | None:
+def flip(xs: Array, selected: Array | None = None, *, across: bool, op: str) -> Array | None:
     """Of all rows, or of those where ``now`` is True."""
-    if not _images(xs):
+    if not _is_image_column(xs):
         return None
-    if now is None:
-        return _flipped(xs, across, op)
-    made = xs.copy()
-    if now.any():
-        made[now] = _flipped(xs[now], across, op)
-    return made
+    if selected is None:
+        return _flip_all(xs, across, op)
+    flipped = xs.copy()
+    if selected.any():
+        flipped[selected] = _flip_all(xs[selected], across, op)
+    return flipped
 
 
-def _flipped(xs: Array, across: bool, op: str) -> Array:
+def _flip_all(xs: Array, across: bool, op: str) -> Array:
     if not across:
         return np.ascontiguousarray(xs[:, ::-1])
     # images one below the other are an image, and its lines are mirrored alike
@@ -62,13 +62,13 @@ def _flipped(xs: Array, across: bool, op: str) -> Array:
 
 
 def invert(xs: Array) -> Array | None:
-    usual = _images(xs, (4,)) and xs.shape[3] == 3 and xs.dtype == np.uint8
+    usual = _is_image_column(xs, (4,)) and xs.shape[3] == 3 and xs.dtype == np.uint8
     return np.bitwise_not(xs) if usual else None
 
 
 def normalize(xs: Array, mean: layout.Numbers, std: layout.Numbers) -> Array | None:
     """Of images <H,W> and <H,W,C>."""
-    if not _images(xs):
+    if not _is_image_column(xs):
         return None
     channels = 1 if xs.ndim == 3 else xs.shape[3]
     if len(mean) not in (1, channels):
@@ -77,7 +77,7 @@ def normalize(xs: Array, mean: layout.Numbers, std: layout.Numbers) -> Array | N
         return layout.normalize(xs.reshape(*xs.shape[:3], channels), mean, std, True).reshape(xs.shape)
     if len(mean) < channels:
         mean, std = mean * channels, std * channels
-    table = layout.table(mean, std)
+    table = layout.normalization_table(mean, std)
     if channels == 1:
         return cv2.LUT(np.ascontiguousarray(xs).reshape(len(xs), -1), table[0]).reshape(xs.shape)
     tall = np.ascontiguousarray(xs).reshape(-1, *xs.shape[2:])

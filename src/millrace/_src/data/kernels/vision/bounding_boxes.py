@@ -31,28 +31,31 @@ def check_boxes(image: Array, boxes: Array, op: str) -> None:
 
 
 def flip_boxes(boxes: Array, height: int, width: int, *, across: bool) -> Array:
-    made = boxes.copy()
+    flipped = boxes.copy()
     if across:
-        made[:, 0] = width - (boxes[:, 0] + boxes[:, 2])
+        flipped[:, 0] = width - (boxes[:, 0] + boxes[:, 2])
     else:
-        made[:, 1] = height - (boxes[:, 1] + boxes[:, 3])
-    return made
+        flipped[:, 1] = height - (boxes[:, 1] + boxes[:, 3])
+    return flipped
 
 
 def move_boxes(boxes: Array, right: int, down: int) -> Array:
-    made = boxes.copy()
-    made[:, 0] += right
-    made[:, 1] += down
-    return made
+    moved = boxes.copy()
+    moved[:, 0] += right
+    moved[:, 1] += down
+    return moved
 
 
-def scale_boxes(boxes: Array, given: tuple[int, int], wanted: tuple[int, int]) -> Array:
+def scale_boxes(boxes: Array, source_size: tuple[int, int], target_size: tuple[int, int]) -> Array:
     """For an image resized from one (height, width) to another."""
-    made = boxes.copy()
-    across, down = np.float32(wanted[1]) / np.float32(given[1]), np.float32(wanted[0]) / np.float32(given[0])
-    made[:, 0], made[:, 2] = boxes[:, 0] * across, boxes[:, 2] * across
-    made[:, 1], made[:, 3] = boxes[:, 1] * down, boxes[:, 3] * down
-    return made
+    scaled = boxes.copy()
+    across, down = (
+        np.float32(target_size[1]) / np.float32(source_size[1]),
+        np.float32(target_size[0]) / np.float32(source_size[0]),
+    )
+    scaled[:, 0], scaled[:, 2] = boxes[:, 0] * across, boxes[:, 2] * across
+    scaled[:, 1], scaled[:, 3] = boxes[:, 1] * down, boxes[:, 3] * down
+    return scaled
 
 
 def crop_boxes(boxes: Array, top: int, left: int, height: int, width: int) -> Array:
@@ -62,7 +65,7 @@ def crop_boxes(boxes: Array, top: int, left: int, height: int, width: int) -> Ar
     x2 = np.minimum(boxes[:, 0] + boxes[:, 2], right)
     y2 = np.minimum(boxes[:, 1] + boxes[:, 3], bottom)
     inside = (x2 > x1) & (y2 > y1)
-    made = boxes[inside].copy()
-    made[:, 0], made[:, 1] = x1[inside] - left, y1[inside] - top
-    made[:, 2], made[:, 3] = (x2 - x1)[inside], (y2 - y1)[inside]
-    return made if len(made) else np.zeros((1, boxes.shape[1]), boxes.dtype)
+    cropped = boxes[inside].copy()
+    cropped[:, 0], cropped[:, 1] = x1[inside] - left, y1[inside] - top
+    cropped[:, 2], cropped[:, 3] = (x2 - x1)[inside], (y2 - y1)[inside]
+    return cropped if len(cropped) else np.zeros((1, boxes.shape[1]), boxes.dtype)

@@ -29,16 +29,16 @@ __all__ = [
 ]
 
 
-def _blend(first: Array, second: Array, share: Any) -> Array:
+def _blend(first: Array, second: Array, weight: Any) -> Array:
     """share of the first and the rest of the second, rounded and kept in the type's range.
 
     Which comes first decides which product OpenCV rounds before it adds: each caller has MindSpore's order.
     """
-    share = np.float32(share)
-    return cv2.addWeighted(first, float(share), second, float(np.float32(1) - share), 0)
+    weight = np.float32(weight)
+    return cv2.addWeighted(first, float(weight), second, float(np.float32(1) - weight), 0)
 
 
-def _rgb(op: str, x: Array) -> Array:
+def _as_rgb(op: str, x: Array) -> Array:
     check_image(op, x, ranks=(3,), channels=(3,))
     return x.view(np.uint8) if x.dtype == np.bool_ else x
 
@@ -49,16 +49,16 @@ def brightness(x: Any, factor: float, op: str = "AdjustBrightness") -> Any:
         return ImageEnhance.Brightness(x).enhance(factor)
     check_image(op, x, channels=(1, 3))
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
-    made = restore_channel_axis(_cv(op, lambda: _blend(flat, np.zeros_like(flat), factor), x), x)
-    return made.view(np.bool_) if x.dtype == np.bool_ else made
+    scaled = restore_channel_axis(_call_opencv(op, lambda: _blend(flat, np.zeros_like(flat), factor), x), x)
+    return scaled.view(np.bool_) if x.dtype == np.bool_ else scaled
 
 
 def contrast(x: Any, factor: float, op: str = "AdjustContrast") -> Any:
     """All values away from the mean grey, or towards it."""
     if is_pil(x):
         return ImageEnhance.Contrast(x).enhance(factor)
-    x = _rgb(op, x)
-    mean = cv2.mean(_cv(op, lambda: cv2.cvtColor(x, cv2.COLOR_RGB2GRAY), x))[0]
+    x = _as_rgb(op, x)
+    mean = cv2.mean(_call_opencv(op, lambda: cv2.cvtColor(x, cv2.COLOR_RGB2GRAY), x))[0]
     return _blend(np.full_like(x, mean if x.dtype.kind == "f" else round(mean)), x, 1 - np.float32(factor))
 
 
@@ -66,8 +66,8 @@ def saturation(x: Any, factor: float, op: str = "AdjustSaturation") -> Any:
     """All colours away from their grey, or towards it."""
     if is_pil(x):
         return ImageEnhance.Color(x).enhance(factor)
-    x = _rgb(op, x)
-    grey = _cv(op, lambda: cv2.cvtColor(cv2.cvtColor(x, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB), x)
+    x = _as_rgb(op, x)
+    grey = _call_opencv(op, lambda: cv2.cvtColor(cv2.cvtColor(x, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB), x)
     return _blend(grey, x, 1 - np.float32(factor))
 
 
@@ -75,20 +75,20 @@ def hue(x: Any, factor: float, op: str = "AdjustHue") -> Any:
     """All colours a part of the way around the colour circle."""
     if is_pil(x):
         return _hue_pil(x, factor)
-    x = _rgb(op, x)
-    turned = _cv(op, lambda: cv2.cvtColor(x, cv2.COLOR_RGB2HSV_FULL), x)
-    if turned.dtype != np.uint8:
+    x = _as_rgb(op, x)
+    hsv = _call_opencv(op, lambda: cv2.cvtColor(x, cv2.COLOR_RGB2HSV_FULL), x)
+    if hsv.dtype != np.uint8:
         raise DataError(f"{op}: only images of uint8 have a hue, but got {describe(x)}.")
-    turned[:, :, 0] += np.uint8(int(factor * 255) % 256)
-    return cv2.cvtColor(turned, cv2.COLOR_HSV2RGB_FULL)
+    hsv[:, :, 0] += np.uint8(int(factor * 255) % 256)
+    return cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB_FULL)
 
 
 def _hue_pil(image: Any, factor: float) -> Any:
     if image.mode in ("L", "1", "I", "F"):
         return image
     colour, *rest = image.convert("HSV").split()
-    turned = np.asarray(colour) + np.uint8(int(factor * 255) % 256)
-    return Image.merge("HSV", (Image.fromarray(turned), *rest)).convert(image.mode)
+    shifted = np.asarray(colour) + np.uint8(int(factor * 255) % 256)
+    return Image.merge("HSV", (Image.fromarray(shifted), *rest)).convert(image.mode)
 
 
 def gamma(x: Any, power: float, gain: float) -> Any:
@@ -112,7 +112,7 @@ def gamma(x: Any, power: float, gain: float) -> Any:
     return table[x]
 
 
-_AROUND = np.array([[1, 1, 1], [1, 5, 1], [1, 1, 1]], np.float32) / np.float32(13.0)
+_SMOOTHING_KERNEL = np.array([[1, 1, 1], [1, 5, 1], [1, 1, 1]], np.float32) / np.float32(13.0)
 
 
 def sharpness(x: Any, factor: float, op: str = "AdjustSharpness") -> Any:
@@ -121,12 +121,12 @@ def sharpness(x: Any, factor: float, op: str = "AdjustSharpness") -> Any:
         return ImageEnhance.Sharpness(x).enhance(factor)
     check_image(op, x)
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
-    soft = restore_channel_axis(_cv(op, lambda: cv2.filter2D(flat, -1, _AROUND), x), flat)
+    soft = restore_channel_axis(_call_opencv(op, lambda: cv2.filter2D(flat, -1, _SMOOTHING_KERNEL), x), flat)
     soft[0], soft[-1], soft[:, 0], soft[:, -1] = flat[0], flat[-1], flat[:, 0], flat[:, -1]
     return restore_channel_axis(_blend(flat, soft, factor), flat)
 
 
-def _cv(op: str, call: Any, x: Array) -> Any:
+def _call_opencv(op: str, call: Any, x: Array) -> Any:
     try:
         return call()
     except cv2.error as error:
@@ -140,8 +140,10 @@ def gaussian_blur(x: Any, kernel: tuple[int, int], sigma: tuple[float, ...]) -> 
     if sigma[0] == 0:  # OpenCV 5 has tables for some sizes, OpenCV 4 always this
         sigma = (0.3 * ((kernel[0] - 1) * 0.5 - 1) + 0.8, sigma[1])
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
-    made = _cv("GaussianBlur", lambda: cv2.GaussianBlur(flat, kernel, sigmaX=sigma[0], sigmaY=sigma[1]), x)
-    return restore_channel_axis(made, x)
+    blurred = _call_opencv(
+        "GaussianBlur", lambda: cv2.GaussianBlur(flat, kernel, sigmaX=sigma[0], sigmaY=sigma[1]), x
+    )
+    return restore_channel_axis(blurred, x)
 
 
 def invert(x: Any, op: str = "Invert") -> Any:
@@ -155,7 +157,7 @@ def invert(x: Any, op: str = "Invert") -> Any:
         return cv2.bitwise_not(x.view(np.uint8)).view(np.bool_)
     if x.dtype == np.int8:
         return np.minimum(255 - x.astype(np.int16), 127).astype(np.int8)
-    return _cv(op, lambda: cv2.subtract(np.full_like(x, 255), x), x)
+    return _call_opencv(op, lambda: cv2.subtract(np.full_like(x, 255), x), x)
 
 
 def posterize(x: Any, bits: int, op: str = "Posterize") -> Array:
@@ -198,7 +200,7 @@ def convert(x: Any, mode: ConvertMode) -> Array:
     x = as_array(x)
     check_image("ConvertColor", x, channels=(1, 3, 4))
     code = getattr(cv2, "COLOR_" + _MODES[mode])
-    return _cv("ConvertColor", lambda: cv2.cvtColor(x, code), x)
+    return _call_opencv("ConvertColor", lambda: cv2.cvtColor(x, code), x)
 
 
 def grayscale(image: Any, channels: int, op: str = "Grayscale") -> Any:
@@ -208,7 +210,7 @@ def grayscale(image: Any, channels: int, op: str = "Grayscale") -> Any:
     return grey if channels == 1 else Image.merge("RGB", (grey, grey, grey))
 
 
-_LIGHT = np.array(
+_PCA_COMPONENTS = np.array(
     [
         [55.46 * -0.5675, 4.794 * 0.7192, 1.148 * 0.4009],
         [55.46 * -0.5808, 4.794 * -0.0045, 1.148 * -0.8140],
@@ -220,10 +222,14 @@ _LIGHT = np.array(
 def lighting(x: Any, weights: Array) -> Any:
     """AlexNet's PCA noise: the three weights times ImageNet's eigenvectors added to the channels."""
     # one sum after the other: a product of BLAS has other last bits on other processors
-    shift = _LIGHT[:, 0] * weights[0] + _LIGHT[:, 1] * weights[1] + _LIGHT[:, 2] * weights[2]
+    shift = (
+        _PCA_COMPONENTS[:, 0] * weights[0]
+        + _PCA_COMPONENTS[:, 1] * weights[1]
+        + _PCA_COMPONENTS[:, 2] * weights[2]
+    )
     if is_pil(x):
         image = x if x.mode == "RGB" else x.convert("RGB")
         return Image.fromarray(np.uint8(np.clip(np.asarray(image) + shift, 0, 255)))
     check_image("RandomLighting", x, ranks=(3,), channels=(3,))
-    made = x.astype(np.float64) + shift
-    return (np.clip(made, 0, 255) if x.dtype == np.uint8 else made).astype(x.dtype)
+    lit = x.astype(np.float64) + shift
+    return (np.clip(lit, 0, 255) if x.dtype == np.uint8 else lit).astype(x.dtype)

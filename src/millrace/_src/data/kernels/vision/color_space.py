@@ -11,10 +11,10 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from .fixed_order_linalg import multiply_vector
 from .validation import Array
 
-__all__ = ["hsv_to_rgb", "linear", "rgb_to_hsv"]
+__all__ = ["hsv_to_rgb", "linear_transform", "rgb_to_hsv"]
 
 
-def _channels(x: Any, is_hwc: bool) -> list[Array]:
+def _split_channels(x: Any, is_hwc: bool) -> list[Array]:
     if not isinstance(x, np.ndarray):
         raise ArgumentTypeError(f"img should be NumPy image. Got {type(x)}")
     if x.ndim not in (3, 4):
@@ -29,7 +29,7 @@ def _channels(x: Any, is_hwc: bool) -> list[Array]:
 
 def rgb_to_hsv(x: Any, is_hwc: bool) -> Array:
     """Hue and saturation in [0, 1], value in the units of the input."""
-    r, g, b = _channels(x, is_hwc)
+    r, g, b = _split_channels(x, is_hwc)
     if x.dtype.kind == "u":  # differences below would wrap
         r, g, b = (c.astype(np.int64) for c in (r, g, b))
     high, low = np.maximum(np.maximum(r, g), b), np.minimum(np.minimum(r, g), b)
@@ -47,18 +47,18 @@ def rgb_to_hsv(x: Any, is_hwc: bool) -> Array:
 
 def hsv_to_rgb(x: Any, is_hwc: bool) -> Array:
     """The inverse of rgb_to_hsv."""
-    h, s, v = (part.astype(np.float64) for part in _channels(x, is_hwc))
+    h, s, v = (part.astype(np.float64) for part in _split_channels(x, is_hwc))
     sixth = np.trunc(h * 6.0)
     f = (h * 6.0) - sixth
     p, q, t = v * (1.0 - s), v * (1.0 - s * f), v * (1.0 - s * (1.0 - f))
-    turn = sixth.astype(np.int64) % 6
+    sector = sixth.astype(np.int64) % 6
     parts = []
     for choice in ((v, q, p, p, t, v), (t, v, v, q, p, p), (p, p, t, v, v, q)):
-        parts.append(np.where(s == 0.0, v, np.choose(turn, choice)))
+        parts.append(np.where(s == 0.0, v, np.choose(sector, choice)))
     return np.stack(parts, -1 if is_hwc else -3)
 
 
-def linear(x: Any, matrix: Array, mean: Array) -> Array:
+def linear_transform(x: Any, matrix: Array, mean: Array) -> Array:
     """All values of an image less the mean, times a square matrix."""
     if not isinstance(x, np.ndarray):
         raise ArgumentTypeError(f"img should be NumPy array. Got {type(x)}")

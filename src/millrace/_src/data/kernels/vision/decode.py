@@ -21,8 +21,8 @@ from .validation import Array, describe, is_pil
 
 __all__ = ["as_bytes", "decode", "decode_region", "decode_to_pil", "decode_gray_region", "is_jpeg"]
 
-Wants = Callable[[int, int], Box | None]
-Factor = Callable[[int, int], int]
+RegionSelector = Callable[[int, int], Box | None]
+ScaleFactor = Callable[[int, int], int]
 
 
 def is_jpeg(data: Any) -> bool:
@@ -31,12 +31,12 @@ def is_jpeg(data: Any) -> bool:
 
 def as_bytes(value: Any, op: str = "Decode") -> memoryview:
     """The encoded bytes: of bytes, of a 1-D array of uint8 or int8, of one bytes value in an array."""
-    data = _view(value, op)
+    data = _encoded_view(value, op)
     check_bytes(op, len(data))
     return data
 
 
-def _view(value: Any, op: str) -> memoryview:
+def _encoded_view(value: Any, op: str) -> memoryview:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return memoryview(value)
     if not isinstance(value, np.ndarray):
@@ -64,15 +64,16 @@ def decode(value: Any, op: str = "Decode") -> Array:
         raise DataError(f"{op}: the encoded image is empty (0 bytes).")
     if is_jpeg(data):
         return decode_jpeg(data, op)
-    kind = image_format(data)
-    if kind in ("gif", "webp"):
+    format_name = image_format(data)
+    if format_name in ("gif", "webp"):
         raise DataError(
-            f"{op}: Unsupported image type [{kind}]: use Decode(to_pil=True), or convert it to JPEG, PNG, BMP or TIFF."
+            f"{op}: Unsupported image type [{format_name}]: use Decode(to_pil=True), or convert it to JPEG, PNG, BMP "
+            "or TIFF."
         )
     check_size(op, image_size(data))
-    pixels = _by_opencv(data)
+    pixels = _decode_with_opencv(data)
     if pixels is None:
-        what = f"as {kind.upper()}" if kind else "as an image of any known format"
+        what = f"as {format_name.upper()}" if format_name else "as an image of any known format"
         raise DataError(
             f"{op}: image decode failed: {len(data)} bytes that begin with {bytes(data[:8])!r} do not decode {what}."
         )
@@ -80,7 +81,11 @@ def decode(value: Any, op: str = "Decode") -> Array:
 
 
 def decode_region(
-    value: Any, wants: Wants, go_on: Callable[[Array], Any], op: str = "Decode", factor: Factor | None = None
+    value: Any,
+    select_region: RegionSelector,
+    process: Callable[[Array], Any],
+    op: str = "Decode",
+    factor: ScaleFactor | None = None,
 ) -> Any:
     """``go_on(decode(value))``, for a function that looks at nothing but the part ``wants(height, width)``.
 
@@ -94,17 +99,21 @@ def decode_region(
             check_size(op, (height, width))
             return 1 if factor is None else factor(height, width)
 
-        image = jpeg.decode_jpeg_region(data, checked, wants)
+        image = jpeg.decode_jpeg_region(data, checked, select_region)
         if image is not None:
-            made = go_on(image)
+            output = process(image)
             # the next image will overwrite this one
-            shared = isinstance(made, np.ndarray) and np.may_share_memory(made, image)
-            return made.copy() if shared else made
-    return go_on(decode(value, op))
+            shared = isinstance(output, np.ndarray) and np.may_share_memory(output, image)
+            return output.copy() if shared else output
+    return process(decode(value, op))
 
 
 def decode_gray_region(
-    value: Any, wants: Wants, go_on: Callable[[Array], Array], three: bool, op: str = "Decode"
+    value: Any,
+    select_region: RegionSelector,
+    process: Callable[[Array], Array],
+    as_rgb: bool,
+    op: str = "Decode",
 ) -> Any:
     """``go_on`` of one channel <H,W,1> of a grey PNG, as <H,W> or, with ``three``, as three equal channels.
 
@@ -115,16 +124,16 @@ def decode_gray_region(
 
     def checked(height: int, width: int) -> Box | None:
         check_size(op, (height, width))
-        return wants(height, width)
+        return select_region(height, width)
 
     image = png.decode_gray_png_region(data, checked)
     if image is None:
         return None
-    made = go_on(image)
-    if three:
-        return cv2.cvtColor(made, cv2.COLOR_GRAY2RGB)
+    output = process(image)
+    if as_rgb:
+        return cv2.cvtColor(output, cv2.COLOR_GRAY2RGB)
     # the next image will overwrite this one
-    return (made.copy() if np.may_share_memory(made, image) else made)[:, :, 0]
+    return (output.copy() if np.may_share_memory(output, image) else output)[:, :, 0]
 
 
 def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
@@ -136,30 +145,30 @@ def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
     try:
         return _jpeg_pixels(data, op)
     except ValueError as error:
-        slip = str(error)
-    if _CUT_SHORT in slip and bytes(data[-2:]) != jpeg.END:
+        message = str(error)
+    if _CUT_SHORT in message and bytes(data[-2:]) != jpeg.END:
         # when only the end marker is missing, nothing is amiss once it is there
         try:
             return _jpeg_pixels(memoryview(bytes(data).removesuffix(jpeg.END[:1]) + jpeg.END), op)
         except ValueError:
             pass
-    elif _FORGIVEN.match(slip):
+    elif _HARMLESS_WARNING.match(message):
         check_size(op, image_size(data))
-        pixels = _by_opencv(data)
+        pixels = _decode_with_opencv(data)
         if pixels is not None:
             return pixels
-    elif slip.startswith(_CORRUPT) and _has_end(data):
+    elif message.startswith(_CORRUPT) and _has_end(data):
         try:
             pixels = _jpeg_pixels(data, op, strict=False)
         except ValueError as error:
-            slip = str(error)
+            message = str(error)
         else:
             warn_row(
-                f"{op}: the JPEG is damaged ({slip}): it was decoded as far as possible; the rest is grey or wrong"
+                f"{op}: the JPEG is damaged ({message}): it was decoded as far as possible; the rest is grey or wrong"
             )
             return pixels
     raise DataError(
-        f"{op}: Error raised by libjpeg: {slip} ({len(data)} bytes; the file is damaged or cut short)."
+        f"{op}: Error raised by libjpeg: {message} ({len(data)} bytes; the file is damaged or cut short)."
     )
 
 
@@ -167,16 +176,18 @@ _CUT_SHORT, _CORRUPT = "Premature end of JPEG file", "Corrupt JPEG data"
 _SCAN = b"\xff\xda"
 # Slips in the headers, which leave the picture whole: libjpeg warns and goes on, and so does OpenCV. Before the end
 # marker (0xd9) the same words mean that the picture itself is damaged.
-_FORGIVEN = re.compile(r"Warning: |Corrupt JPEG data: \d+ extraneous bytes before marker 0x(?!d9)")
+_HARMLESS_WARNING = re.compile(r"Warning: |Corrupt JPEG data: \d+ extraneous bytes before marker 0x(?!d9)")
 
 
-def _by_opencv(data: memoryview) -> Array | None:
+def _decode_with_opencv(data: memoryview) -> Array | None:
     grey = is_grey_png(data)
-    how = cv2.IMREAD_GRAYSCALE if grey else cv2.IMREAD_COLOR_RGB
+    flags = cv2.IMREAD_GRAYSCALE if grey else cv2.IMREAD_COLOR_RGB
     try:
-        made: Array | None = cv2.imdecode(np.frombuffer(data, np.uint8), how | cv2.IMREAD_IGNORE_ORIENTATION)
+        pixels: Array | None = cv2.imdecode(
+            np.frombuffer(data, np.uint8), flags | cv2.IMREAD_IGNORE_ORIENTATION
+        )
         # libpng takes a third longer to give each pixel three times than to give it once
-        return cv2.cvtColor(made, cv2.COLOR_GRAY2RGB) if grey and made is not None else made
+        return cv2.cvtColor(pixels, cv2.COLOR_GRAY2RGB) if grey and pixels is not None else pixels
     except cv2.error:
         return None
 
@@ -191,12 +202,12 @@ def _jpeg_pixels(data: memoryview, op: str, strict: bool = True) -> Array:
     height, width, space, _ = simplejpeg.decode_jpeg_header(data)
     check_size(op, (height, width))
     if space in ("CMYK", "YCCK"):
-        return _from_cmyk(simplejpeg.decode_jpeg(data, "CMYK", strict=strict))
-    made: Array = simplejpeg.decode_jpeg(data, "RGB", fastdct=False, fastupsample=False, strict=strict)
-    return made
+        return _cmyk_to_rgb(simplejpeg.decode_jpeg(data, "CMYK", strict=strict))
+    pixels: Array = simplejpeg.decode_jpeg(data, "RGB", fastdct=False, fastupsample=False, strict=strict)
+    return pixels
 
 
-def _from_cmyk(ink: Array) -> Array:
+def _cmyk_to_rgb(ink: Array) -> Array:
     """RGB from the inverted CMYK that JPEG files hold."""
     black = ink[:, :, 3:].astype(np.int32)
     return (ink[:, :, :3].astype(np.int32) * black // 255).astype(np.uint8)

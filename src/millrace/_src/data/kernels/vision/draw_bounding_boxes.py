@@ -49,67 +49,69 @@ def imshow_det_bbox(
     [0, 255, 0]
     """
     _check_arrays(image, bboxes, labels, segm)
-    _check_looks(class_names, score_threshold, bbox_color, text_color, mask_color, thickness, font_size)
+    _check_style(class_names, score_threshold, bbox_color, text_color, mask_color, thickness, font_size)
     _check_output(show, win_name, wait_time, out_file)
     assert class_names is not None
     if image.shape[2] not in (1, 3) and image.shape[0] in (1, 3):
         image = image.transpose(1, 2, 0)
-    drawn: npt.NDArray[Any] = np.ascontiguousarray(image[:, :, ::-1])
+    canvas: npt.NDArray[Any] = np.ascontiguousarray(image[:, :, ::-1])
     for number, box in enumerate(bboxes):
         score = float(box[4]) if len(box) == 5 else None
         if score is not None and score < score_threshold:
             continue
         x, y, width, height = (float(part) for part in box[:4])
         corner = int(x), int(y + height)
-        cv2.rectangle(drawn, (int(x), int(y)), (int(x + width), corner[1]), bbox_color, thickness)
-        text = _name(class_names, int(labels[number, 0])) + (f"|{score:.2f}" if score is not None else "")
-        cv2.putText(drawn, text, corner, cv2.FONT_HERSHEY_SIMPLEX, font_size, text_color, thickness)
+        cv2.rectangle(canvas, (int(x), int(y)), (int(x + width), corner[1]), bbox_color, thickness)
+        text = _class_name(class_names, int(labels[number, 0])) + (
+            f"|{score:.2f}" if score is not None else ""
+        )
+        cv2.putText(canvas, text, corner, cv2.FONT_HERSHEY_SIMPLEX, font_size, text_color, thickness)
         if segm is not None:
             inside = segm[number].astype(bool)
-            drawn[inside] = (drawn[inside] * 0.5 + np.array(mask_color) * 0.5).astype(drawn.dtype)
+            canvas[inside] = (canvas[inside] * 0.5 + np.array(mask_color) * 0.5).astype(canvas.dtype)
     if out_file is not None:
-        _write(drawn, out_file)
+        _write_image(canvas, out_file)
     if show:
-        cv2.imshow(win_name, drawn)
+        cv2.imshow(win_name, canvas)
         cv2.waitKey(wait_time)
         cv2.destroyWindow(win_name)
-    return drawn
+    return canvas
 
 
-def _name(names: Sequence[str] | Mapping[int, str], label: int) -> str:
+def _class_name(names: Sequence[str] | Mapping[int, str], label: int) -> str:
     if isinstance(names, Mapping):
         return str(names.get(label, f"class {label}"))
     return str(names[label]) if 0 <= label < len(names) else f"class {label}"
 
 
-def _write(drawn: npt.NDArray[Any], path: str) -> None:
-    done, data = cv2.imencode(os.path.splitext(path)[1] or ".png", drawn)
-    if not done:
+def _write_image(image: npt.NDArray[Any], path: str) -> None:
+    succeeded, data = cv2.imencode(os.path.splitext(path)[1] or ".png", image)
+    if not succeeded:
         raise ArgumentValueError(f"out_file {path!r} cannot be written as an image of that kind")
     with open(path, "wb") as file:
         file.write(data.tobytes())
 
 
-def _wanted(good: bool, text: str, got: Any, kind: type[Exception] = ArgumentTypeError) -> None:
-    if not good:
+def _require(condition: bool, text: str, got: Any, error_class: type[Exception] = ArgumentTypeError) -> None:
+    if not condition:
         shown = f"an array of shape {got.shape}" if isinstance(got, np.ndarray) else repr(got)
-        raise kind(f"{text} Got {shown}.")
+        raise error_class(f"{text} Got {shown}.")
 
 
 def _check_arrays(image: Any, bboxes: Any, labels: Any, segm: Any) -> None:
     def array(value: Any, dimensions: int) -> bool:
         return isinstance(value, np.ndarray) and value.ndim == dimensions
 
-    pictured = array(image, 3) and (image.shape[0] in (1, 3) or image.shape[2] in (1, 3))
-    _wanted(pictured, "image must be a ndarray in (H, W, C) or (C, H, W) format.", image)
+    is_image = array(image, 3) and (image.shape[0] in (1, 3) or image.shape[2] in (1, 3))
+    _require(is_image, "image must be a ndarray in (H, W, C) or (C, H, W) format.", image)
     boxes = array(bboxes, 2) and bboxes.shape[1] in (4, 5)
-    _wanted(boxes, "bboxes must be a ndarray in (N, 4) or (N, 5) format.", bboxes)
+    _require(boxes, "bboxes must be a ndarray in (N, 4) or (N, 5) format.", bboxes)
     paired = array(labels, 2) and labels.shape == (len(bboxes), 1)
-    _wanted(paired, "labels must be a ndarray in (N, 1) format and has same N with bboxes.", labels)
+    _require(paired, "labels must be a ndarray in (N, 1) format and has same N with bboxes.", labels)
     if segm is not None:
-        _wanted(array(segm, 3), "segm must be a ndarray in (M, H, W) format.", segm)
+        _require(array(segm, 3), "segm must be a ndarray in (M, H, W) format.", segm)
         enough = len(segm) >= len(bboxes)
-        _wanted(
+        _require(
             enough,
             "number of segm masks must not be less than the number of bboxes.",
             segm,
@@ -117,22 +119,22 @@ def _check_arrays(image: Any, bboxes: Any, labels: Any, segm: Any) -> None:
         )
 
 
-def _check_looks(
+def _check_style(
     names: Any, threshold: Any, box: Any, text: Any, mask: Any, thickness: Any, font_size: Any
 ) -> None:
-    _wanted(isinstance(names, (tuple, list, dict)), "class_names must be a list, tuple or dict.", names)
-    _wanted(isinstance(threshold, (int, float)), "score_threshold must be an int or float.", threshold)
+    _require(isinstance(names, (tuple, list, dict)), "class_names must be a list, tuple or dict.", names)
+    _require(isinstance(threshold, (int, float)), "score_threshold must be an int or float.", threshold)
     for name, colour in (("bbox_color", box), ("text_color", text), ("mask_color", mask)):
         three = isinstance(colour, tuple) and len(colour) == 3
-        _wanted(three, f"{name} must be a three tuple, formatted (B, G, R).", colour)
-    _wanted(type(thickness) is int, "thickness must be an int.", thickness)
-    _wanted(thickness >= 0, "thickness must be larger than or equal to zero.", thickness, ArgumentValueError)
-    _wanted(isinstance(font_size, (int, float)), "font_size must be an int or float.", font_size)
+        _require(three, f"{name} must be a three tuple, formatted (B, G, R).", colour)
+    _require(type(thickness) is int, "thickness must be an int.", thickness)
+    _require(thickness >= 0, "thickness must be larger than or equal to zero.", thickness, ArgumentValueError)
+    _require(isinstance(font_size, (int, float)), "font_size must be an int or float.", font_size)
 
 
 def _check_output(show: Any, win_name: Any, wait_time: Any, out_file: Any) -> None:
-    _wanted(isinstance(show, bool), "show must be a bool.", show)
-    _wanted(isinstance(win_name, str), "win_name must be a str.", win_name)
-    _wanted(type(wait_time) is int, "wait_time must be an int.", wait_time)
-    _wanted(wait_time >= 0, "wait_time must be larger than or equal to zero.", wait_time, ArgumentValueError)
-    _wanted(out_file is None or isinstance(out_file, str), "out_file must be a str.", out_file)
+    _require(isinstance(show, bool), "show must be a bool.", show)
+    _require(isinstance(win_name, str), "win_name must be a str.", win_name)
+    _require(type(wait_time) is int, "wait_time must be an int.", wait_time)
+    _require(wait_time >= 0, "wait_time must be larger than or equal to zero.", wait_time, ArgumentValueError)
+    _require(out_file is None or isinstance(out_file, str), "out_file must be a str.", out_file)

@@ -24,12 +24,12 @@ def erase(x: Any, top: int, left: int, height: int, width: int, value: tuple[flo
             f"Erase: box size is too large for image erase, got box height: {height}, box width: {width} and "
             f"{describe(x)}."
         )
-    made = x.copy()
+    erased = x.copy()
     colour = np.array(value * 3 if len(value) == 1 else value)
     if x.dtype.kind != "f":
         colour = np.rint(colour)
-    made[top : top + height, left : left + width] = colour.astype(x.dtype)
-    return made
+    erased[top : top + height, left : left + width] = colour.astype(x.dtype)
+    return erased
 
 
 def cut_out(x: Any, boxes: Array, length: int, is_hwc: bool) -> Array:
@@ -37,8 +37,8 @@ def cut_out(x: Any, boxes: Array, length: int, is_hwc: bool) -> Array:
     x = as_array(x)
     if x.ndim != 3:
         raise DataError(f"CutOut: image shape is not <H,W,C> or <C,H,W>, but got {describe(x)}.")
-    made = x.copy()
-    view = made if is_hwc else made.transpose(1, 2, 0)
+    erased = x.copy()
+    view = erased if is_hwc else erased.transpose(1, 2, 0)
     if length > view.shape[0] or length > view.shape[1]:
         raise DataError(
             f"CutOut: box size is too large for image erase, got box height: {length}, box width: {length} and "
@@ -47,4 +47,4 @@ def cut_out(x: Any, boxes: Array, length: int, is_hwc: bool) -> Array:
     for y, z in boxes:
         top, left = max(0, y - length // 2), max(0, z - length // 2)
         view[top : max(top, y - length // 2 + length), left : max(left, z - length // 2 + length)] = 0
-    return made
+    return erased

@@ -60,10 +60,10 @@ def center_crop(x: Any, height: int, width: int) -> Any:
         columns, rows = x.size
         top, left = round((rows - height) / 2.0), round((columns - width) / 2.0)
         return crop(x, top, left, height, width)
-    return map_images(lambda image: _center(image, height, width), x, "CenterCrop")
+    return map_images(lambda image: _center_crop_array(image, height, width), x, "CenterCrop")
 
 
-def _center(x: Array, height: int, width: int) -> Array:
+def _center_crop_array(x: Array, height: int, width: int) -> Array:
     check_image("CenterCrop", x)
     rows, columns = x.shape[:2]
     if height > rows * 3 or width > columns * 3:
@@ -93,8 +93,8 @@ def crop_and_resize(
 def flip(x: Any, *, across: bool, op: str) -> Any:
     """The mirror image: left to right (across) or top to bottom."""
     if is_pil(x):
-        kind = Image.Transpose
-        return x.transpose(kind.FLIP_LEFT_RIGHT if across else kind.FLIP_TOP_BOTTOM)
+        transpose = Image.Transpose
+        return x.transpose(transpose.FLIP_LEFT_RIGHT if across else transpose.FLIP_TOP_BOTTOM)
     if x.ndim < 2:
         map_images(np.copy, x, op)
     if x.dtype.kind not in "biuf":
@@ -120,38 +120,40 @@ def pad(
     fill: tuple[int, ...],
     border: Border,
     op: str = "Pad",
-    fresh: bool = True,
+    copy: bool = True,
 ) -> Any:
     """More pixels on the (left, top, right, bottom). Without ``fresh``, an image that stays as it is is not copied."""
     if is_pil(x):
         return _pad_pil(x, padding, fill, border)
     check_image(op, x, channels=(1, 3))
     if x.dtype == np.uint8 and not any(padding):
-        return x.copy() if fresh else x
+        return x.copy() if copy else x
     left, top, right, bottom = padding
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
     value = fill if x.ndim == 3 and x.shape[2] == 3 else fill[:1]
     if (flat.dtype.itemsize == 8 and flat.dtype.kind in "iu") or flat.dtype == np.uint32:
         raise DataError(f"{op}: the data type of image tensor does not match, but got {describe(x)}.")
     try:
-        made = cv2.copyMakeBorder(flat, top, bottom, left, right, getattr(cv2, _BORDERS[border]), value=value)
+        padded = cv2.copyMakeBorder(
+            flat, top, bottom, left, right, getattr(cv2, _BORDERS[border]), value=value
+        )
     except cv2.error as error:
         raise DataError(f"{op}: OpenCV cannot pad {describe(x)}: {error.err}") from error
-    return restore_channel_axis(made, x)
+    return restore_channel_axis(padded, x)
 
 
 def _pad_pil(image: Any, padding: tuple[int, int, int, int], fill: tuple[int, ...], border: Border) -> Any:
     left, top, right, bottom = padding
     if border == Border.CONSTANT:
         value = fill[:1] if image.mode in ("L", "1") else fill
-        made = ImageOps.expand(image, border=padding, fill=value)
+        padded = ImageOps.expand(image, border=padding, fill=value)
     else:
         pixels = np.asarray(image)
         sides = ((top, bottom), (left, right), (0, 0))[: pixels.ndim]
-        made = Image.fromarray(np.pad(pixels, sides, border.value))
+        padded = Image.fromarray(np.pad(pixels, sides, border.value))
     if image.mode == "P":
-        made.putpalette(image.getpalette())
-    return made
+        padded.putpalette(image.getpalette())
+    return padded
 
 
 def pad_to_size(
@@ -203,11 +205,11 @@ def slice_patches(x: Any, rows: int, columns: int, mode: SliceMode, fill: int) -
     tall, broad = height // rows, width // columns
     if mode == SliceMode.PAD:
         tall, broad = -(-height // rows), -(-width // columns)
-        more = (0, 0, broad * columns - width, tall * rows - height)
-        if any(more):
-            value = np.full((tall * rows, broad * columns, *x.shape[2:]), fill, x.dtype)
-            value[:height, :width] = x
-            x = value
+        padding = (0, 0, broad * columns - width, tall * rows - height)
+        if any(padding):
+            padded = np.full((tall * rows, broad * columns, *x.shape[2:]), fill, x.dtype)
+            padded[:height, :width] = x
+            x = padded
     return tuple(
         [
             crop(x, i * tall, j * broad, tall, broad, "SlicePatches")

@@ -14,31 +14,31 @@ from .validation import Array, check_image, describe, is_pil
 __all__ = ["auto_contrast", "equalize"]
 
 
-def _per_channel(op: str, x: Array, change: Any) -> Array:
+def _map_channels(op: str, x: Array, adjust: Any) -> Array:
     check_image(op, x, channels=(1, 3))
     planes = x[:, :, None] if x.ndim == 2 else x
     if planes.dtype == np.bool_:
         planes = planes.view(np.uint8)
     if planes.dtype != np.uint8:
         raise DataError(f"{op}: input image is not in type of uint8, but got {describe(x)}.")
-    made = np.empty(planes.shape, np.uint8)
+    adjusted = np.empty(planes.shape, np.uint8)
     for c in range(planes.shape[2]):
-        made[:, :, c] = change(np.ascontiguousarray(planes[:, :, c]))
-    return made.reshape(x.shape)
+        adjusted[:, :, c] = adjust(np.ascontiguousarray(planes[:, :, c]))
+    return adjusted.reshape(x.shape)
 
 
 def equalize(x: Any, op: str = "Equalize") -> Any:
     """Each value about as often as every other."""
     if is_pil(x):
         return ImageOps.equalize(x)
-    return _per_channel(op, x, lambda plane: cv2.equalizeHist(plane))
+    return _map_channels(op, x, lambda plane: cv2.equalizeHist(plane))
 
 
 def auto_contrast(x: Any, cutoff: float, ignore: tuple[int, ...], op: str = "AutoContrast") -> Any:
     """The darkest value black and the lightest white, after cutting off a percentage at both ends."""
     if is_pil(x):
         return ImageOps.autocontrast(x, cutoff, list(ignore))
-    return _per_channel(op, x, lambda plane: cv2.LUT(plane, _stretch_table(plane, cutoff, ignore)))
+    return _map_channels(op, x, lambda plane: cv2.LUT(plane, _stretch_table(plane, cutoff, ignore)))
 
 
 def _stretch_table(plane: Array, cutoff: float, ignore: tuple[int, ...]) -> Array:

@@ -36,7 +36,7 @@ def image_format(data: bytes | memoryview) -> str:
     start = bytes(data[:12])
     if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
         return "webp"
-    return next((kind for magic, kind in _MAGIC if start.startswith(magic)), "")
+    return next((format_name for magic, format_name in _MAGIC if start.startswith(magic)), "")
 
 
 def image_size(data: bytes | memoryview) -> Size | None:
@@ -45,20 +45,20 @@ def image_size(data: bytes | memoryview) -> Size | None:
     >>> image_size(b"GIF89a" + bytes([8, 0, 6, 0]))
     (6, 8)
     """
-    kind = image_format(data)
+    format_name = image_format(data)
     try:
-        if kind == "png":
+        if format_name == "png":
             width, height = struct.unpack(">II", data[16:24])
             return height, width
-        if kind == "bmp":
+        if format_name == "bmp":
             width, height = struct.unpack("<ii", data[18:26])
             return abs(height), abs(width)
-        if kind == "gif":
+        if format_name == "gif":
             width, height = struct.unpack("<HH", data[6:10])
             return height, width
-        if kind == "jpeg":
+        if format_name == "jpeg":
             return _jpeg_size(memoryview(data))
-        if kind == "tiff":
+        if format_name == "tiff":
             return _tiff_size(memoryview(data))
     except (struct.error, IndexError):
         return None
@@ -86,23 +86,23 @@ _BARE = frozenset((0x01, *range(0xD0, 0xDA)))
 
 def _jpeg_size(data: memoryview) -> Size | None:
     """The size that the first frame header gives; what stands between the segments is skipped, as libjpeg does."""
-    at = 2
-    while at + 9 <= len(data):
-        if data[at] != 0xFF:
-            gap = bytes(data[at : at + 4096]).find(b"\xff")
-            at += gap if gap >= 0 else 4096
+    position = 2
+    while position + 9 <= len(data):
+        if data[position] != 0xFF:
+            gap = bytes(data[position : position + 4096]).find(b"\xff")
+            position += gap if gap >= 0 else 4096
             continue
-        marker = data[at + 1]
+        marker = data[position + 1]
         if marker == 0xFF:
-            at += 1
+            position += 1
         elif marker in _BARE:
-            at += 2
+            position += 2
         elif marker in _FRAMES:
-            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            height, width = struct.unpack(">HH", data[position + 5 : position + 9])
             return height, width
         else:
-            (length,) = struct.unpack(">H", data[at + 2 : at + 4])
-            at += 2 + max(length, 2)
+            (length,) = struct.unpack(">H", data[position + 2 : position + 4])
+            position += 2 + max(length, 2)
     return None
 
 
@@ -114,14 +114,14 @@ def _tiff_size(data: memoryview) -> Size | None:
     order = "<" if data[0] == 0x49 else ">"
     (start,) = struct.unpack(order + "I", data[4:8])
     (count,) = struct.unpack(order + "H", data[start : start + 2])
-    found = {}
+    sizes = {}
     for entry in range(start + 2, start + 2 + 12 * count, 12):
-        tag, kind = struct.unpack(order + "HH", data[entry : entry + 4])
+        tag, field_type = struct.unpack(order + "HH", data[entry : entry + 4])
         if tag in (_WIDTH, _HEIGHT):
             # 3 is a number of 16 bits, at the front of its field; all others here have 32
-            form, size = ("H", 2) if kind == 3 else ("I", 4)
-            (found[tag],) = struct.unpack(order + form, data[entry + 8 : entry + 8 + size])
-    return (found[_HEIGHT], found[_WIDTH]) if len(found) == 2 else None
+            form, size = ("H", 2) if field_type == 3 else ("I", 4)
+            (sizes[tag],) = struct.unpack(order + form, data[entry + 8 : entry + 8 + size])
+    return (sizes[_HEIGHT], sizes[_WIDTH]) if len(sizes) == 2 else None
 
 
 def _size_by_pillow(data: bytes | memoryview) -> Size | None:
@@ -146,10 +146,10 @@ def check_size(op: str, size: Size | None) -> None:
     millrace.errors.DataError: Decode: the image claims 100000 x 100000 pixels; at most 178956970 are decoded \
 (config.set_max_image_pixels changes that; a small file with a huge image is damaged or an attack).
     """
-    most = settings.current().max_image_pixels
-    if most is not None and size is not None and size[0] * size[1] > most:
+    limit = settings.current().max_image_pixels
+    if limit is not None and size is not None and size[0] * size[1] > limit:
         raise DataError(
-            f"{op}: the image claims {size[0]} x {size[1]} pixels; at most {most} are decoded "
+            f"{op}: the image claims {size[0]} x {size[1]} pixels; at most {limit} are decoded "
             "(config.set_max_image_pixels changes that; a small file with a huge image is damaged or an attack)."
         )
 
@@ -163,8 +163,8 @@ def check_bytes(op: str, length: int, what: str = "the encoded image") -> None:
     millrace.errors.DataError: Decode: the encoded image has 1000000000000 bytes; at most 268435456 are decoded \
 (config.set_max_image_bytes changes that).
     """
-    most = settings.current().max_image_bytes
-    if most is not None and length > most:
+    limit = settings.current().max_image_bytes
+    if limit is not None and length > limit:
         raise DataError(
-            f"{op}: {what} has {length} bytes; at most {most} are decoded (config.set_max_image_bytes changes that)."
+            f"{op}: {what} has {length} bytes; at most {limit} are decoded (config.set_max_image_bytes changes that)."
         )

@@ -28,26 +28,26 @@ __all__ = [
 ]
 
 
-def _array(value: Any, what: str, kinds: str) -> Array:
+def _as_host_array(value: Any, what: str, expected: str) -> Array:
     if isinstance(value, np.ndarray):
         return value
     host = getattr(value, "asnumpy", None)
     if host is None:
-        raise ArgumentTypeError(f"{what} is not of type {kinds}, but got: {type(value)}.")
-    made: Array = host()
-    return made
+        raise ArgumentTypeError(f"{what} is not of type {expected}, but got: {type(value)}.")
+    array: Array = host()
+    return array
 
 
-def _kinds() -> str:
+def _array_types() -> str:
     return f"{np.ndarray} or {Tensor}"
 
 
-def _need(value: Any, kind: type, what: str) -> None:
-    if not isinstance(value, kind):
-        raise ArgumentTypeError(f"Input {what} is not of type {kind}, but got: {type(value)}.")
+def _check_argument_type(value: Any, expected_type: type, what: str) -> None:
+    if not isinstance(value, expected_type):
+        raise ArgumentTypeError(f"Input {what} is not of type {expected_type}, but got: {type(value)}.")
 
 
-def _picture(op: str, image: Array) -> Array:
+def _check_pixels(op: str, image: Array) -> Array:
     if image.dtype != np.uint8:
         raise DataError(f"{op}: the type of the image data should be UINT8, but got {describe(image)}.")
     if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (1, 3)):
@@ -61,14 +61,14 @@ def encode_jpeg(image: Any, quality: int = 75) -> Array:
     >>> encode_jpeg(np.zeros((8, 8, 3), np.uint8))[:3].tolist()
     [255, 216, 255]
     """
-    _need(quality, int, "quality")
-    pixels = _picture("EncodeJpeg", _array(image, "Input image", _kinds()))
+    _check_argument_type(quality, int, "quality")
+    pixels = _check_pixels("EncodeJpeg", _as_host_array(image, "Input image", _array_types()))
     if not 1 <= quality <= 100:
         raise DataError(f"EncodeJpeg: Invalid quality {quality}, should be in range of [1, 100].")
     if pixels.ndim == 3 and pixels.shape[2] == 3:
         pixels = pixels[:, :, ::-1]
-    made: Array = cv2.imencode(".jpg", pixels, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
-    return made
+    encoded: Array = cv2.imencode(".jpg", pixels, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+    return encoded
 
 
 def encode_png(image: Any, compression_level: int = 6) -> Array:
@@ -79,16 +79,16 @@ def encode_png(image: Any, compression_level: int = 6) -> Array:
     >>> encode_png(np.zeros((8, 8, 3), np.uint8))[1:4].tobytes()
     b'PNG'
     """
-    _need(compression_level, int, "compression_level")
-    pixels = _picture("EncodePng", _array(image, "Input image", _kinds()))
+    _check_argument_type(compression_level, int, "compression_level")
+    pixels = _check_pixels("EncodePng", _as_host_array(image, "Input image", _array_types()))
     if not 0 <= compression_level <= 9:
         raise DataError(
             f"EncodePng: Invalid compression_level {compression_level}, should be in range of [0, 9]."
         )
     if pixels.ndim == 3 and pixels.shape[2] == 3:
         pixels = pixels[:, :, ::-1]
-    made: Array = cv2.imencode(".png", pixels, [cv2.IMWRITE_PNG_COMPRESSION, compression_level])[1]
-    return made
+    encoded: Array = cv2.imencode(".png", pixels, [cv2.IMWRITE_PNG_COMPRESSION, compression_level])[1]
+    return encoded
 
 
 def get_image_num_channels(image: Any) -> int:
@@ -136,7 +136,7 @@ def read_file(filename: str) -> Array:
     >>> read_file("a.bin").tolist()
     [1, 2]
     """
-    _need(filename, str, "filename")
+    _check_argument_type(filename, str, "filename")
     return np.frombuffer(_bytes_of(filename, "ReadFile"), np.uint8).copy()
 
 
@@ -162,7 +162,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
     >>> read_image("a.png").shape, read_image("a.png", ImageReadMode.GRAYSCALE).shape
     ((6, 8, 3), (6, 8, 1))
     """
-    _need(filename, str, "filename")
+    _check_argument_type(filename, str, "filename")
     if not isinstance(mode, ImageReadMode):
         raise ArgumentTypeError(f"Input mode is not of type {ImageReadMode}, but got: {type(mode)}.")
     data = memoryview(_bytes_of(filename, "ReadImage", image=True))
@@ -171,15 +171,15 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
             f"ReadImage: failed to read file {filename!r}: it is not a JPEG, PNG, BMP or TIFF image."
         )
     check_size("ReadImage", image_size(data))
-    how = (cv2.IMREAD_UNCHANGED, cv2.IMREAD_GRAYSCALE, cv2.IMREAD_COLOR)[mode]
-    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), how)
+    flags = (cv2.IMREAD_UNCHANGED, cv2.IMREAD_GRAYSCALE, cv2.IMREAD_COLOR)[mode]
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
     if pixels is None:
         raise DataError(f"ReadImage: failed to read file {filename!r}: it does not decode.")
     if pixels.ndim == 2:
         return pixels[:, :, None]
     code = cv2.COLOR_BGRA2RGB if pixels.shape[2] == 4 else cv2.COLOR_BGR2RGB
-    made: Array = cv2.cvtColor(pixels, code)
-    return made
+    image: Array = cv2.cvtColor(pixels, code)
+    return image
 
 
 def write_file(filename: str, data: Any) -> None:
@@ -187,8 +187,8 @@ def write_file(filename: str, data: Any) -> None:
 
     >>> write_file("a.bin", np.array([1, 2], np.uint8))
     """
-    _need(filename, str, "filename")
-    values = _array(data, "Input data", _kinds())
+    _check_argument_type(filename, str, "filename")
+    values = _as_host_array(data, "Input data", _array_types())
     if values.dtype != np.uint8 or values.ndim != 1:
         raise DataError(f"WriteFile: the data should be a 1-D array of UINT8, but got {describe(values)}.")
     try:
@@ -202,9 +202,9 @@ def write_jpeg(filename: str, image: Any, quality: int = 75) -> None:
 
     >>> write_jpeg("a.jpg", np.zeros((8, 8, 3), np.uint8))
     """
-    _need(filename, str, "filename")
-    _need(quality, int, "quality")
-    write_file(filename, encode_jpeg(_array(image, "Input image", _kinds()), quality))
+    _check_argument_type(filename, str, "filename")
+    _check_argument_type(quality, int, "quality")
+    write_file(filename, encode_jpeg(_as_host_array(image, "Input image", _array_types()), quality))
 
 
 def write_png(filename: str, image: Any, compression_level: int = 6) -> None:
@@ -212,6 +212,8 @@ def write_png(filename: str, image: Any, compression_level: int = 6) -> None:
 
     >>> write_png("a.png", np.zeros((8, 8, 3), np.uint8))
     """
-    _need(filename, str, "filename")
-    _need(compression_level, int, "compression_level")
-    write_file(filename, encode_png(_array(image, "The input image", _kinds()), compression_level))
+    _check_argument_type(filename, str, "filename")
+    _check_argument_type(compression_level, int, "compression_level")
+    write_file(
+        filename, encode_png(_as_host_array(image, "The input image", _array_types()), compression_level)
+    )

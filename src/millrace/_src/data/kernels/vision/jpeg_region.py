@@ -24,7 +24,7 @@ __all__ = ["END", "Box", "decode_jpeg_region", "library"]
 # TurboJPEG's numbers: what a handle is for, its parameters, a pixel of three bytes
 _DECOMPRESS, _RGB = 1, 0
 _SUBSAMPLING, _WIDTH, _HEIGHT, _PRECISION, _COLOURS = 4, 5, 6, 7, 8
-_PLAIN_COLOURS = (1, 2)  # YCbCr and grey
+_SUPPORTED_COLOURS = (1, 2)  # YCbCr and grey
 # width of the blocks that colours are stored in, by kind of subsampling: 4:4:4, 4:2:2, 4:2:0, grey, 4:4:0, 4:1:1, 4:4:1
 _BLOCK_WIDTHS = (8, 16, 16, 8, 8, 32, 8)
 # the marker that every whole file ends with
@@ -45,16 +45,18 @@ class _Library:
     def __init__(self, path: str) -> None:
         short, long = ctypes.PyDLL(path), ctypes.CDLL(path)
         handle, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-        self.init = _declared(short.tj3Init, handle, number)
-        self.destroy = _declared(short.tj3Destroy, None, handle)
-        self.get = _declared(short.tj3Get, number, handle, number)
-        self.header = _declared(short.tj3DecompressHeader, number, handle, handle, size)
-        self.region = _declared(short.tj3SetCroppingRegion, number, handle, _Region)
-        self.scale = _declared(short.tj3SetScalingFactor, number, handle, _Scale)
-        self.decompress = _declared(long.tj3Decompress8, number, handle, handle, size, handle, number, number)
+        self.init = _declare_function(short.tj3Init, handle, number)
+        self.destroy = _declare_function(short.tj3Destroy, None, handle)
+        self.get = _declare_function(short.tj3Get, number, handle, number)
+        self.header = _declare_function(short.tj3DecompressHeader, number, handle, handle, size)
+        self.region = _declare_function(short.tj3SetCroppingRegion, number, handle, _Region)
+        self.scale = _declare_function(short.tj3SetScalingFactor, number, handle, _Scale)
+        self.decompress = _declare_function(
+            long.tj3Decompress8, number, handle, handle, size, handle, number, number
+        )
 
 
-def _declared(function: Any, result: Any, *arguments: Any) -> Any:
+def _declare_function(function: Any, result: Any, *arguments: Any) -> Any:
     function.restype, function.argtypes = result, arguments
     return function
 
@@ -71,12 +73,12 @@ def library() -> _Library | None:
     return None
 
 
-class _Handle:
+class _Decompressor:
     """One decompressor, with the memory that it fills again and again; freed with the thread that it belongs to."""
 
     def __init__(self, tj: _Library) -> None:
         self._destroy, self.pointer = tj.destroy, tj.init(_DECOMPRESS)
-        self.by = 1  # the scale it is set to: 1 / by
+        self.scale_denominator = 1  # the scale it is set to: 1 / by
         self.canvas: Array = np.empty(0, np.uint8)
         self.address = 0
 
@@ -84,10 +86,10 @@ class _Handle:
         if self.pointer:
             self._destroy(self.pointer)
 
-    def room(self, height: int, width: int) -> tuple[Array, int]:
+    def image_buffer(self, height: int, width: int) -> tuple[Array, int]:
         """Room for an image, and its address. Memory that is fresh has to be cleared first, so the thread's is kept."""
         size = height * width * 3
-        if size > _MOST_CANVAS:
+        if size > _MAX_CANVAS_BYTES:
             image = np.empty((height, width, 3), np.uint8)
             return image, image.ctypes.data
         if self.canvas.size < size:
@@ -97,20 +99,20 @@ class _Handle:
 
 
 # A larger image gets memory of its own.
-_MOST_CANVAS = 64 << 20
+_MAX_CANVAS_BYTES = 64 << 20
 
-_here = threading.local()
+_thread = threading.local()
 
 
-def _handle(tj: _Library) -> _Handle:
-    held: _Handle | None = getattr(_here, "handle", None)
-    if held is None:
-        held = _here.handle = _Handle(tj)
-    return held
+def _thread_decompressor(tj: _Library) -> _Decompressor:
+    decompressor: _Decompressor | None = getattr(_thread, "handle", None)
+    if decompressor is None:
+        decompressor = _thread.handle = _Decompressor(tj)
+    return decompressor
 
 
 def decode_jpeg_region(
-    data: memoryview, factor: Callable[[int, int], int], wants: Callable[[int, int], Box | None]
+    data: memoryview, factor: Callable[[int, int], int], select_region: Callable[[int, int], Box | None]
 ) -> Array | None:
     """An RGB image in which only the part that ``wants(height, width)`` names holds pixels.
 
@@ -123,36 +125,36 @@ def decode_jpeg_region(
         return None
     tj = library()
     if tj is None:
-        return decode_upper_rows(data, factor, wants)
-    held = _handle(tj)
-    handle, get = held.pointer, tj.get
+        return decode_upper_rows(data, factor, select_region)
+    decompressor = _thread_decompressor(tj)
+    handle, get = decompressor.pointer, tj.get
     source = np.frombuffer(data, np.uint8)
     start, size = source.__array_interface__["data"][0], source.size
     if tj.header(handle, start, size):
         return None
-    height, width, kind = get(handle, _HEIGHT), get(handle, _WIDTH), get(handle, _SUBSAMPLING)
-    if get(handle, _PRECISION) != 8 or get(handle, _COLOURS) not in _PLAIN_COLOURS or kind < 0:
+    height, width, subsampling = get(handle, _HEIGHT), get(handle, _WIDTH), get(handle, _SUBSAMPLING)
+    if get(handle, _PRECISION) != 8 or get(handle, _COLOURS) not in _SUPPORTED_COLOURS or subsampling < 0:
         return None
-    by = factor(height, width)
-    if by > 1:
-        height, width = -(-height // by), -(-width // by)
-    box = wants(height, width)
+    denominator = factor(height, width)
+    if denominator > 1:
+        height, width = -(-height // denominator), -(-width // denominator)
+    box = select_region(height, width)
     if box is None:
-        if by == 1:
+        if denominator == 1:
             return None
         box = (0, 0, height, width)
-    if by != held.by:  # what an earlier image asked for
-        if tj.scale(handle, _Scale(1, by)):
+    if denominator != decompressor.scale_denominator:  # what an earlier image asked for
+        if tj.scale(handle, _Scale(1, denominator)):
             return None
-        held.by = by
+        decompressor.scale_denominator = denominator
     top, left, tall, wide = box
     # Colours of half the width are blended across block borders: one block more on each side makes the part exact.
-    block = _BLOCK_WIDTHS[kind] // by or 1
+    block = _BLOCK_WIDTHS[subsampling] // denominator or 1
     first = max(0, left // block - 1) * block
     last = min(width, (-(-(left + wide) // block) + 1) * block)
     if tj.region(handle, _Region(first, top, last - first, tall)):
         return None
-    image, address = held.room(height, width)
+    image, address = decompressor.image_buffer(height, width)
     pitch = width * 3
     target = address + top * pitch + first * 3
     return None if tj.decompress(handle, start, size, target, pitch, _RGB) else image

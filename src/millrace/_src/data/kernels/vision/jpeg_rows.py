@@ -22,12 +22,12 @@ Box = tuple[int, int, int, int]  # top, left, height, width
 
 _START_OF_SCAN, _RESTART_INTERVAL = 0xDA, 0xDD
 _BASELINE = (0xC0, 0xC1)  # sequential, Huffman
-_OTHER_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC0, 0xC1, 0xC4, 0xC8, 0xCC}
+_UNSUPPORTED_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC0, 0xC1, 0xC4, 0xC8, 0xCC}
 # libjpeg reports its first warning. Here it is the data of the rows that were cut off, so nothing was wrong before.
-_LEFT_OVER = re.compile(r"Corrupt JPEG data: \d+ extraneous bytes before marker 0xd9")
+_EXTRANEOUS_DATA = re.compile(r"Corrupt JPEG data: \d+ extraneous bytes before marker 0xd9")
 # At 1/8 of a smaller image several scales give the same size.
 _LEAST_SCALED = 64
-_MAX_KEPT = 64 << 20
+_MAX_CANVAS_BYTES = 64 << 20
 
 _thread = threading.local()
 
@@ -42,7 +42,7 @@ class _Frame(NamedTuple):
 
 
 def decode_upper_rows(
-    data: memoryview, factor: Callable[[int, int], int], wants: Callable[[int, int], Box | None]
+    data: memoryview, factor: Callable[[int, int], int], select_region: Callable[[int, int], Box | None]
 ) -> Array | None:
     """An RGB image in which the rows down to the end of the part that ``wants(height, width)`` names hold pixels.
 
@@ -51,39 +51,39 @@ def decode_upper_rows(
     the size it then has. None where nothing is saved, or where the file is not a plain one: several scans, restart
     markers, other colours, damage.
     """
-    frame = _frame(data)
+    frame = _parse_frame_header(data)
     if frame is None:
         return None
-    by = factor(frame.height, frame.width)
-    if by > 1 and min(frame.height, frame.width) < _LEAST_SCALED:
-        by = 1
-    height, width = -(-frame.height // by), -(-frame.width // by)
-    box = wants(height, width)
+    denominator = factor(frame.height, frame.width)
+    if denominator > 1 and min(frame.height, frame.width) < _LEAST_SCALED:
+        denominator = 1
+    height, width = -(-frame.height // denominator), -(-frame.width // denominator)
+    box = select_region(height, width)
     last = height if box is None else box[0] + box[2]
     # colours of half the height are blended across block borders: one block more makes the rows exact
-    rows = min(frame.height, (-(-last * by // frame.block) + 1) * frame.block)
-    if rows == frame.height and by == 1:
+    rows = min(frame.height, (-(-last * denominator // frame.block) + 1) * frame.block)
+    if rows == frame.height and denominator == 1:
         return None
-    image = _room(height, width)
-    upper = image[: -(-rows // by)]
+    image = _image_buffer(height, width)
+    upper = image[: -(-rows // denominator)]
     source: Any = data
     if rows < frame.height:
         source = bytearray(data)
         source[frame.offset : frame.offset + 2] = rows.to_bytes(2, "big")
-    scale = {"min_height": upper.shape[0], "min_width": width} if by > 1 else {}
+    scale = {"min_height": upper.shape[0], "min_width": width} if denominator > 1 else {}
     try:
         decoded = simplejpeg.decode_jpeg(
             source, "RGB", fastdct=False, fastupsample=False, buffer=upper.reshape(-1), **scale
         )
     except ValueError as error:
-        return image if rows < frame.height and _LEFT_OVER.match(str(error)) else None
+        return image if rows < frame.height and _EXTRANEOUS_DATA.match(str(error)) else None
     return image if rows == frame.height and decoded.shape == upper.shape else None
 
 
-def _room(height: int, width: int) -> Array:
+def _image_buffer(height: int, width: int) -> Array:
     """Memory for an image; that of the thread is used again, since fresh memory has to be cleared first."""
     size = height * width * 3
-    if size > _MAX_KEPT:
+    if size > _MAX_CANVAS_BYTES:
         return np.empty((height, width, 3), np.uint8)
     canvas: Array | None = getattr(_thread, "canvas", None)
     if canvas is None or canvas.size < size:
@@ -91,14 +91,14 @@ def _room(height: int, width: int) -> Array:
     return canvas[:size].reshape(height, width, 3)
 
 
-def _frame(data: memoryview) -> _Frame | None:
+def _parse_frame_header(data: memoryview) -> _Frame | None:
     """The frame header of a baseline file of 8 bits, grey or of three colours, with one scan and no restart markers."""
     frame: _Frame | None = None
     colours, offset, size = 0, 2, len(data)
     while offset + 4 <= size and data[offset] == 0xFF:
         marker, length = data[offset + 1], int.from_bytes(data[offset + 2 : offset + 4], "big")
         body = data[offset + 4 : offset + 2 + length]
-        if length < 2 or offset + 2 + length > size or marker in _OTHER_FRAMES:
+        if length < 2 or offset + 2 + length > size or marker in _UNSUPPORTED_FRAMES:
             return None
         if marker == _START_OF_SCAN:
             return frame if frame is not None and len(body) > 0 and body[0] == colours else None

@@ -45,16 +45,16 @@ def cut_mix(
 ) -> tuple[Array, Array]:
     """A box (top, left, bottom, right) of its partner in each image; the labels by area."""
     check_batch(images, labels, "CutMixBatch")
-    made = images.copy()
+    mixed = images.copy()
     height, width = images.shape[1:3] if nhwc else images.shape[2:4]
     share = np.ones(len(images))
     for i, box in enumerate(boxes):
         if box is None:
             continue
         top, left, bottom, right = box
-        place = (slice(top, bottom), slice(left, right))
-        here = (i, *place) if nhwc else (i, slice(None), *place)
-        there = (order[i], *place) if nhwc else (order[i], slice(None), *place)
-        made[here] = images[there]
+        region = (slice(top, bottom), slice(left, right))
+        target = (i, *region) if nhwc else (i, slice(None), *region)
+        source = (order[i], *region) if nhwc else (order[i], slice(None), *region)
+        mixed[target] = images[source]
         share[i] = 1 - (bottom - top) * (right - left) / (height * width)
-    return made, mix_labels(labels, order, share, "CutMixBatch")
+    return mixed, mix_labels(labels, order, share, "CutMixBatch")

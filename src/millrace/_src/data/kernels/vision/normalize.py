@@ -29,7 +29,7 @@ def hwc_to_chw(x: Any) -> Array:
 
 
 @lru_cache(maxsize=64)
-def table(mean: Numbers, std: Numbers) -> Array:
+def normalization_table(mean: Numbers, std: Numbers) -> Array:
     """The result for each of the 256 values, a row per channel."""
     values = np.arange(256, dtype=np.float32)[None, :]
     return (values - np.array(mean, np.float32)[:, None]) / np.array(std, np.float32)[:, None]
@@ -57,7 +57,7 @@ def normalize(x: Any, mean: Numbers, std: Numbers, is_hwc: bool, op: str = "Norm
     if len(mean) < channels:
         mean, std = mean * channels, std * channels
     if x.dtype == np.uint8 and x.ndim in (2, 3):
-        return _by_table(x, table(mean, std), is_hwc)
+        return _normalize_by_table(x, normalization_table(mean, std), is_hwc)
     values = x.astype(np.float32)
     if x.ndim == 2:
         return (values - np.float32(mean[0])) / np.float32(std[0])
@@ -68,35 +68,35 @@ def normalize(x: Any, mean: Numbers, std: Numbers, is_hwc: bool, op: str = "Norm
     return values
 
 
-def _by_table(x: Array, table: Array, is_hwc: bool) -> Array:
+def _normalize_by_table(x: Array, lookup: Array, is_hwc: bool) -> Array:
     if x.ndim == 2:
-        return cv2.LUT(np.ascontiguousarray(x), table[0])
+        return cv2.LUT(np.ascontiguousarray(x), lookup[0])
     height, width = x.shape[:2] if is_hwc else x.shape[1:]
-    planes = np.empty((len(table), height, width), np.float32)
-    _write_planes(x, table, is_hwc, planes)
+    planes = np.empty((len(lookup), height, width), np.float32)
+    _write_planes(x, lookup, is_hwc, planes)
     return planes.transpose(1, 2, 0) if is_hwc else planes
 
 
-class _Here(threading.local):
+class _PlaneBuffers(threading.local):
     """Room for the channels of an image, which the thread uses again and again."""
 
     channels: Array = np.empty((0, 0, 0), np.uint8)
 
 
-_here = _Here()
+_plane_buffers = _PlaneBuffers()
 
 
-def _write_planes(x: Array, table: Array, is_hwc: bool, planes: Array) -> None:
+def _write_planes(x: Array, lookup: Array, is_hwc: bool, planes: Array) -> None:
     if is_hwc and x.size:
-        if _here.channels.shape != planes.shape:
-            _here.channels = np.empty(planes.shape, np.uint8)
-        room = _here.channels
+        if _plane_buffers.channels.shape != planes.shape:
+            _plane_buffers.channels = np.empty(planes.shape, np.uint8)
+        buffer = _plane_buffers.channels
         # OpenCV takes a part of an image as it lies
         whole_rows = x.strides[1:] == (x.shape[2], 1) and x.strides[0] >= x.shape[1] * x.shape[2]
-        cv2.split(x if whole_rows else np.ascontiguousarray(x), list(room))
-        x = room
+        cv2.split(x if whole_rows else np.ascontiguousarray(x), list(buffer))
+        x = buffer
     for c, part in enumerate(x):
-        cv2.LUT(np.ascontiguousarray(part), table[c], planes[c])
+        cv2.LUT(np.ascontiguousarray(part), lookup[c], planes[c])
 
 
 def can_write_chw(x: Any, mean: Numbers) -> bool:
@@ -109,30 +109,30 @@ def normalize_to_chw(x: Array, mean: Numbers, std: Numbers, planes: Array) -> No
     """normalize and hwc_to_chw of an image <H,W,C>, written into ``planes`` <C,H,W>."""
     if len(mean) < x.shape[2]:
         mean, std = mean * x.shape[2], std * x.shape[2]
-    _write_planes(x, table(mean, std), True, planes)
+    _write_planes(x, normalization_table(mean, std), True, planes)
 
 
 def normalize_pad(x: Any, mean: Numbers, std: Numbers, dtype: str, is_hwc: bool) -> Array:
     """normalize, with one more channel of zeros."""
     x = as_array(x)
     check_image("NormalizePad", x)
-    made = normalize(x, mean, std, is_hwc, "NormalizePad")
-    if made.ndim == 2:
-        made = made[:, :, None] if is_hwc else made[None]
+    normalized = normalize(x, mean, std, is_hwc, "NormalizePad")
+    if normalized.ndim == 2:
+        normalized = normalized[:, :, None] if is_hwc else normalized[None]
     axis = 2 if is_hwc else 0
-    zeros = np.zeros_like(made[:, :, :1] if is_hwc else made[:1])
-    return np.concatenate([made, zeros], axis).astype(dtype, copy=False)
+    zeros = np.zeros_like(normalized[:, :, :1] if is_hwc else normalized[:1])
+    return np.concatenate([normalized, zeros], axis).astype(dtype, copy=False)
 
 
 @lru_cache(maxsize=64)
 def _scale_table(factor: float, shift: float) -> Array:
-    return _scaled(np.arange(256, dtype=np.float64), factor, shift)
+    return _scale(np.arange(256, dtype=np.float64), factor, shift)
 
 
-def _scaled(x: Array, factor: float, shift: float) -> Array:
+def _scale(x: Array, factor: float, shift: float) -> Array:
     """x * factor + shift, rounded once to float32."""
-    made: Array = x.astype(np.float64) * float(np.float32(factor)) + float(np.float32(shift))
-    return made.astype(np.float32)
+    scaled: Array = x.astype(np.float64) * float(np.float32(factor)) + float(np.float32(shift))
+    return scaled.astype(np.float32)
 
 
 def rescale(x: Any, factor: float, shift: float) -> Array:
@@ -145,7 +145,7 @@ def rescale(x: Any, factor: float, shift: float) -> Array:
         return cv2.LUT(flat, _scale_table(factor, shift)).reshape(x.shape)
     if shift == 0 and x.dtype.itemsize < 4:
         return x.astype(np.float32) * np.float32(factor)
-    return _scaled(x, factor, shift)
+    return _scale(x, factor, shift)
 
 
 def to_tensor(x: Any, dtype: np.dtype[Any]) -> Array:

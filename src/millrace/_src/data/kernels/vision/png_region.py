@@ -32,7 +32,7 @@ _PLAIN = b"\x08\0\0\0\0"
 _HARMLESS = (b"pHYs", b"tEXt", b"tIME")
 _NONE, _SUB = 0, 1
 # Below 2**23 pixels no sum of bytes needs more than 31 bits.
-_MOST_PIXELS = 1 << 23
+_MAX_PIXELS = 1 << 23
 # After a file with other filters so many are left to OpenCV: their neighbours were likely written alike.
 _PAUSE = 16
 
@@ -46,7 +46,7 @@ def inflater() -> Any:
         return zlib
 
 
-class _Here(threading.local):
+class _PngBuffers(threading.local):
     """What a thread uses again and again: fresh memory has to be cleared first."""
 
     sums: Array | None = None
@@ -54,10 +54,10 @@ class _Here(threading.local):
     pause = 0
 
 
-_here = _Here()
+_buffers = _PngBuffers()
 
 
-def decode_gray_png_region(data: memoryview, wants: Callable[[int, int], Box | None]) -> Array | None:
+def decode_gray_png_region(data: memoryview, select_region: Callable[[int, int], Box | None]) -> Array | None:
     """An image <H,W,1> in which only the part that ``wants(height, width)`` names holds pixels.
 
     All others are undefined, and the thread's next image takes the same memory. None where the file is not a plain grey
@@ -65,60 +65,60 @@ def decode_gray_png_region(data: memoryview, wants: Callable[[int, int], Box | N
     """
     if bytes(data[:16]) != _START or bytes(data[24:29]) != _PLAIN:
         return None
-    if _here.pause:
-        _here.pause -= 1
+    if _buffers.pause:
+        _buffers.pause -= 1
         return None
     width, height = struct.unpack(">II", data[16:24])
-    box = wants(height, width) if 0 < width * height < _MOST_PIXELS else None
-    packed = None if box is None else _packed(data)
+    box = select_region(height, width) if 0 < width * height < _MAX_PIXELS else None
+    packed = None if box is None else _compressed_pixels(data)
     if box is None or packed is None:
         return None
-    rows = _unpacked(packed, box[0] + box[2], width + 1)
-    return None if rows is None else _unfiltered(rows, box, height, width)
+    rows = _inflate_rows(packed, box[0] + box[2], width + 1)
+    return None if rows is None else _undo_filters(rows, box, height, width)
 
 
-def _packed(data: memoryview) -> bytes | None:
+def _compressed_pixels(data: memoryview) -> bytes | None:
     """The stream inside; None where a chunk is not whole or not known."""
     parts: list[memoryview] = []
-    at = 8
-    while at + 12 <= len(data):
-        (length,) = struct.unpack(">I", data[at : at + 4])
-        end = at + 8 + length
-        kind = bytes(data[at + 4 : at + 8])
-        if end + 4 > len(data) or zlib.crc32(data[at + 4 : end]) != int.from_bytes(
+    position = 8
+    while position + 12 <= len(data):
+        (length,) = struct.unpack(">I", data[position : position + 4])
+        end = position + 8 + length
+        chunk_type = bytes(data[position + 4 : position + 8])
+        if end + 4 > len(data) or zlib.crc32(data[position + 4 : end]) != int.from_bytes(
             data[end : end + 4], "big"
         ):
             return None
-        if kind == b"IEND":
+        if chunk_type == b"IEND":
             return b"".join(parts)
-        if kind == b"IDAT":
-            parts.append(data[at + 8 : end])
-        elif kind not in _HARMLESS and at > 8:
+        if chunk_type == b"IDAT":
+            parts.append(data[position + 8 : end])
+        elif chunk_type not in _HARMLESS and position > 8:
             return None
-        at = end + 4
+        position = end + 4
     return None
 
 
-def _unpacked(packed: bytes, count: int, width: int) -> Array | None:
+def _inflate_rows(packed: bytes, count: int, width: int) -> Array | None:
     """The first rows of the stream, each behind the number of its filter."""
     # a window of 32 KB at most, no dictionary, and a check of these two bytes
     if len(packed) < 2 or packed[0] & 15 != 8 or packed[1] & 32 or (packed[0] << 8 | packed[1]) % 31:
         return None
     size = count * width
-    tool = inflater()
+    zlib_module = inflater()
     try:
-        raw = tool.decompressobj(-15).decompress(packed[2:], size)
-    except (zlib.error, tool.error):
+        raw = zlib_module.decompressobj(-15).decompress(packed[2:], size)
+    except (zlib.error, zlib_module.error):
         return None
     return np.frombuffer(raw, np.uint8).reshape(count, width) if len(raw) == size else None
 
 
-def _unfiltered(rows: Array, box: Box, height: int, width: int) -> Array | None:
+def _undo_filters(rows: Array, box: Box, height: int, width: int) -> Array | None:
     top, left, tall, wide = box
     rows = rows[top : top + tall]
     filters = rows[:, 0]
     if filters.max() > _SUB:
-        _here.pause = _PAUSE
+        _buffers.pause = _PAUSE
         return None
     image = _canvas(height, width)
     part = image[top : top + tall, left : left + wide, 0]
@@ -134,13 +134,13 @@ def _unfiltered(rows: Array, box: Box, height: int, width: int) -> Array | None:
 
 def _sums(height: int, width: int) -> Array:
     size = height * width
-    if _here.sums is None or _here.sums.size < size:
-        _here.sums = np.empty(size, np.int32)
-    return _here.sums[:size].reshape(height, width)
+    if _buffers.sums is None or _buffers.sums.size < size:
+        _buffers.sums = np.empty(size, np.int32)
+    return _buffers.sums[:size].reshape(height, width)
 
 
 def _canvas(height: int, width: int) -> Array:
     size = height * width
-    if _here.canvas is None or _here.canvas.size < size:
-        _here.canvas = np.empty(size, np.uint8)
-    return _here.canvas[:size].reshape(height, width, 1)
+    if _buffers.canvas is None or _buffers.canvas.size < size:
+        _buffers.canvas = np.empty(size, np.uint8)
+    return _buffers.canvas[:size].reshape(height, width, 1)

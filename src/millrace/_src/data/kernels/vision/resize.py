@@ -23,23 +23,23 @@ from .validation import (
 __all__ = ["cv_inter", "pil_inter", "resize", "resize_image", "target_size"]
 
 _NOT_FOR_PIL = "Current Interpolation is not supported with PIL input."
-_MOST = 1000
+_MAX_SCALE = 1000
 
 
 def cv_inter(inter: Inter) -> int:
     """OpenCV's number of an interpolation."""
-    found: int = (cv2.INTER_NEAREST, -1, cv2.INTER_LINEAR, cv2.INTER_CUBIC, cv2.INTER_AREA, -1)[inter]
-    if found == -1:
+    flag: int = (cv2.INTER_NEAREST, -1, cv2.INTER_LINEAR, cv2.INTER_CUBIC, cv2.INTER_AREA, -1)[inter]
+    if flag == -1:
         raise ArgumentTypeError(f"Current Interpolation is not supported with NumPy input: {inter!r}.")
-    return found
+    return flag
 
 
 def pil_inter(inter: Inter) -> Any:
     """Pillow's name of an interpolation."""
     if inter in (Inter.AREA, Inter.PILCUBIC):
         raise ArgumentTypeError(_NOT_FOR_PIL)
-    kinds = Image.Resampling
-    return (kinds.NEAREST, kinds.LANCZOS, kinds.BILINEAR, kinds.BICUBIC)[inter]
+    filters = Image.Resampling
+    return (filters.NEAREST, filters.LANCZOS, filters.BILINEAR, filters.BICUBIC)[inter]
 
 
 def target_size(size: int | tuple[int, int], height: int, width: int) -> tuple[int, int]:
@@ -67,7 +67,7 @@ def resize(x: Any, size: int | tuple[int, int], inter: Inter, op: str = "Resize"
 def resize_image(x: Array, size: int | tuple[int, int], inter: Inter, op: str) -> Array:
     """One image <H,W> or <H,W,C>."""
     height, width = target_size(size, x.shape[0], x.shape[1])
-    if height > x.shape[0] * _MOST or width > x.shape[1] * _MOST:
+    if height > x.shape[0] * _MAX_SCALE or width > x.shape[1] * _MAX_SCALE:
         raise DataError(
             f"{op}: the resizing width or height is too big, it's 1000 times bigger than the original image, got "
             f"output height: {height}, width: {width}, and original image size: {x.shape[:2]}."
@@ -92,16 +92,16 @@ def _cv_resize(x: Array, height: int, width: int, inter: int, op: str) -> Array:
 
 
 def _resize_pil(image: Any, size: int | tuple[int, int], inter: Inter) -> Any:
-    how = pil_inter(inter)
+    resample = pil_inter(inter)
     width, height = image.size
     if not isinstance(size, int):
-        return image.resize((size[1], size[0]), how)
+        return image.resize((size[1], size[0]), resample)
     ratio = width / height
     if min(width, height) == size:
         return image
     if width < height:
-        return image.resize((size, int(size / ratio)), how)
-    return image.resize((int(size * ratio), size), how)
+        return image.resize((size, int(size / ratio)), resample)
+    return image.resize((int(size * ratio), size), resample)
 
 
 def pil_cubic(x: Array, height: int, width: int, op: str) -> Array:

@@ -24,7 +24,7 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
-_WORDS = {2: "<H,W>", 3: "<H,W,C>"}
+_SHAPE_NAMES = {2: "<H,W>", 3: "<H,W,C>"}
 
 
 def is_pil(value: Any) -> bool:
@@ -58,16 +58,16 @@ def check_image(
     x: Array,
     ranks: Collection[int] = (2, 3),
     channels: Collection[int] | None = None,
-    kinds: str = "biuf",
+    type_codes: str = "biuf",
 ) -> None:
     """Refuse an array whose rank, number of channels or type the op does not take."""
     if x.ndim not in ranks:
-        shapes = " or ".join(_WORDS.get(r, f"{r} dimensions") for r in sorted(ranks))
+        shapes = " or ".join(_SHAPE_NAMES.get(r, f"{r} dimensions") for r in sorted(ranks))
         raise DataError(
             f"{op}: input tensor is not in shape of {shapes}, but got rank: {x.ndim} ({describe(x)}). "
             "An encoded image needs Decode() first."
         )
-    if x.dtype.kind not in kinds:
+    if x.dtype.kind not in type_codes:
         raise DataError(f"{op}: the data type of image tensor does not match, but got {describe(x)}.")
     if channels is not None and x.ndim == 3 and x.shape[2] not in channels:
         wanted = " or ".join(map(str, channels))
@@ -85,7 +85,7 @@ def check_pil_image(op: str, value: Any) -> None:
         )
 
 
-def map_images(function: Callable[[Array], Array], x: Array, op: str, most: int | None = None) -> Array:
+def map_images(function: Callable[[Array], Array], x: Array, op: str, max_dims: int | None = None) -> Array:
     """One image, or every image of <..., H, W, C>."""
     if x.ndim < 2:
         raise DataError(
@@ -94,14 +94,16 @@ def map_images(function: Callable[[Array], Array], x: Array, op: str, most: int 
         )
     if x.ndim <= 3:
         return function(x)
-    if most is not None and x.ndim > most:
-        raise DataError(f"{op}: input tensor should have at most {most} dimensions, but got {describe(x)}.")
+    if max_dims is not None and x.ndim > max_dims:
+        raise DataError(
+            f"{op}: input tensor should have at most {max_dims} dimensions, but got {describe(x)}."
+        )
     lead = x.shape[:-3]
     flat = x.reshape(-1, *x.shape[-3:])
-    done = np.stack([function(image) for image in flat])
-    return done.reshape(*lead, *done.shape[1:])
+    outputs = np.stack([function(image) for image in flat])
+    return outputs.reshape(*lead, *outputs.shape[1:])
 
 
-def restore_channel_axis(made: Array, given: Array) -> Array:
+def restore_channel_axis(output: Array, original: Array) -> Array:
     """OpenCV drops a channel axis of length one: put it back where the input had one."""
-    return made[:, :, None] if given.ndim == 3 and made.ndim == 2 else made
+    return output[:, :, None] if original.ndim == 3 and output.ndim == 2 else output

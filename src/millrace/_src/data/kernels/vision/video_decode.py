@@ -43,13 +43,13 @@ def open_container(source: str | bytes | memoryview, op: str) -> Iterator[Any]:
     with file:
         try:
             rules = {"format_whitelist": _CONTAINERS, "protocol_whitelist": "none"}
-            with av.open(file, container_options=rules, **_titles(av)) as container:
+            with av.open(file, container_options=rules, **_metadata_options(av)) as container:
                 yield container
         except (av.error.FFmpegError, OSError) as error:
-            raise DataError(f"{op}: Failed to read {name}: {_words(error)}; {_ADVICE}") from error
+            raise DataError(f"{op}: Failed to read {name}: {_error_text(error)}; {_ADVICE}") from error
 
 
-def _titles(av: Any) -> dict[str, str]:
+def _metadata_options(av: Any) -> dict[str, str]:
     """What has titles that are no UTF-8 read all the same: PyAV 19 does so by itself, and has no argument for it."""
     return {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 
@@ -57,7 +57,7 @@ def _titles(av: Any) -> dict[str, str]:
 _ADVICE = "it is not a video of a known format, or damaged, or cut short."
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return (getattr(error, "strerror", None) or str(error)).rstrip(".")
 
 
@@ -70,10 +70,10 @@ def video_stream(container: Any, op: str, threads: int = 0) -> Any:
         where = "" if container.name == "<none>" else f" in {container.name}"
         raise DataError(f"{op}: the video{where} has an unknown codec or no size: {_ADVICE}")
     check_size(op, (stream.height, stream.width))
-    most = settings.current().max_image_pixels
-    if most is not None:
+    limit = settings.current().max_image_pixels
+    if limit is not None:
         # frames may be larger than the header of the container says; FFmpeg rounds sizes up before it compares
-        stream.codec_context.options = {"max_pixels": str(2 * most + 2**16)}
+        stream.codec_context.options = {"max_pixels": str(2 * limit + 2**16)}
     stream.codec_context.thread_count = threads
     stream.thread_type = "AUTO" if threads != 1 else "NONE"
     return stream
@@ -88,11 +88,11 @@ class TimeRange:
 
     def __init__(self, start: Any = 0, end: Any = None, unit: str = "pts", base: Any = None) -> None:
         scale = Fraction(1) / base if unit == "sec" and base else 1
-        self.low = _nearest(start * scale)
-        self.high = math.inf if end is None else _nearest(end * scale)
+        self.low = _round_time(start * scale)
+        self.high = math.inf if end is None else _round_time(end * scale)
 
 
-def _nearest(value: Any) -> float:
+def _round_time(value: Any) -> float:
     return value if isinstance(value, float) and math.isinf(value) else math.floor(value + Fraction(1, 2))
 
 
@@ -105,12 +105,12 @@ class _Clock:
         self.count = 0
 
     def time(self, frame: Any) -> int:
-        made = frame.pts if frame.pts is not None else self.count * self.step
+        timestamp = frame.pts if frame.pts is not None else self.count * self.step
         self.count += 1
-        return int(made)
+        return int(timestamp)
 
 
-class _Held:
+class _ByteBudget:
     """Counts the bytes that are kept, and refuses more than the setting allows."""
 
     def __init__(self, op: str) -> None:
@@ -136,9 +136,9 @@ class FrameConverter:
         if int(av.__version__.partition(".")[0]) >= 17:
             self.wanted["threads"] = 1
 
-    def paint(self, frame: Any) -> Array:
-        made: Array = self.reformatter.reformat(frame, **self.wanted).to_ndarray()
-        return made
+    def to_rgb(self, frame: Any) -> Array:
+        pixels: Array = self.reformatter.reformat(frame, **self.wanted).to_ndarray()
+        return pixels
 
 
 def decode(
@@ -157,69 +157,69 @@ def decode(
         stream = video_stream(container, op, threads)
         sound = container.streams.audio[0] if container.streams.audio else None
         if sound is not None and sound.codec_context is None:
-            _log.warning("%s: %s has sound of an unknown codec, which is left out", op, _name(source))
+            _log.warning("%s: %s has sound of an unknown codec, which is left out", op, _source_name(source))
             sound = None
         if stream is None and sound is None:
-            raise DataError(f"{op}: Neither audio nor visual is found in {_name(source)}: {_ADVICE}")
+            raise DataError(f"{op}: Neither audio nor visual is found in {_source_name(source)}: {_ADVICE}")
         meta: dict[str, Any] = {}
         if sound is not None:
             meta["audio_fps"] = sound.rate
         if stream is not None and stream.average_rate:
             meta["video_fps"] = float(stream.average_rate)
-        kept, waves, first, count = _run(container, stream, sound, op, start, end, unit)
+        frames, waves, first, count = _decode_streams(container, stream, sound, op, start, end, unit)
         shape = (stream.height, stream.width, 3) if stream is not None else (1, 1, 3)
-        audio = _sound(waves, sound, op)
+        audio = _join_audio(waves, sound, op)
         if stream is not None:
-            _notice_missing(stream, count, source, op, whole=not start and end is None)
+            _warn_missing_frames(stream, count, source, op, whole=not start and end is None)
             if sound is not None and count:
                 share = audio.shape[1] / count
                 begin = math.floor(first * share + 0.5)
-                audio = audio[:, begin : begin + math.floor(len(kept) * share + 0.5)]
-    return _stacked(kept, shape), np.ascontiguousarray(audio), meta
+                audio = audio[:, begin : begin + math.floor(len(frames) * share + 0.5)]
+    return _stack_frames(frames, shape), np.ascontiguousarray(audio), meta
 
 
-def _run(
+def _decode_streams(
     container: Any, stream: Any, sound: Any, op: str, start: Any, end: Any, unit: str
 ) -> tuple[list[Array], list[Array], int, int]:
     """(frames in the span, all sound, number of the first frame in the span, number of all frames)."""
-    held = _Held(op)
-    kept: list[Array] = []
+    budget = _ByteBudget(op)
+    frames: list[Array] = []
     waves: list[Array] = []
     first = count = 0
     span, clock = TimeRange(), None
     if stream is not None:
-        span, clock, painter = (
+        span, clock, converter = (
             TimeRange(start, end, unit, stream.time_base),
             _Clock(stream),
             FrameConverter(stream),
         )
         if not start and end is None:
-            held.add(stream.frames * stream.height * stream.width * 3)
-            held.bytes = 0
-    for packet in container.demux([one for one in (stream, sound) if one is not None]):
+            budget.add(stream.frames * stream.height * stream.width * 3)
+            budget.bytes = 0
+    for packet in container.demux([candidate for candidate in (stream, sound) if candidate is not None]):
         for frame in packet.decode():
             if clock is None or packet.stream is not stream:
-                waves.append(_wave(frame))
-                held.add(waves[-1].nbytes)
+                waves.append(_audio_samples(frame))
+                budget.add(waves[-1].nbytes)
                 continue
             time = clock.time(frame)
             if span.low <= time <= span.high:
-                first = first if kept else count
-                held.add(stream.height * stream.width * 3)
-                kept.append(painter.paint(frame))
+                first = first if frames else count
+                budget.add(stream.height * stream.width * 3)
+                frames.append(converter.to_rgb(frame))
             elif time > span.high and sound is None:
-                return kept, waves, first, count
+                return frames, waves, first, count
             count += 1
-    return kept, waves, first, count
+    return frames, waves, first, count
 
 
-def _wave(frame: Any) -> Array:
+def _audio_samples(frame: Any) -> Array:
     """The samples <C,L> of one piece of sound, in the type they are stored in."""
-    made: Array = frame.to_ndarray()
-    return made if frame.format.is_planar else made.reshape(-1, len(frame.layout.channels)).T
+    samples: Array = frame.to_ndarray()
+    return samples if frame.format.is_planar else samples.reshape(-1, len(frame.layout.channels)).T
 
 
-def _sound(waves: list[Array], stream: Any, op: str) -> Array:
+def _join_audio(waves: list[Array], stream: Any, op: str) -> Array:
     if not waves:
         return np.empty((len(stream.layout.channels) if stream is not None else 1, 0), np.float32)
     if len({(wave.shape[0], wave.dtype) for wave in waves}) > 1:
@@ -227,22 +227,24 @@ def _sound(waves: list[Array], stream: Any, op: str) -> Array:
     return np.concatenate(waves, axis=1)
 
 
-def _stacked(frames: list[Array], shape: tuple[int, ...]) -> Array:
+def _stack_frames(frames: list[Array], shape: tuple[int, ...]) -> Array:
     """One array of all frames; each one is let go once it is copied."""
-    made = np.empty((len(frames), *shape), np.uint8)
+    stacked = np.empty((len(frames), *shape), np.uint8)
     for i in reversed(range(len(frames))):
-        made[i] = frames.pop()
-    return made
+        stacked[i] = frames.pop()
+    return stacked
 
 
-def _name(source: str | bytes | memoryview) -> str:
+def _source_name(source: str | bytes | memoryview) -> str:
     return source if isinstance(source, str) else f"a video of {len(source)} bytes"
 
 
-def _notice_missing(stream: Any, count: int, source: Any, op: str, whole: bool) -> None:
+def _warn_missing_frames(stream: Any, count: int, source: Any, op: str, whole: bool) -> None:
     """A file may hold fewer frames than it announces, after an edit say: worth a word, and no error."""
     if whole and count < stream.frames:
-        _log.warning("%s: %s holds %d of the %d frames it announces", op, _name(source), count, stream.frames)
+        _log.warning(
+            "%s: %s holds %d of the %d frames it announces", op, _source_name(source), count, stream.frames
+        )
 
 
 def frame_times(container: Any, stream: Any) -> list[int]:

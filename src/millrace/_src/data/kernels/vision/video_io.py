@@ -18,12 +18,12 @@ from .validation import Array
 __all__ = ["VideoDecoder", "read_video", "read_video_timestamps"]
 
 
-def _need_text(value: Any, name: str) -> None:
+def _check_text(value: Any, name: str) -> None:
     if not isinstance(value, str):
         raise ArgumentTypeError(f"Input {name} is not of type {str}, but got: {type(value)}.")
 
 
-def _need_time(value: Any, name: str) -> None:
+def _check_time(value: Any, name: str) -> None:
     if not isinstance(value, (float, Fraction, int)):
         raise ArgumentTypeError(
             f"Input {name} is not of type [{float}, {Fraction}, {int}], but got: {type(value)}"
@@ -45,36 +45,36 @@ def read_video(
     gives the silence, too, that fills up the last packet. ``config.set_max_video_bytes`` bounds the result.
 
     >>> import cv2
-    >>> made = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
+    >>> writer = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
     >>> for i in range(5):
-    ...     _ = made.write(np.full((16, 32, 3), 50 * i, np.uint8))
-    >>> made.release()
+    ...     _ = writer.write(np.full((16, 32, 3), 50 * i, np.uint8))
+    >>> writer.release()
     >>> video, audio, rates = read_video("a.avi", start_pts=0.04, end_pts=0.12, pts_unit="sec")
     >>> video.shape, audio.shape, rates
     ((3, 16, 32, 3), (1, 0), {'video_fps': 25.0})
     """
-    _need_text(filename, "filename")
-    _need_time(start_pts, "start_pts")
+    _check_text(filename, "filename")
+    _check_time(start_pts, "start_pts")
     if start_pts < 0:
         raise ArgumentValueError(f"Not supported start_pts for {start_pts}. The start_pts should be >= 0.")
     if end_pts is not None:
-        _need_time(end_pts, "end_pts")
+        _check_time(end_pts, "end_pts")
         if end_pts < start_pts:
             raise ArgumentValueError(
                 f"Not supported end_pts for {end_pts}. start_pts = {start_pts}. The end_pts should be >= start_pts."
             )
-    _need_text(pts_unit, "pts_unit")
+    _check_text(pts_unit, "pts_unit")
     if pts_unit not in ("pts", "sec"):
         raise ArgumentValueError(f"Not supported pts_unit for {pts_unit}")
-    _need_file(filename, ArgumentValueError)
+    _check_file(filename, ArgumentValueError)
     return video.decode(filename, "ReadVideo", start_pts, end_pts, pts_unit)
 
 
-def _need_file(filename: str, kind: type[Exception]) -> None:
+def _check_file(filename: str, error_class: type[Exception]) -> None:
     if not filename or not os.path.exists(filename):
-        raise kind(f"Invalid file path, {filename} does not exist.")
+        raise error_class(f"Invalid file path, {filename} does not exist.")
     if not os.path.isfile(filename):
-        raise kind(f"Invalid file path, {filename} is not a regular file.")
+        raise error_class(f"Invalid file path, {filename} is not a regular file.")
 
 
 def read_video_timestamps(filename: str, pts_unit: str = "pts") -> tuple[list[Any], float | None]:
@@ -83,17 +83,17 @@ def read_video_timestamps(filename: str, pts_unit: str = "pts") -> tuple[list[An
     Seconds are exact to 64 bits; MindSpore's are rounded to 32. A file without frames gives ([], None).
 
     >>> import cv2
-    >>> made = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
+    >>> writer = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
     >>> for i in range(5):
-    ...     _ = made.write(np.full((16, 32, 3), 50 * i, np.uint8))
-    >>> made.release()
+    ...     _ = writer.write(np.full((16, 32, 3), 50 * i, np.uint8))
+    >>> writer.release()
     >>> read_video_timestamps("a.avi"), read_video_timestamps("a.avi", "sec")[0][1]
     (([0, 1, 2, 3, 4], 25.0), 0.04)
     """
-    _need_text(filename, "filename")
-    _need_text(pts_unit, "pts_unit")
+    _check_text(filename, "filename")
+    _check_text(pts_unit, "pts_unit")
     op = "ReadVideoTimestamps"
-    _need_file(filename, DataError)
+    _check_file(filename, DataError)
     if pts_unit not in ("pts", "sec"):
         raise DataError(f"{op}: Not supported pts_unit for {pts_unit}; it is 'pts' or 'sec'.")
     with video.open_container(filename, op) as container:
@@ -112,10 +112,10 @@ class VideoDecoder:
     H.264 and H.265; here they are decoded on the CPU, from every format. The file is opened anew for each call.
 
     >>> import cv2
-    >>> made = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
+    >>> writer = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
     >>> for i in range(5):
-    ...     _ = made.write(np.full((16, 32, 3), 50 * i, np.uint8))
-    >>> made.release()
+    ...     _ = writer.write(np.full((16, 32, 3), 50 * i, np.uint8))
+    >>> writer.release()
     >>> decoder = VideoDecoder("a.avi")
     >>> decoder.metadata["num_frames"], decoder.get_frames_at([4, 0])[:, 0, 0, 1].tolist()
     (5, [200, 0])
@@ -130,7 +130,7 @@ class VideoDecoder:
         self.source = source
         with video.open_container(source, "VideoDecoder") as container:
             stream = self._stream(container)
-            self._index = _Index(container, stream)
+            self._index = _FrameIndex(container, stream)
             self._metadata = _metadata(container, stream, len(self._index))
 
     def _stream(self, container: Any) -> Any:
@@ -159,13 +159,13 @@ class VideoDecoder:
                 )
         with video.open_container(self.source, "VideoDecoder") as container:
             stream = self._stream(container)
-            found = self._index.frames(container, stream, sorted(set(indices)))
-        missing = [index for index in indices if index not in found]
+            frames = self._index.frames(container, stream, sorted(set(indices)))
+        missing = [index for index in indices if index not in frames]
         if missing:
             raise DataError(
                 f"VideoDecoder: {self.source} changed or is damaged: no frame {missing[0]} in it."
             )
-        return np.stack([found[index] for index in indices])
+        return np.stack([frames[index] for index in indices])
 
 
 def _metadata(container: Any, stream: Any, frames: int) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _metadata(container: Any, stream: Any, frames: int) -> dict[str, Any]:
     }
 
 
-class _Index:
+class _FrameIndex:
     """When each frame is shown, and where decoding can begin. Made from the packets; nothing is decoded."""
 
     def __init__(self, container: Any, stream: Any) -> None:
@@ -197,41 +197,41 @@ class _Index:
     def __len__(self) -> int:
         return self.count
 
-    def frames(self, container: Any, stream: Any, wanted: list[int]) -> dict[int, Array]:
+    def frames(self, container: Any, stream: Any, numbers: list[int]) -> dict[int, Array]:
         """The frames with these numbers, in rising order."""
         if len(set(self.times)) == self.count:
-            found = self._by_seeking(container, stream, wanted)
-            if len(found) == len(wanted):
-                return found
+            frames = self._decode_by_seeking(container, stream, numbers)
+            if len(frames) == len(numbers):
+                return frames
             container.seek(0, stream=stream)
-        return self._by_counting(container, stream, set(wanted))
+        return self._decode_by_counting(container, stream, set(numbers))
 
-    def _by_seeking(self, container: Any, stream: Any, wanted: list[int]) -> dict[int, Array]:
+    def _decode_by_seeking(self, container: Any, stream: Any, numbers: list[int]) -> dict[int, Array]:
         """By time, each from the key frame before it; a file that seeks elsewhere gives fewer than were wanted."""
-        painter = video.FrameConverter(stream)
-        found: dict[int, Array] = {}
+        converter = video.FrameConverter(stream)
+        decoded: dict[int, Array] = {}
         frames: Any = ()
-        now = -1
-        for number in wanted:
+        current = -1
+        for number in numbers:
             time = self.times[number]
             key = self.keys[max(0, bisect.bisect_right(self.keys, time) - 1)] if self.keys else self.times[0]
-            if not found or key > now:
+            if not decoded or key > current:
                 container.seek(key, stream=stream)
                 frames = container.decode(stream)
             for frame in frames:
-                now = -1 if frame.pts is None else frame.pts
-                if now >= time:
+                current = -1 if frame.pts is None else frame.pts
+                if current >= time:
                     break
-            if now == time:
-                found[number] = painter.paint(frame)
-        return found
+            if current == time:
+                decoded[number] = converter.to_rgb(frame)
+        return decoded
 
-    def _by_counting(self, container: Any, stream: Any, wanted: set[int]) -> dict[int, Array]:
-        painter, last = video.FrameConverter(stream), max(wanted)
-        found = {}
+    def _decode_by_counting(self, container: Any, stream: Any, numbers: set[int]) -> dict[int, Array]:
+        converter, last = video.FrameConverter(stream), max(numbers)
+        frames = {}
         for number, frame in enumerate(container.decode(stream)):
-            if number in wanted:
-                found[number] = painter.paint(frame)
+            if number in numbers:
+                frames[number] = converter.to_rgb(frame)
             if number == last:
                 break
-        return found
+        return frames

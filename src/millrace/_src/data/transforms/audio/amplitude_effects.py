@@ -10,7 +10,12 @@ from millrace._src.data.kernels.audio import amplitude_effects as levels
 from millrace._src.data.kernels.audio import dither
 from millrace._src.data.kernels.audio import mu_law as codecs
 from millrace._src.data.kernels.audio.enums import DensityFunction, FadeShape, GainType
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, NonNegativeInt, PositiveInt, between
+from millrace._src.data.transforms.argument_types import (
+    FLOAT_MAX,
+    NonNegativeInt,
+    PositiveInt,
+    check_interval,
+)
 
 from .argument_types import Float
 from .base import AudioTensorOperation, batch_any_leading_dims
@@ -95,16 +100,16 @@ class Dither(AudioTensorOperation):
     def random(self) -> bool:  # type: ignore[override]
         return self.density_function != DensityFunction.TPDF
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.uniforms(range(dither.RANDOM_VALUES)),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (rng.uniforms(range(dither.RANDOM_VALUES)),)
 
-    def row(self, x: Any, places: Any = ()) -> Any:
+    def row(self, x: Any, units: Any = ()) -> Any:
         if not self.random:
-            return dither.add_triangle(x, self.noise_shaping)
+            return dither.add_triangular_noise(x, self.noise_shaping)
         gaussian = self.density_function == DensityFunction.GPDF
-        return dither.add_values(x, places, self.noise_shaping, gaussian)
+        return dither.add_sampled_noise(x, units, self.noise_shaping, gaussian)
 
-    def batch(self, xs: Any, places: Any = None) -> Any:
+    def batch(self, xs: Any, units: Any = None) -> Any:
         """The rows at once where nothing is drawn."""
         return None if self.random else batch_any_leading_dims(self, xs)
 
@@ -222,9 +227,9 @@ class Vol(AudioTensorOperation):
     @checked
     def __init__(self, gain: int | float, gain_type: GainType = GainType.AMPLITUDE) -> None:
         if gain_type == GainType.POWER:
-            between(gain, 0, FLOAT_MAX, "gain", left_open=True)
+            check_interval(gain, 0, FLOAT_MAX, "gain", left_open=True)
         else:
-            between(gain, 0 if gain_type == GainType.AMPLITUDE else -FLOAT_MAX, FLOAT_MAX, "gain")
+            check_interval(gain, 0 if gain_type == GainType.AMPLITUDE else -FLOAT_MAX, FLOAT_MAX, "gain")
         self.gain, self.gain_type = gain, gain_type
 
     def row(self, x: Any) -> Any:

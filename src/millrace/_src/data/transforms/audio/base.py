@@ -58,15 +58,15 @@ def batch_in_blocks(
         first = call(xs[:step])
         if step >= len(xs):
             return first
-        made = np.empty((len(xs), *first.shape[1:]), first.dtype)
-        made[:step] = first
+        output = np.empty((len(xs), *first.shape[1:]), first.dtype)
+        output[:step] = first
         for start in range(step, len(xs), step):
-            made[start : start + step] = call(xs[start : start + step])
+            output[start : start + step] = call(xs[start : start + step])
     except DataError:
         return None  # the rows run one by one, and the wrong one is named
-    return made
+    return output
 
 
-def row_rngs(draws: RandomStream) -> list[RandomStream]:
+def row_rngs(rng: RandomStream) -> list[RandomStream]:
     """A source of random numbers per row, for operations that need many."""
-    return [draws[i : i + 1] for i in range(len(draws))]
+    return [rng[i : i + 1] for i in range(len(rng))]

@@ -8,8 +8,8 @@ from millrace._src.core.args import Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
 from millrace._src.data.kernels.audio import biquad_filters as biquads
 from millrace._src.data.kernels.audio.biquad_filters import Coefficients
-from millrace._src.data.kernels.audio.iir_filters import filter_wave
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, ArgumentRule, between
+from millrace._src.data.kernels.audio.iir_filters import filter_waveform
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, ArgumentRule, check_interval
 
 from .argument_types import Float, NonZeroInt
 from .base import AudioTensorOperation, batch_any_leading_dims
@@ -42,7 +42,7 @@ class BiquadOperation(AudioTensorOperation):
         raise ArgumentTypeError(f"{type(self).__name__} does not define coefficients()")
 
     def row(self, x: Any) -> Any:
-        return filter_wave(x, type(self).__name__, self.coefficients())
+        return filter_waveform(x, type(self).__name__, self.coefficients())
 
     batch = batch_any_leading_dims
 
@@ -62,7 +62,7 @@ def _riaa_rate(name: str, value: Any) -> None:
 def _central(name: str, value: Any) -> None:
     # MindSpore's words name it as the other filters do
     check_type(value, (float, int), "central_freq")
-    between(value, -FLOAT_MAX, FLOAT_MAX, "central_freq")
+    check_interval(value, -FLOAT_MAX, FLOAT_MAX, "central_freq")
 
 
 class AllpassBiquad(BiquadOperation):

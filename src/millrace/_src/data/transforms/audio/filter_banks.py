@@ -21,15 +21,19 @@ def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> Any:
     >>> create_dct(2, 3).round(3).tolist()
     [[2.0, 1.7319999933242798], [2.0, 0.0], [2.0, -1.7319999933242798]]
     """
-    for name, value, kind in (("n_mfcc", n_mfcc, int), ("n_mels", n_mels, int), ("norm", norm, NormMode)):
-        if not isinstance(value, kind):
+    for name, value, expected_type in (
+        ("n_mfcc", n_mfcc, int),
+        ("n_mels", n_mels, int),
+        ("norm", norm, NormMode),
+    ):
+        if not isinstance(value, expected_type):
             raise ArgumentTypeError(
-                f"{name} with value {value} is not of type {kind}, but got {type(value)}."
+                f"{name} with value {value} is not of type {expected_type}, but got {type(value)}."
             )
     for name, count in (("n_mfcc", n_mfcc), ("n_mels", n_mels)):
         if count <= 0:
             raise ArgumentValueError(f"{name} must be greater than 0, but got {count}.")
-    return banks.dct(n_mfcc, n_mels, norm, "float32").T.copy()
+    return banks.dct_basis(n_mfcc, n_mels, norm, "float32").T.copy()
 
 
 def _check_order(f_min: float, f_max: float) -> None:
@@ -53,7 +57,7 @@ def linear_fbanks(
     [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
     """
     _check_order(f_min, f_max)
-    return banks.linear(n_freqs, f_min, f_max, n_filter, sample_rate, "float32").weights.copy()
+    return banks.linear_filter_bank(n_freqs, f_min, f_max, n_filter, sample_rate, "float32").weights.copy()
 
 
 @checked
@@ -72,4 +76,6 @@ def melscale_fbanks(
     [[0.0, 0.0], [0.49000000953674316, 0.5099999904632568], [0.0, 0.8100000023841858], ...]
     """
     _check_order(f_min, f_max)
-    return banks.mel(n_freqs, f_min, f_max, n_mels, sample_rate, norm, mel_type, "float32").weights.copy()
+    return banks.mel_filter_bank(
+        n_freqs, f_min, f_max, n_mels, sample_rate, norm, mel_type, "float32"
+    ).weights.copy()

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.data.kernels.audio.biquad_filters import Coefficients, user_coefficients
-from millrace._src.data.kernels.audio.iir_filters import filter_back_and_forth, filter_wave
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, ArgumentRule, between
+from millrace._src.data.kernels.audio.iir_filters import filter_waveform, filtfilt
+from millrace._src.data.transforms.argument_types import FLOAT_MAX, ArgumentRule, check_interval
 
 from .argument_types import Float
 from .base import AudioTensorOperation, batch_any_leading_dims
@@ -32,7 +32,7 @@ def _check_both(a_coeffs: Any, b_coeffs: Any) -> None:
     for name, values in (("a_coeffs", a_coeffs), ("b_coeffs", b_coeffs)):
         for i, value in enumerate(values):
             check_type(value, (float, int), f"{name}[{i}]")
-            between(value, -FLOAT_MAX, FLOAT_MAX, f"{name}[{i}]")
+            check_interval(value, -FLOAT_MAX, FLOAT_MAX, f"{name}[{i}]")
     if len(a_coeffs) != len(b_coeffs):
         raise ArgumentValueError("The size of a_coeffs should be the same as that of b_coeffs.")
 
@@ -83,7 +83,7 @@ class LFilter(AudioTensorOperation):
         self.a_coeffs, self.b_coeffs, self.clamp = a_coeffs, b_coeffs, clamp
 
     def row(self, x: Any) -> Any:
-        return filter_wave(x, "LFilter", user_coefficients(self.b_coeffs, self.a_coeffs), self.clamp)
+        return filter_waveform(x, "LFilter", user_coefficients(self.b_coeffs, self.a_coeffs), self.clamp)
 
     batch = batch_any_leading_dims
 
@@ -106,8 +106,6 @@ class Filtfilt(AudioTensorOperation):
         self.a_coeffs, self.b_coeffs, self.clamp = a_coeffs, b_coeffs, clamp
 
     def row(self, x: Any) -> Any:
-        return filter_back_and_forth(
-            x, "Filtfilt", user_coefficients(self.b_coeffs, self.a_coeffs), self.clamp
-        )
+        return filtfilt(x, "Filtfilt", user_coefficients(self.b_coeffs, self.a_coeffs), self.clamp)
 
     batch = batch_any_leading_dims

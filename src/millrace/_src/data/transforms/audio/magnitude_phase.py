@@ -48,8 +48,8 @@ class AmplitudeToDB(AudioTensorOperation):
         """The rows at once; each <freq, time> has a loudest value of its own."""
         if xs.ndim != 3:
             return batch_any_leading_dims(self, xs)
-        made = batch_any_leading_dims(self, xs[:, None])
-        return None if made is None else made[:, 0]
+        decibels = batch_any_leading_dims(self, xs[:, None])
+        return None if decibels is None else decibels[:, 0]
 
 
 class Angle(AudioTensorOperation):

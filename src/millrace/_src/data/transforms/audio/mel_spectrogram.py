@@ -10,7 +10,12 @@ from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.audio import filter_banks as banks
 from millrace._src.data.kernels.audio import mel_spectrogram as mel
 from millrace._src.data.kernels.audio.enums import BorderType, MelType, NormType, WindowType
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, NonNegativeInt, PositiveInt, between
+from millrace._src.data.transforms.argument_types import (
+    FLOAT_MAX,
+    NonNegativeInt,
+    PositiveInt,
+    check_interval,
+)
 
 from .argument_types import NonNegativeReal, PositiveReal, Real, check_window
 from .base import AudioTensorOperation, batch_any_leading_dims, batch_in_blocks, row_rngs
@@ -50,7 +55,7 @@ class MelScale(AudioTensorOperation):
         self.mel_type = mel_type
 
     def _bank(self, n_freqs: int, dtype: str) -> Any:
-        return banks.mel(
+        return banks.mel_filter_bank(
             n_freqs, self.f_min, self.f_max, self.n_mels, self.sample_rate, self.norm, self.mel_type, dtype
         )
 
@@ -128,7 +133,7 @@ class MelSpectrogram(AudioTensorOperation):
         self.mel_scale = mel_scale
 
     def _bank(self, n_freqs: int, dtype: str) -> Any:
-        return banks.mel(
+        return banks.mel_filter_bank(
             n_freqs, self.f_min, self.f_max, self.n_mels, self.sample_rate, self.norm, self.mel_scale, dtype
         )
 
@@ -175,7 +180,7 @@ class InverseMelScale(AudioTensorOperation):
         if sgdargs is not None:
             for name in ("sgd_lr", "sgd_momentum"):
                 check_type(sgdargs[name], (int, float), name)
-                between(sgdargs[name], 0, FLOAT_MAX, name)
+                check_interval(sgdargs[name], 0, FLOAT_MAX, name)
         self.n_stft = n_stft
         self.n_mels = n_mels
         self.sample_rate = sample_rate
@@ -188,12 +193,12 @@ class InverseMelScale(AudioTensorOperation):
         self.norm = norm
         self.mel_type = mel_type
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (row_rngs(draws),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (row_rngs(rng),)
 
-    def row(self, x: Any, draws: RandomStream) -> Any:
+    def row(self, x: Any, rng: RandomStream) -> Any:
         limits = (self.f_min, self.f_max, self.n_mels, self.sample_rate)
-        bank = banks.mel(self.n_stft, *limits, self.norm, self.mel_type, "float64").weights
+        bank = banks.mel_filter_bank(self.n_stft, *limits, self.norm, self.mel_type, "float64").weights
         return mel.inverse_filter_bank(
             x,
             bank,
@@ -201,5 +206,5 @@ class InverseMelScale(AudioTensorOperation):
             self.max_iter,
             self.tolerance_loss,
             self.tolerance_change,
-            draws.generator(0),
+            rng.generator(0),
         )

@@ -26,16 +26,16 @@ def _check_dct(dct_type: Any) -> None:
         raise ArgumentValueError(f"Input dct_type must be 2, but got : {dct_type}.")
 
 
-def _settings(given: Any, name: str, **defaults: Any) -> dict[str, Any]:
+def _spectrogram_arguments(arguments: Any, name: str, **defaults: Any) -> dict[str, Any]:
     """The arguments of the spectrogram that a cepstrum is of: those given, MindSpore's defaults for the others."""
-    if given is not None:
-        check_type(given, (dict,), name)
-    made = defaults | (given or {})
-    if made.get("win_length") is None:
-        made["win_length"] = made["n_fft"]
-    if made.get("hop_length") is None:
-        made["hop_length"] = made["win_length"] // 2
-    return made
+    if arguments is not None:
+        check_type(arguments, (dict,), name)
+    settings = defaults | (arguments or {})
+    if settings.get("win_length") is None:
+        settings["win_length"] = settings["n_fft"]
+    if settings.get("hop_length") is None:
+        settings["hop_length"] = settings["win_length"] // 2
+    return settings
 
 
 _SPECTRUM: dict[str, Any] = {
@@ -57,41 +57,41 @@ class _CepstralOperation(AudioTensorOperation):
 
     _is_builtin = True
 
-    def _found(self, x: Any, dims: int) -> Any:
-        raise TypeError(f"{type(self).__name__} does not define _found()")
+    def _cepstrum(self, x: Any, dims: int) -> Any:
+        raise TypeError(f"{type(self).__name__} does not define _cepstrum()")
 
     # the argument that holds arguments of a spectrogram, and whose they are
     _inner: ClassVar[tuple[str, type[TensorOperation]]]
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> TensorOperation:
-        from millrace._src.data.transforms.serialization import converted  # it names this module
+        from millrace._src.data.transforms.serialization import convert_arguments  # it names this module
 
         name, spectrogram = cls._inner
         inner = fields.get(name)
         if isinstance(inner, dict):
-            fields = fields | {name: converted(spectrogram, inner)}
+            fields = fields | {name: convert_arguments(spectrogram, inner)}
         return super().from_fields(fields)
 
-    def _filtered(self, x: Any, made: dict[str, Any], bank: mel.Bank) -> Any:
+    def _filter_bank_spectrogram(self, x: Any, settings: dict[str, Any], bank: mel.FilterBankFactory) -> Any:
         frames = StftParams(
-            made["n_fft"],
-            made["win_length"],
-            made["hop_length"],
-            made["window"],
-            made["center"],
-            made["pad_mode"],
+            settings["n_fft"],
+            settings["win_length"],
+            settings["hop_length"],
+            settings["window"],
+            settings["center"],
+            settings["pad_mode"],
         )
         op = type(self).__name__
         return mel.filter_bank_spectrogram(
-            x, frames, made["pad"], made["power"], made["normalized"], bank, op
+            x, frames, settings["pad"], settings["power"], settings["normalized"], bank, op
         )
 
     def row(self, x: Any) -> Any:
-        return self._found(x, min(x.ndim + 1, 3))
+        return self._cepstrum(x, min(x.ndim + 1, 3))
 
     def batch(self, xs: Any) -> Any:
-        return batch_in_blocks(self, xs, lambda some: self._found(some, min(some.ndim, 3)))
+        return batch_in_blocks(self, xs, lambda block: self._cepstrum(block, min(block.ndim, 3)))
 
 
 class MFCC(_CepstralOperation):
@@ -123,8 +123,14 @@ class MFCC(_CepstralOperation):
         self.dct_type = dct_type
         self.norm = norm
         self.log_mels = log_mels
-        ours = {"f_min": 0.0, "f_max": None, "n_mels": 128, "norm": NormType.NONE, "mel_scale": MelType.HTK}
-        self.melkwargs = _settings(melkwargs, "melkwargs", **_SPECTRUM, **ours)
+        mel_defaults = {
+            "f_min": 0.0,
+            "f_max": None,
+            "n_mels": 128,
+            "norm": NormType.NONE,
+            "mel_scale": MelType.HTK,
+        }
+        self.melkwargs = _spectrogram_arguments(melkwargs, "melkwargs", **_SPECTRUM, **mel_defaults)
         MelSpectrogram(sample_rate, **self.melkwargs)  # refuses what is wrong
         if self.melkwargs["f_max"] is None:
             self.melkwargs["f_max"] = sample_rate // 2
@@ -135,23 +141,23 @@ class MFCC(_CepstralOperation):
             )
 
     def _bank(self, n_freqs: int, dtype: str) -> Any:
-        made = self.melkwargs
-        return banks.mel(
+        settings = self.melkwargs
+        return banks.mel_filter_bank(
             n_freqs,
-            made["f_min"],
-            made["f_max"],
-            made["n_mels"],
+            settings["f_min"],
+            settings["f_max"],
+            settings["n_mels"],
             self.sample_rate,
-            made["norm"],
-            made["mel_scale"],
+            settings["norm"],
+            settings["mel_scale"],
             dtype,
         )
 
-    def _found(self, x: Any, dims: int) -> Any:
+    def _cepstrum(self, x: Any, dims: int) -> Any:
         mel.check_length(x, self.melkwargs["n_fft"], "MFCC")
-        made = self._filtered(x, self.melkwargs, self._bank)
-        basis = banks.dct(self.n_mfcc, made.shape[-2], self.norm, made.dtype.name)
-        return mel.cepstrum(made, self.log_mels, basis, dims)
+        spectrogram = self._filter_bank_spectrogram(x, self.melkwargs, self._bank)
+        basis = banks.dct_basis(self.n_mfcc, spectrogram.shape[-2], self.norm, spectrogram.dtype.name)
+        return mel.cepstrum(spectrogram, self.log_mels, basis, dims)
 
 
 class LFCC(_CepstralOperation):
@@ -198,23 +204,25 @@ class LFCC(_CepstralOperation):
         self.dct_type = dct_type
         self.norm = norm
         self.log_lf = log_lf
-        self.speckwargs = made = _settings(speckwargs, "speckwargs", **_SPECTRUM)
-        if made["win_length"] > made["n_fft"]:
+        self.speckwargs = settings = _spectrogram_arguments(speckwargs, "speckwargs", **_SPECTRUM)
+        if settings["win_length"] > settings["n_fft"]:
             raise ArgumentValueError(
                 "win_length must be less than or equal to n_fft, "
-                f"but got win_length: {made['win_length']} and n_fft: {made['n_fft']}."
+                f"but got win_length: {settings['win_length']} and n_fft: {settings['n_fft']}."
             )
-        Spectrogram(**made)  # refuses what is wrong
-        if made["n_fft"] < n_lfcc:
+        Spectrogram(**settings)  # refuses what is wrong
+        if settings["n_fft"] < n_lfcc:
             raise ArgumentValueError(
                 "n_fft should be greater than or equal to n_lfcc, "
-                f"but got n_fft: {made['n_fft']} and n_lfcc: {n_lfcc}."
+                f"but got n_fft: {settings['n_fft']} and n_lfcc: {n_lfcc}."
             )
 
     def _bank(self, n_freqs: int, dtype: str) -> Any:
-        return banks.linear(n_freqs, self.f_min, self.f_max, self.n_filter, self.sample_rate, dtype)
+        return banks.linear_filter_bank(
+            n_freqs, self.f_min, self.f_max, self.n_filter, self.sample_rate, dtype
+        )
 
-    def _found(self, x: Any, dims: int) -> Any:
-        made = self._filtered(x, self.speckwargs, self._bank)
-        basis = banks.dct(self.n_lfcc, made.shape[-2], self.norm, made.dtype.name)
-        return mel.cepstrum(made, self.log_lf, basis, dims)
+    def _cepstrum(self, x: Any, dims: int) -> Any:
+        spectrogram = self._filter_bank_spectrogram(x, self.speckwargs, self._bank)
+        basis = banks.dct_basis(self.n_lfcc, spectrogram.shape[-2], self.norm, spectrogram.dtype.name)
+        return mel.cepstrum(spectrogram, self.log_lf, basis, dims)

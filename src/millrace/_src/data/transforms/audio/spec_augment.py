@@ -13,7 +13,7 @@ from millrace._src.data.transforms.argument_types import (
     ArgumentRule,
     NonNegativeInt,
     PositiveInt,
-    between,
+    check_interval,
 )
 
 from .base import AudioTensorOperation, batch_any_leading_dims
@@ -27,7 +27,7 @@ Axis = Annotated[int, Range(1, 2)]
 def _mask_param(name: str, value: Any) -> None:
     # MindSpore's words call both mask_param
     check_type(value, (int,), "mask_param")
-    between(value, 0, FLOAT_MAX, "mask_param")
+    check_interval(value, 0, FLOAT_MAX, "mask_param")
 
 
 MaskParam = Annotated[Any, ArgumentRule(_mask_param)]
@@ -66,10 +66,10 @@ class MaskAlongAxis(AudioTensorOperation):
 class _MaskSpec(NamedTuple):
     """A band that an operation is asked for; ``words`` refuse one that may be longer than its axis."""
 
-    longest: int
+    max_width: int
     value: float
     axis: int
-    words: str
+    message: str
 
 
 class RandomMaskOperation(AudioTensorOperation):
@@ -79,30 +79,30 @@ class RandomMaskOperation(AudioTensorOperation):
     random = True
     dims: ClassVar[int] = 2
 
-    def asked(self) -> _MaskSpec:
-        raise ArgumentTypeError(f"{type(self).__name__} does not define asked()")
+    def mask_spec(self) -> _MaskSpec:
+        raise ArgumentTypeError(f"{type(self).__name__} does not define mask_spec()")
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.uniforms(range(2)),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (rng.uniforms(range(2)),)
 
-    def row(self, x: Any, places: Any) -> Any:
-        asked = self.asked()
+    def row(self, x: Any, units: Any) -> Any:
+        spec = self.mask_spec()
         masks.check_spectrogram(x, type(self).__name__)
-        masks.check_longest(x, asked.longest, asked.axis, asked.words)
-        start, width = masks.mask_span(x.shape[asked.axis], asked.longest, places)
-        return masks.apply_mask(x, start, width, asked.value, asked.axis)
+        masks.check_mask_width(x, spec.max_width, spec.axis, spec.message)
+        start, width = masks.mask_span(x.shape[spec.axis], spec.max_width, units)
+        return masks.apply_mask(x, start, width, spec.value, spec.axis)
 
-    def batch(self, xs: Any, places: Any) -> Any:
+    def batch(self, xs: Any, units: Any) -> Any:
         """The rows at once; None where one of them would be refused."""
-        asked = self.asked()
+        spec = self.mask_spec()
         if (
             xs.ndim <= self.dims
             or not xs.size
             or xs.dtype.kind not in "biuf"
-            or asked.longest > xs.shape[asked.axis]
+            or spec.max_width > xs.shape[spec.axis]
         ):
             return None
-        return masks.apply_masks(xs, asked.longest, places, asked.value, asked.axis)
+        return masks.apply_masks(xs, spec.max_width, units, spec.value, spec.axis)
 
 
 class MaskAlongAxisIID(RandomMaskOperation):
@@ -119,12 +119,12 @@ class MaskAlongAxisIID(RandomMaskOperation):
     def __init__(self, mask_param: NonNegativeInt, mask_value: Value, axis: Axis) -> None:
         self.mask_param, self.mask_value, self.axis = mask_param, mask_value, axis
 
-    def asked(self) -> _MaskSpec:
+    def mask_spec(self) -> _MaskSpec:
         name = "frequency" if self.axis == 1 else "time"
-        words = (
+        message = (
             f"MaskAlongAxisIID: mask_param should be less than or equal to the length of {name} dimension."
         )
-        return _MaskSpec(self.mask_param, self.mask_value, self.axis - 3, words)
+        return _MaskSpec(self.mask_param, self.mask_value, self.axis - 3, message)
 
 
 class MaskingOperation(RandomMaskOperation, ours=True):
@@ -138,16 +138,16 @@ class MaskingOperation(RandomMaskOperation, ours=True):
     def random(self) -> bool:  # type: ignore[override]
         return self.iid_masks
 
-    def row(self, x: Any, places: Any = None) -> Any:
+    def row(self, x: Any, units: Any = None) -> Any:
         if self.random:
-            return super().row(x, places)
-        asked = self.asked()
+            return super().row(x, units)
+        spec = self.mask_spec()
         masks.check_spectrogram(x, type(self).__name__)
-        masks.check_longest(x, asked.longest, asked.axis, asked.words)
-        return masks.mask_axis(x, self.mask_start, asked.longest, asked.value, asked.axis)
+        masks.check_mask_width(x, spec.max_width, spec.axis, spec.message)
+        return masks.mask_axis(x, self.mask_start, spec.max_width, spec.value, spec.axis)
 
-    def batch(self, xs: Any, places: Any = None) -> Any:
-        return super().batch(xs, places) if self.random else batch_any_leading_dims(self, xs)
+    def batch(self, xs: Any, units: Any = None) -> Any:
+        return super().batch(xs, units) if self.random else batch_any_leading_dims(self, xs)
 
 
 # MindSpore says frequency_mask_param at the end whichever it is
@@ -178,9 +178,9 @@ class FrequencyMasking(MaskingOperation):
         self.iid_masks, self.freq_mask_param = iid_masks, freq_mask_param
         self.mask_start, self.mask_value = mask_start, mask_value
 
-    def asked(self) -> _MaskSpec:
-        words = _TOO_LONG.format(op="FrequencyMasking", what="frequency")
-        return _MaskSpec(self.freq_mask_param, self.mask_value, -2, words)
+    def mask_spec(self) -> _MaskSpec:
+        message = _TOO_LONG.format(op="FrequencyMasking", what="frequency")
+        return _MaskSpec(self.freq_mask_param, self.mask_value, -2, message)
 
 
 class TimeMasking(MaskingOperation):
@@ -204,6 +204,6 @@ class TimeMasking(MaskingOperation):
         self.iid_masks, self.time_mask_param = iid_masks, time_mask_param
         self.mask_start, self.mask_value = mask_start, mask_value
 
-    def asked(self) -> _MaskSpec:
-        words = _TOO_LONG.format(op="TimeMasking", what="time")
-        return _MaskSpec(self.time_mask_param, self.mask_value, -1, words)
+    def mask_spec(self) -> _MaskSpec:
+        message = _TOO_LONG.format(op="TimeMasking", what="time")
+        return _MaskSpec(self.time_mask_param, self.mask_value, -1, message)

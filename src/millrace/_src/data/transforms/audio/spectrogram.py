@@ -79,8 +79,8 @@ class InverseSpectrogram(AudioTensorOperation):
 
     >>> import numpy as np
     >>> wave = np.sin(np.arange(100, dtype=np.float32))
-    >>> again = InverseSpectrogram(length=100, n_fft=16)(Spectrogram(n_fft=16, power=0)(wave))
-    >>> bool(np.abs(again - wave).max() < 1e-6)
+    >>> restored = InverseSpectrogram(length=100, n_fft=16)(Spectrogram(n_fft=16, power=0)(wave))
+    >>> bool(np.abs(restored - wave).max() < 1e-6)
     True
     """
 
@@ -113,7 +113,7 @@ class InverseSpectrogram(AudioTensorOperation):
         self.onesided = onesided
 
     def row(self, x: Any) -> Any:
-        return spectrum.inverse(x, self.length, frames_of(self), self.pad, self.normalized)
+        return spectrum.inverse_spectrogram(x, self.length, frames_of(self), self.pad, self.normalized)
 
     batch = batch_in_blocks
 
@@ -150,7 +150,7 @@ class SpectralCentroid(AudioTensorOperation):
 
     def row(self, x: Any) -> Any:
         frames = StftParams(self.n_fft, self.win_length, self.hop_length, self.window)
-        return spectrum.centroid(x, self.sample_rate, frames, self.pad)
+        return spectrum.spectral_centroid(x, self.sample_rate, frames, self.pad)
 
     batch = batch_in_blocks
 
@@ -198,10 +198,10 @@ class GriffinLim(AudioTensorOperation):
         self.length = length or 0
         self.rand_init = rand_init
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (row_rngs(draws),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (row_rngs(rng),)
 
-    def row(self, x: Any, draws: RandomStream | None = None) -> Any:
+    def row(self, x: Any, rng: RandomStream | None = None) -> Any:
         frames = StftParams(self.n_fft, self.win_length, self.hop_length, self.window_type)
-        start = draws.generator(0) if draws is not None else None
+        start = rng.generator(0) if rng is not None else None
         return phase.griffin_lim(x, frames, self.n_iter, self.power, self.momentum, self.length, start)

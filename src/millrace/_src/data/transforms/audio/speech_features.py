@@ -8,7 +8,12 @@ from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.data.kernels.audio import speech_features as speech
 from millrace._src.data.kernels.audio.vad import VadParams, trim_to_speech
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, NonNegativeInt, PositiveInt, between
+from millrace._src.data.transforms.argument_types import (
+    FLOAT_MAX,
+    NonNegativeInt,
+    PositiveInt,
+    check_interval,
+)
 
 from .argument_types import NonNegativeReal, NonZeroInt, PositiveFloat, PositiveReal, Real
 from .base import AudioTensorOperation, batch_any_leading_dims, batch_in_blocks
@@ -89,8 +94,8 @@ class Vad(AudioTensorOperation):
     >>> t = np.arange(32000) / 16000
     >>> voice = sum(np.sin(2 * np.pi * 150 * k * t) / k for k in range(1, 9))
     >>> quiet = np.cos(np.arange(32000) ** 2 * 0.7) * 1e-3
-    >>> heard = Vad(16000)(np.concatenate([quiet, quiet + voice]))
-    >>> 30000 < len(heard) < 36000
+    >>> speech = Vad(16000)(np.concatenate([quiet, quiet + voice]))
+    >>> 30000 < len(speech) < 36000
     True
     """
 
@@ -122,7 +127,7 @@ class Vad(AudioTensorOperation):
             )
         if measure_duration:
             check_type(measure_duration, (int, float), "measure_duration")
-            between(measure_duration, 0, FLOAT_MAX, "measure_duration")
+            check_interval(measure_duration, 0, FLOAT_MAX, "measure_duration")
         self.sample_rate = sample_rate
         self.trigger_level = trigger_level
         self.trigger_time = trigger_time

@@ -12,7 +12,7 @@ from millrace._src.data.kernels.audio import phase_vocoder as phase
 from millrace._src.data.kernels.audio.enums import ResampleMethod, WindowType
 from millrace._src.data.kernels.audio.resample import resample
 from millrace._src.data.kernels.audio.stft import StftParams
-from millrace._src.data.kernels.audio.validation import as_float_waveform, floating
+from millrace._src.data.kernels.audio.validation import as_float, as_float_waveform
 from millrace._src.data.transforms.argument_types import INT32_MIN, NonNegativeInt, PositiveInt
 
 from .argument_types import NonZeroInt, PositiveFloat, PositiveReal, check_window
@@ -55,7 +55,7 @@ class PhaseVocoder(AudioTensorOperation):
                 f"tensor, but got: data type of phase_advance {advance.dtype} while data type of input tensor "
                 f"{x.dtype}."
             )
-        return phase.phase_vocoder(x, self.rate, floating(advance), "PhaseVocoder")
+        return phase.phase_vocoder(x, self.rate, as_float(advance), "PhaseVocoder")
 
     batch = batch_in_blocks
 
@@ -86,7 +86,7 @@ class TimeStretch(AudioTensorOperation):
 
     def row(self, x: Any) -> Any:
         return phase.phase_vocoder(
-            x, self.fixed_rate, phase.advances(self.hop_length, self.n_freq), "TimeStretch"
+            x, self.fixed_rate, phase.phase_advances(self.hop_length, self.n_freq), "TimeStretch"
         )
 
     batch = batch_in_blocks

@@ -51,25 +51,25 @@ class TextTensorOperation(TensorOperation):
 
     def as_input(self, value: Any) -> Any:
         """A user's value as `row` takes it."""
-        made = None if value is None else np.asarray(value)
-        if made is None or (made.dtype.kind == "U" and _halves(made)):
+        array = None if value is None else np.asarray(value)
+        if array is None or (array.dtype.kind == "U" and _has_lone_surrogate(array)):
             raise ArgumentTypeError(
                 f"Invalid user input. Got {type(value)}: {value}, cannot be converted into tensor."
             )
-        if made.size == 0:
+        if array.size == 0:
             raise DataError("Input Tensor has no data.")
-        return made
+        return array
 
-    def _each(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
+    def _apply_per_column(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
         if self.single_column_only and self.num_inputs == 1:
             raise DataError(
                 f"{type(self).__name__}: {self._one_column}, but got {len(values)} columns. Give each a map of its "
                 "own: .map(operation, input_columns=[one])."
             )
-        return super()._each(values, params)
+        return super()._apply_per_column(values, params)
 
 
-def _halves(text: np.ndarray[Any, Any]) -> bool:
+def _has_lone_surrogate(text: np.ndarray[Any, Any]) -> bool:
     """Whether halves of surrogate pairs stand in the text: they have no UTF-8 form."""
     try:
         "".join(text.ravel().tolist()).encode()
@@ -115,10 +115,10 @@ class StringOperation(TextTensorOperation):
             raise DataError(
                 f"{type(self).__name__}: {self._no_text}, but {value.dtype}.{non_text_hint(value)}"
             )
-        made = self.transform_text
+        transform = self.transform_text
         if value.ndim == 0:
-            return np.array(made(value.item()))
-        return np.array([made(text) for text in value.ravel().tolist()], np.str_).reshape(value.shape)
+            return np.array(transform(value.item()))
+        return np.array([transform(text) for text in value.ravel().tolist()], np.str_).reshape(value.shape)
 
     def batch(self, xs: StringColumn) -> StringColumn:
         return StringColumn.of(list(map(self.transform_text, xs.strings)), xs.rows)
@@ -160,12 +160,12 @@ class Tokenizer(TextTensorOperation):
 
 
 def token_offset_columns(
-    found: list[tuple[list[str], list[int], list[int]]],
+    spans: list[tuple[list[str], list[int], list[int]]],
 ) -> tuple[StringColumn, RaggedColumn, RaggedColumn]:
     """Columns of the tokens of each row, where each starts and where it ends."""
-    texts = StringColumn.of_lists([tokens for tokens, _, _ in found])
+    texts = StringColumn.of_lists([tokens for tokens, _, _ in spans])
     rows = texts.rows
     assert rows is not None
-    starts = np.fromiter(chain.from_iterable(first for _, first, _ in found), np.uint32, int(rows[-1]))
-    limits = np.fromiter(chain.from_iterable(last for _, _, last in found), np.uint32, int(rows[-1]))
+    starts = np.fromiter(chain.from_iterable(first for _, first, _ in spans), np.uint32, int(rows[-1]))
+    limits = np.fromiter(chain.from_iterable(last for _, _, last in spans), np.uint32, int(rows[-1]))
     return texts, RaggedColumn(starts, rows), RaggedColumn(limits, rows)

@@ -10,12 +10,12 @@ from millrace._src.core.args import UINT32_MAX, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
 from millrace._src.core.values.columns import StringColumn
 from millrace._src.data.kernels.text import basic_tokenizer as basic
-from millrace._src.data.kernels.text.byte_offsets import nothing
+from millrace._src.data.kernels.text.byte_offsets import empty_spans
 from millrace._src.data.kernels.text.unicode_normalization import NormalizeForm
 from millrace._src.data.kernels.text.unicode_tokenizers import Spans
 from millrace._src.data.kernels.text.vocab import Vocab
 from millrace._src.data.kernels.text.wordpiece import MemoDict, WordpieceModel
-from millrace._src.data.transforms.argument_types import ArgumentRule, between
+from millrace._src.data.transforms.argument_types import ArgumentRule, check_interval
 from millrace._src.data.transforms.tensor_operation import register_json_type
 
 from .base import Boolean, Text, TextTensorOperation, Tokenizer, non_text_hint, token_offset_columns
@@ -33,23 +33,23 @@ def _vocab(name: str, value: Any) -> None:
         raise ArgumentTypeError("Wrong input type for vocab, should be text.Vocab object.")
 
 
-def _most_bytes(name: str, value: Any) -> None:
+def _max_bytes(name: str, value: Any) -> None:
     check_type(value, (int,), name)
-    between(value, 0, UINT32_MAX)
+    check_interval(value, 0, UINT32_MAX)
 
 
-def _most_bytes_of_bert(name: str, value: Any) -> None:
+def _max_bytes_of_bert(name: str, value: Any) -> None:
     if not isinstance(value, int):
         raise ArgumentTypeError(f"Wrong input type for {name}, should be int.")
-    _most_bytes(name, value)
+    _max_bytes(name, value)
 
 
-Words = Annotated[Any, ArgumentRule(_vocab)]
-MostBytes = Annotated[Any, ArgumentRule(_most_bytes)]
-MostBytesOfBert = Annotated[Any, ArgumentRule(_most_bytes_of_bert)]
+VocabArgument = Annotated[Any, ArgumentRule(_vocab)]
+MaxBytes = Annotated[Any, ArgumentRule(_max_bytes)]
+MaxBytesOfBert = Annotated[Any, ArgumentRule(_max_bytes_of_bert)]
 
 
-def _scalar(value: np.ndarray[Any, Any], op: str) -> str:
+def _read_scalar(value: np.ndarray[Any, Any], op: str) -> str:
     if value.ndim:
         raise DataError(
             f"{op}: the input should be a scalar, but got a tensor with rank: {value.ndim}, of shape {value.shape}."
@@ -82,7 +82,7 @@ class BasicTokenizer(Tokenizer):
     """
 
     _one_column = "input only support one column data"
-    _read = staticmethod(_scalar)
+    _read = staticmethod(_read_scalar)
 
     @checked
     def __init__(
@@ -112,29 +112,29 @@ class BasicTokenizer(Tokenizer):
         return basic.clean_text(text, self.lower_case, form, self.preserve_unused_token)
 
 
-class _WithPieces:
+class _WordpieceMixin:
     """A vocabulary that cuts words. How it does so is worked out where it is used, and not pickled."""
 
     vocab: Any
     suffix_indicator: str
     max_bytes_per_token: int
     unknown_token: str
-    _cut: WordpieceModel | None = None
+    _model: WordpieceModel | None = None
     _known: MemoDict | None = None
 
     @property
     def _pieces(self) -> WordpieceModel:
-        if self._cut is None:
-            self._cut = WordpieceModel(
+        if self._model is None:
+            self._model = WordpieceModel(
                 self.vocab.table, self.suffix_indicator, self.max_bytes_per_token, self.unknown_token
             )
-        return self._cut
+        return self._model
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
 
-class WordpieceTokenizer(_WithPieces, TextTensorOperation):
+class WordpieceTokenizer(_WordpieceMixin, TextTensorOperation):
     """Words as pieces of a vocabulary, each the longest that fits; the second half of BERT's tokenizer.
 
     It takes one word, an array of words, or what `BasicTokenizer` gives with offsets: words, starts and limits. A word
@@ -162,9 +162,9 @@ class WordpieceTokenizer(_WithPieces, TextTensorOperation):
     @checked
     def __init__(
         self,
-        vocab: Words,
+        vocab: VocabArgument,
         suffix_indicator: Text = "##",
-        max_bytes_per_token: MostBytes = 100,
+        max_bytes_per_token: MaxBytes = 100,
         unknown_token: Text = "[UNK]",
         with_offsets: Boolean = False,
     ) -> None:
@@ -175,23 +175,23 @@ class WordpieceTokenizer(_WithPieces, TextTensorOperation):
         self.with_offsets = with_offsets
 
     def row(self, *values: Any) -> Any:
-        words = self._words(values)
+        words = self._check_words(values)
         if not self.with_offsets:
-            return np.array(self._pieces.of.of_all(words) or [""])
+            return np.array(self._pieces.pieces_of.lookup_all(words) or [""])
         starts = [0] * len(words) if len(values) == 1 else values[1].ravel().tolist()
-        tokens, begins, ends = _in_pieces(self._pieces, words, starts)
+        tokens, begins, ends = _split_words(self._pieces, words, starts)
         return np.array(tokens), np.array(begins, np.uint32), np.array(ends, np.uint32)
 
-    def batch(self, xs: StringColumn, *places: Any) -> Any:
-        if places:
+    def batch(self, xs: StringColumn, *offsets: Any) -> Any:
+        if offsets:
             return None
         lists = xs.lists()
         if not self.with_offsets:
-            all_of = self._pieces.of.of_all
+            all_of = self._pieces.pieces_of.lookup_all
             return StringColumn.of_lists([all_of(words) or [""] for words in lists])
-        return token_offset_columns([_in_pieces(self._pieces, words, [0] * len(words)) for words in lists])
+        return token_offset_columns([_split_words(self._pieces, words, [0] * len(words)) for words in lists])
 
-    def _words(self, values: tuple[Any, ...]) -> list[str]:
+    def _check_words(self, values: tuple[Any, ...]) -> list[str]:
         if len(values) not in (1, 3):
             raise DataError(
                 f"WordpieceTokenizer: it takes one column of words, or three: words, starts and limits, but got "
@@ -211,21 +211,21 @@ class WordpieceTokenizer(_WithPieces, TextTensorOperation):
         return words
 
 
-def _in_pieces(pieces: WordpieceModel, words: list[str], starts: list[int]) -> Spans:
+def _split_words(model: WordpieceModel, words: list[str], starts: list[int]) -> Spans:
     """The pieces of words that begin at these bytes, and their places."""
     tokens: list[str] = []
     begins: list[int] = []
     ends: list[int] = []
-    for word, at in zip(words, starts, strict=True):
+    for word, start in zip(words, starts, strict=True):
         if word:
-            found, first, last = pieces.spans(word, at)
-            tokens += found
+            pieces, first, last = model.spans(word, start)
+            tokens += pieces
             begins += first
             ends += last
-    return (tokens, begins, ends) if tokens else nothing()
+    return (tokens, begins, ends) if tokens else empty_spans()
 
 
-class BertTokenizer(_WithPieces, BasicTokenizer, ours=True):
+class BertTokenizer(_WordpieceMixin, BasicTokenizer, ours=True):
     """BERT's tokenizer: `BasicTokenizer`, then `WordpieceTokenizer`; what they say of their arguments holds here.
 
     Args:
@@ -249,9 +249,9 @@ class BertTokenizer(_WithPieces, BasicTokenizer, ours=True):
     @checked
     def __init__(
         self,
-        vocab: Words,
+        vocab: VocabArgument,
         suffix_indicator: Text = "##",
-        max_bytes_per_token: MostBytesOfBert = 100,
+        max_bytes_per_token: MaxBytesOfBert = 100,
         unknown_token: Text = "[UNK]",
         lower_case: Boolean = False,
         keep_whitespace: Boolean = False,
@@ -267,23 +267,23 @@ class BertTokenizer(_WithPieces, BasicTokenizer, ours=True):
 
     def tokens(self, text: str) -> list[str]:
         if self.keep_whitespace:
-            return self._pieces.of.of_all(super().tokens(text)) or [""]
-        return self._by_word.of_all(text.split()) or [""]
+            return self._pieces.pieces_of.lookup_all(super().tokens(text)) or [""]
+        return self._pieces_by_word.lookup_all(text.split()) or [""]
 
     @property
-    def _by_word(self) -> MemoDict:
+    def _pieces_by_word(self) -> MemoDict:
         """The pieces of what stands between white space: they do not depend on its neighbours."""
         if self._known is None:
             pieces, basic_tokens = self._pieces, super().tokens
-            self._known = MemoDict(lambda word: tuple(pieces.of.of_all(basic_tokens(word))))
+            self._known = MemoDict(lambda word: tuple(pieces.pieces_of.lookup_all(basic_tokens(word))))
         return self._known
 
     def lists(self, texts: list[str]) -> list[list[str]]:
         if self.keep_whitespace:
             return super().lists(texts)
-        all_of = self._by_word.of_all
+        all_of = self._pieces_by_word.lookup_all
         return [all_of(words) or [""] for words in map(str.split, texts)]
 
     def spans(self, text: str) -> Spans:
         words, starts, _ = super().spans(text)
-        return _in_pieces(self._pieces, words, starts)
+        return _split_words(self._pieces, words, starts)

@@ -47,9 +47,9 @@ class HuggingFaceTokenizer(TextTensorOperation):
         pad_token (str): the token to pad with, where the file names none. Default: ``None``.
 
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
-    >>> made = Tokenizer(models.WordLevel({"?": 0, "hello": 1, "world": 2}, unk_token="?"))
-    >>> made.pre_tokenizer = pre_tokenizers.Whitespace()
-    >>> made.save("tokenizer.json")
+    >>> tokenizer = Tokenizer(models.WordLevel({"?": 0, "hello": 1, "world": 2}, unk_token="?"))
+    >>> tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    >>> tokenizer.save("tokenizer.json")
     >>> import millrace.dataset.text as text
     >>> text.HuggingFaceTokenizer("tokenizer.json")("hello big world")
     array([1, 0, 2], dtype=int32)
@@ -81,11 +81,11 @@ class HuggingFaceTokenizer(TextTensorOperation):
                 )
         if not self.outputs or len(set(self.outputs)) < len(self.outputs):
             raise ArgumentValueError(f"outputs should name each output once, but got {list(self.outputs)}.")
-        self._contents = _read(self.tokenizer_file)
+        self._contents = _read_text(self.tokenizer_file)
         self._open()
 
     def _open(self) -> None:
-        self._tokenizer = hugging_face.load(
+        self._tokenizer = hugging_face.load_tokenizer(
             self._contents,
             self.tokenizer_file,
             special_tokens=self.special_tokens,
@@ -106,19 +106,21 @@ class HuggingFaceTokenizer(TextTensorOperation):
             raise DataError(
                 "HuggingFaceTokenizer: the text holds halves of surrogate pairs, which have no UTF-8 form."
             ) from error
-        made = hugging_face.values(encoding, self.outputs)
-        return made[0] if len(made) == 1 else made
+        outputs = hugging_face.output_values(encoding, self.outputs)
+        return outputs[0] if len(outputs) == 1 else outputs
 
     def batch(self, texts: StringColumn) -> Any:
         if texts.rows is not None:
             return None
-        made = hugging_face.columns(self._tokenizer, texts.strings, self.special_tokens, self.outputs)
-        return made[0] if len(made) == 1 else made
+        columns = hugging_face.encode_columns(
+            self._tokenizer, texts.strings, self.special_tokens, self.outputs
+        )
+        return columns[0] if len(columns) == 1 else columns
 
     def _identity(self) -> dict[str, Any]:
         """By what was in the file, wherever it lies."""
-        told = {name: getattr(self, name) for name in _ARGUMENTS if name != "tokenizer_file"}
-        return {**told, "contents": self._contents}
+        arguments = {name: getattr(self, name) for name in _ARGUMENTS if name != "tokenizer_file"}
+        return {**arguments, "contents": self._contents}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_tokenizer"}
@@ -131,7 +133,7 @@ class HuggingFaceTokenizer(TextTensorOperation):
 _ARGUMENTS = ("tokenizer_file", "outputs", "special_tokens", "truncation", "padding", "pad_token")
 
 
-def _read(file: str) -> str:
+def _read_text(file: str) -> str:
     path = Path(file)
     if not path.is_file() or not os.access(path, os.R_OK):
         raise ArgumentValueError(f"The file {file} does not exist or permission denied!")

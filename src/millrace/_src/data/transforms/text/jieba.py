@@ -10,7 +10,7 @@ from millrace._src.core.args import UINT32_MAX, Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.data.kernels.text.byte_offsets import byte_offsets
 from millrace._src.data.kernels.text.enums import JiebaMode
-from millrace._src.data.kernels.text.jieba import JiebaSegmenter, cutter_of
+from millrace._src.data.kernels.text.jieba import JiebaSegmenter, load_segmenter
 from millrace._src.data.transforms.argument_types import ArgumentRule
 
 from .base import Boolean, Tokenizer
@@ -112,21 +112,21 @@ class JiebaTokenizer(Tokenizer):
             raise ArgumentValueError(f"user dict file {user_dict} is not exist.")
         try:
             with open(user_dict, encoding="utf-8-sig") as file:
-                found = [_ENTRY.fullmatch(line.strip()) for line in file]
+                entries = [_ENTRY.fullmatch(line.strip()) for line in file]
         except UnicodeDecodeError as error:
             raise ArgumentValueError("user dict file must be utf8 format.") from error
-        for one in found:
-            if one is not None:
-                self.add_word(one[1], int(one[2] or 0))
+        for entry in entries:
+            if entry is not None:
+                self.add_word(entry[1], int(entry[2] or 0))
 
     @property
-    def _cutter(self) -> JiebaSegmenter:
+    def _segmenter(self) -> JiebaSegmenter:
         # looked for once, and again when words were added
-        words, cutter = self.__dict__.get("_made", (-1, None))
-        if cutter is None or words != len(self.words):
-            cutter = cutter_of(self.mp_path, self.hmm_path, self.mode, self.words)
-            self._made = (len(self.words), cutter)
-        return cutter
+        num_words, segmenter = self.__dict__.get("_segmenter_cache", (-1, None))
+        if segmenter is None or num_words != len(self.words):
+            segmenter = load_segmenter(self.mp_path, self.hmm_path, self.mode, self.words)
+            self._segmenter_cache = (len(self.words), segmenter)
+        return segmenter
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> JiebaTokenizer:
@@ -140,13 +140,13 @@ class JiebaTokenizer(Tokenizer):
         return tokenizer
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_made"}
+        return {name: value for name, value in vars(self).items() if name != "_segmenter_cache"}
 
     def tokens(self, text: str) -> list[str]:
-        return [text[start:stop] for start, stop in self._cutter.spans(text)]
+        return [text[start:stop] for start, stop in self._segmenter.spans(text)]
 
     def spans(self, text: str) -> tuple[list[str], list[int], list[int]]:
-        found = self._cutter.spans(text)
-        words = [text[start:stop] for start, stop in found]
-        starts, stops = zip(*found, strict=True)
+        spans = self._segmenter.spans(text)
+        words = [text[start:stop] for start, stop in spans]
+        starts, stops = zip(*spans, strict=True)
         return words, byte_offsets(text, starts), byte_offsets(text, stops)

@@ -12,7 +12,7 @@ from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, DataError, PlanError
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.columns import RaggedColumn, StringColumn
-from millrace._src.data.kernels.text.string_to_number import numbers_of
+from millrace._src.data.kernels.text.string_to_number import parse_numbers
 from millrace._src.data.kernels.text.vocab import Vocab
 from millrace._src.data.transforms.argument_types import DataType, data_type
 from millrace._src.data.transforms.tensor_operation import register_json_type
@@ -59,7 +59,7 @@ class Lookup(TextTensorOperation):
         self.vocab = vocab
         self.unknown_token = unknown_token
         self.data_type = data_type
-        _numeric(data_type)
+        _check_numeric(data_type)
 
     def row(self, value: Any) -> Any:
         if value.dtype.kind != "U":
@@ -68,23 +68,23 @@ class Lookup(TextTensorOperation):
         return self._ids(value.reshape(-1).tolist()).reshape(value.shape)
 
     def batch(self, column: StringColumn) -> Any:
-        return _as_rows(self._ids(column.strings), column)
+        return _like_column(self._ids(column.strings), column)
 
     def _ids(self, words: list[str]) -> npt.NDArray[Any]:
         """The numbers of these words: one look into the table for each."""
         table = self.vocab.table
         if self.unknown_token is None:
-            found = list(map(table.get, words))
-            if None in found:
-                raise self._unknown(words[found.index(None)])
+            numbers = list(map(table.get, words))
+            if None in numbers:
+                raise self._unknown(words[numbers.index(None)])
         else:
-            found = list(map(table.get, words, repeat(table[self.unknown_token])))
-        ids = np.array(found, np.int32)
-        kind = data_type(self.data_type)
-        if kind == np.int32:
+            numbers = list(map(table.get, words, repeat(table[self.unknown_token])))
+        ids = np.array(numbers, np.int32)
+        dtype = data_type(self.data_type)
+        if dtype == np.int32:
             return ids
         with np.errstate(over="ignore"):  # float16 ends at 65504
-            return ids.astype(kind)
+            return ids.astype(dtype)
 
     def _unknown(self, word: str) -> DataError:
         return DataError(
@@ -93,10 +93,10 @@ class Lookup(TextTensorOperation):
         )
 
 
-def _numeric(kind: Any) -> None:
-    made = data_type(kind)
-    if made.kind not in "biuf" or made.itemsize > 8:
-        raise PlanError(f"Lookup : The parameter data_type must be numeric including bool, but got {kind}.")
+def _check_numeric(value: Any) -> None:
+    dtype = data_type(value)
+    if dtype.kind not in "biuf" or dtype.itemsize > 8:
+        raise PlanError(f"Lookup : The parameter data_type must be numeric including bool, but got {value}.")
 
 
 class ToNumber(TextTensorOperation):
@@ -118,25 +118,25 @@ class ToNumber(TextTensorOperation):
 
     @checked
     def __init__(self, data_type: DataType) -> None:
-        if _kind_of_number(data_type) is None:
+        if _number_dtype(data_type) is None:
             raise ArgumentTypeError(f"data_type: {data_type} is not numeric data type.")
         self.data_type = data_type
 
     def row(self, value: Any) -> Any:
         if value.dtype.kind != "U":
             raise DataError(f"ToNumber: input should be string datatype, but got {value.dtype}.")
-        kind = data_type(self.data_type)
-        return numbers_of(value.reshape(-1).tolist(), kind).reshape(value.shape)
+        dtype = data_type(self.data_type)
+        return parse_numbers(value.reshape(-1).tolist(), dtype).reshape(value.shape)
 
     def batch(self, column: StringColumn) -> Any:
-        return _as_rows(numbers_of(column.strings, data_type(self.data_type)), column)
+        return _like_column(parse_numbers(column.strings, data_type(self.data_type)), column)
 
 
-def _as_rows(numbers: npt.NDArray[Any], column: StringColumn) -> npt.NDArray[Any] | RaggedColumn:
+def _like_column(numbers: npt.NDArray[Any], column: StringColumn) -> npt.NDArray[Any] | RaggedColumn:
     """Numbers in the place of the texts of a column."""
     return numbers if column.rows is None else RaggedColumn(numbers, column.rows)
 
 
-def _kind_of_number(given: Any) -> np.dtype[Any] | None:
-    made = data_type(given)
-    return made if made.kind in "iuf" and made.itemsize <= 8 else None
+def _number_dtype(value: Any) -> np.dtype[Any] | None:
+    dtype = data_type(value)
+    return dtype if dtype.kind in "iuf" and dtype.itemsize <= 8 else None

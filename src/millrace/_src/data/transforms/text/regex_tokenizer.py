@@ -59,15 +59,15 @@ class RegexTokenizer(Tokenizer):
     def _patterns(self) -> tuple[Any, Any]:
         keep = self.keep_delim_pattern
         return (
-            patterns.compiled(self.delim_pattern, _BAD_DELIMITER),
-            patterns.compiled(keep, _BAD_DELIMITER) if keep else None,
+            patterns.compile_pattern(self.delim_pattern, _BAD_DELIMITER),
+            patterns.compile_pattern(keep, _BAD_DELIMITER) if keep else None,
         )
 
     def tokens(self, text: str) -> list[str]:
-        return patterns.cut(text, *self._patterns())
+        return patterns.split_text(text, *self._patterns())
 
     def spans(self, text: str) -> tuple[list[str], list[int], list[int]]:
-        return patterns.cut_spans(text, *self._patterns())
+        return patterns.split_spans(text, *self._patterns())
 
 
 class RegexReplace(StringOperation):
@@ -96,5 +96,5 @@ class RegexReplace(StringOperation):
         self.replace_all = replace_all
 
     def transform_text(self, text: str) -> str:
-        pattern = patterns.compiled(self.pattern, _BAD_PATTERN)
-        return patterns.replaced(text, pattern, self.replace, self.replace_all)
+        pattern = patterns.compile_pattern(self.pattern, _BAD_PATTERN)
+        return patterns.replace_matches(text, pattern, self.replace, self.replace_all)

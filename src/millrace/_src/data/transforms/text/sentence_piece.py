@@ -10,7 +10,7 @@ import numpy as np
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.values.columns import RaggedColumn, StringColumn, offsets_of
 from millrace._src.data.kernels.text.enums import SPieceTokenizerLoadType, SPieceTokenizerOutType
-from millrace._src.data.kernels.text.sentence_piece import SentencePieceVocab, vocab_of_file
+from millrace._src.data.kernels.text.sentence_piece import SentencePieceVocab, load_vocab_file
 from millrace._src.data.transforms.tensor_operation import register_json_type
 
 from .base import TextTensorOperation, single_string
@@ -55,15 +55,15 @@ class SentencePieceTokenizer(TextTensorOperation):
     @property
     def load_type(self) -> SPieceTokenizerLoadType:
         """Whether it was made from a file."""
-        kinds = SPieceTokenizerLoadType
-        return kinds.FILE if isinstance(self.mode, str) else kinds.MODEL
+        types = SPieceTokenizerLoadType
+        return types.FILE if isinstance(self.mode, str) else types.MODEL
 
     @property
     def _processor(self) -> Any:
-        return (vocab_of_file(self.mode) if isinstance(self.mode, str) else self.mode).processor
+        return (load_vocab_file(self.mode) if isinstance(self.mode, str) else self.mode).processor
 
     def _identity(self) -> dict[str, Any]:
-        vocab = vocab_of_file(self.mode) if isinstance(self.mode, str) else self.mode
+        vocab = load_vocab_file(self.mode) if isinstance(self.mode, str) else self.mode
         return {"mode": vocab, "out_type": self.out_type}
 
     def row(self, value: Any) -> Any:
@@ -77,6 +77,6 @@ class SentencePieceTokenizer(TextTensorOperation):
             return None
         if self.out_type == SPieceTokenizerOutType.STRING:
             return StringColumn.of_lists(self._processor.encode(column.strings, out_type=str, num_threads=1))
-        found = self._processor.encode(column.strings, out_type=int, num_threads=1)
-        flat = [number for numbers in found for number in numbers]
-        return RaggedColumn(np.array(flat, np.int32), offsets_of(list(map(len, found))))
+        id_lists = self._processor.encode(column.strings, out_type=int, num_threads=1)
+        flat = [number for numbers in id_lists for number in numbers]
+        return RaggedColumn(np.array(flat, np.int32), offsets_of(list(map(len, id_lists))))

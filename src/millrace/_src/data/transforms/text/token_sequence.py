@@ -11,15 +11,15 @@ from millrace._src.core.errors import ArgumentValueError, DataError, PlanError
 from millrace._src.core.values.columns import RaggedColumn, StringColumn
 from millrace._src.core.values.string_array import shrink_width
 from millrace._src.data.kernels.text.sequences import ngrams, pair_lengths, windows
-from millrace._src.data.kernels.text.token_sequence import cut, lengths_of
-from millrace._src.data.transforms.argument_types import ArgumentRule, PositiveInt, positive
+from millrace._src.data.kernels.text.token_sequence import row_lengths, truncate_rows
+from millrace._src.data.transforms.argument_types import ArgumentRule, PositiveInt, check_positive
 
 from .base import TextTensorOperation
 
 __all__ = ["AddToken", "Ngram", "SlidingWindow", "Truncate", "TruncateSequencePair"]
 
 
-def _narrow(values: Any) -> Any:
+def _shrink_text(values: Any) -> Any:
     """Text is as wide as the longest that is left."""
     return shrink_width(values) if values.dtype.kind in "US" else values
 
@@ -87,7 +87,7 @@ class Truncate(TextTensorOperation):
                 "Truncate: Truncate: the input tensor should be in type of [bool, int, float, double, string], but got "
                 f"{value.dtype}."
             )
-        return _narrow(value[..., : self.max_seq_len])
+        return _shrink_text(value[..., : self.max_seq_len])
 
     def batch(self, column: Any) -> Any:
         if isinstance(column, np.ndarray):
@@ -97,7 +97,7 @@ class Truncate(TextTensorOperation):
             isinstance(column, RaggedColumn) and column.values.dtype.kind not in "biuf"
         ):
             return None
-        return cut(column, np.minimum(column.lengths, self.max_seq_len))
+        return truncate_rows(column, np.minimum(column.lengths, self.max_seq_len))
 
 
 def _length(name: str, value: Any) -> None:
@@ -129,7 +129,7 @@ class TruncateSequencePair(TextTensorOperation):
     def __init__(self, max_length: Annotated[Any, ArgumentRule(_length)]) -> None:
         self.max_length = max_length
 
-    def _each(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
+    def _apply_per_column(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
         raise DataError(f"TruncateSequencePair: Expected two inputs, but got {len(values)} inputs.")
 
     def row(self, one: Any, two: Any) -> Any:
@@ -138,15 +138,15 @@ class TruncateSequencePair(TextTensorOperation):
                 f"TruncateSequencePair: both data column should be of rank 1, but got {one.ndim} and {two.ndim}."
             )
         first, second = pair_lengths(len(one), len(two), self.max_length)
-        return _narrow(one[:first]), _narrow(two[:second])
+        return _shrink_text(one[:first]), _shrink_text(two[:second])
 
     def batch(self, one: Any, two: Any) -> Any:
         for column in (one, two):
             flat = column.ndim == 2 if isinstance(column, np.ndarray) else column.rows is not None
             if not flat:
                 return None
-        first, second = pair_lengths(lengths_of(one), lengths_of(two), self.max_length)
-        return cut(one, first), cut(two, second)
+        first, second = pair_lengths(row_lengths(one), row_lengths(two), self.max_length)
+        return truncate_rows(one, first), truncate_rows(two, second)
 
 
 def _sizes(name: str, value: Any) -> None:
@@ -155,7 +155,7 @@ def _sizes(name: str, value: Any) -> None:
         raise ArgumentValueError(f"{name} needs to be a non-empty list of positive integers.")
     for i, size in enumerate(sizes):
         check_type(size, (int,), f"gram[{i}]")
-        positive(size, f"gram_{i}")
+        check_positive(size, f"gram_{i}")
 
 
 def _pad(name: str, value: Any) -> None:
@@ -213,8 +213,8 @@ class Ngram(TextTensorOperation):
     def batch(self, column: StringColumn) -> Any:
         if column.rows is None:
             return None
-        made = (self.ngrams, self.left_pad, self.right_pad, self.separator)
-        return StringColumn.of_lists([ngrams(row, *made) for row in column.lists()])
+        arguments = (self.ngrams, self.left_pad, self.right_pad, self.separator)
+        return StringColumn.of_lists([ngrams(row, *arguments) for row in column.lists()])
 
 
 def _axis(name: str, value: Any) -> None:
@@ -247,4 +247,4 @@ class SlidingWindow(TextTensorOperation):
             raise DataError(
                 f"SlidingWindow: SlidingWindow supports 1D input only for now, but got {value.ndim}D."
             )
-        return _narrow(windows(value, self.width))
+        return _shrink_text(windows(value, self.width))

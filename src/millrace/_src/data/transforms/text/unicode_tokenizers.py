@@ -37,9 +37,9 @@ class WhitespaceTokenizer(Tokenizer):
     def __init__(self, with_offsets: Boolean = False) -> None:
         self.with_offsets = with_offsets
 
-    lists = staticmethod(splits.all_spaced)
+    lists = staticmethod(splits.whitespace_token_lists)
     tokens = staticmethod(splits.whitespace_tokens)
-    spans = staticmethod(splits.space_spans)
+    spans = staticmethod(splits.whitespace_spans)
 
 
 class UnicodeCharTokenizer(Tokenizer):
@@ -58,7 +58,7 @@ class UnicodeCharTokenizer(Tokenizer):
     def __init__(self, with_offsets: Boolean = False) -> None:
         self.with_offsets = with_offsets
 
-    tokens = staticmethod(splits.chars)
+    tokens = staticmethod(splits.characters)
     spans = staticmethod(splits.char_spans)
 
 
@@ -121,7 +121,7 @@ class PythonTokenizer(TextTensorOperation, ours=False):
 
     def row(self, value: Any) -> Any:
         texts = value.ravel().tolist()
-        rows = [self._tokens(each.decode() if isinstance(each, bytes) else each) for each in texts]
+        rows = [self._tokens(text.decode() if isinstance(text, bytes) else text) for text in texts]
         try:
             return np.array(rows, np.str_).reshape(*value.shape, -1 if rows else 0)
         except ValueError as error:
@@ -132,18 +132,18 @@ class PythonTokenizer(TextTensorOperation, ours=False):
 
     def _tokens(self, text: str) -> list[str]:
         try:
-            made = self.tokenizer(text)
+            tokens = self.tokenizer(text)
         except Exception as error:
             raise DataError(
                 f"Error occurred in Pyfunc [{display_name(self.tokenizer)}], error message: {error}"
             ) from error
-        if not isinstance(made, (list, tuple, np.ndarray)) or np.ndim(np.array(made, object)) != 1:
+        if not isinstance(tokens, (list, tuple, np.ndarray)) or np.ndim(np.array(tokens, object)) != 1:
             raise DataError(
                 f"Error occurred in Pyfunc [{display_name(self.tokenizer)}], error message: a "
                 "tokenizer returns a list of "
-                f"tokens, but got {made!r}."
+                f"tokens, but got {tokens!r}."
             )
-        return [each.decode() if isinstance(each, bytes) else str(each) for each in made]
+        return [token.decode() if isinstance(token, bytes) else str(token) for token in tokens]
 
     def to_json(self) -> str:
         """The name and the module of the function; a function has no other form in JSON."""

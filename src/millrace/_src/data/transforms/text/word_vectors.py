@@ -11,7 +11,7 @@ from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import DataError, PlanError
 from millrace._src.core.values.columns import StringColumn
 from millrace._src.data.kernels.text.word_vectors import CharNGram, FastText, GloVe, Vectors
-from millrace._src.data.transforms.argument_types import ArgumentRule, each_type
+from millrace._src.data.transforms.argument_types import ArgumentRule, check_each_type
 from millrace._src.data.transforms.tensor_operation import register_json_type
 
 from .base import TextTensorOperation
@@ -22,7 +22,7 @@ register_json_type(Vectors, GloVe, FastText, CharNGram)
 
 
 def _numbers(name: str, value: Any) -> None:
-    each_type(value, (int, float), name)
+    check_each_type(value, (int, float), name)
 
 
 class ToVectors(TextTensorOperation):
@@ -66,21 +66,21 @@ class ToVectors(TextTensorOperation):
     def row(self, value: Any) -> Any:
         if value.dtype.kind != "U":
             raise DataError(f"ToVectors: input tensor type should be string, but got {value.dtype}.")
-        found = self._found(value.reshape(-1).tolist())
-        return found[0] if len(found) == 1 else found
+        vectors = self._find_vectors(value.reshape(-1).tolist())
+        return vectors[0] if len(vectors) == 1 else vectors
 
     def batch(self, column: StringColumn) -> Any:
-        found = self._found(column.strings)
+        vectors = self._find_vectors(column.strings)
         if column.rows is None:
-            return found
+            return vectors
         lengths = column.lengths
         if (lengths == lengths[:1]).all():
             size = int(lengths[0])
-            return found if size == 1 else found.reshape(len(lengths), size, self.vectors.dim)
-        rows = [found[a:b] for a, b in itertools.pairwise(column.rows.tolist())]
+            return vectors if size == 1 else vectors.reshape(len(lengths), size, self.vectors.dim)
+        rows = [vectors[a:b] for a, b in itertools.pairwise(column.rows.tolist())]
         return [row[0] if len(row) == 1 else row for row in rows]
 
-    def _found(self, words: list[str]) -> Any:
+    def _find_vectors(self, words: list[str]) -> Any:
         with np.errstate(over="ignore"):
             unknown = np.array(self.unk_init or [0.0] * self.vectors.dim, np.float32)
         return self.vectors.find(words, unknown, self.lower_case_backup)

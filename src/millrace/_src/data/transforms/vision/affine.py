@@ -17,10 +17,10 @@ from millrace._src.data.transforms.argument_types import (
     FLOAT_MAX,
     ArgumentRule,
     Float32,
-    between,
-    each_type,
-    in_order,
-    positive,
+    check_each_type,
+    check_interval,
+    check_order,
+    check_positive,
 )
 from millrace._src.data.transforms.tensor_operation import ImageTensorOperation
 
@@ -83,8 +83,8 @@ class RandomRotation(ImageTensorOperation):
     def runs_in_python(self) -> bool:  # type: ignore[override]
         return self.resample is Inter.ANTIALIAS
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.uniform(0, *self._range()),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (rng.uniform(0, *self._range()),)
 
     def _range(self) -> tuple[float, float]:
         if isinstance(self.degrees, (int, float)):
@@ -106,24 +106,24 @@ def _shift(name: str, value: Any) -> None:
         raise ArgumentTypeError("The length of translate should be 2.")
     for i, item in enumerate(value):
         check_type(item, (int, float), f"{name}[{i}]")
-        between(item, -1.0, 1.0, f"{name}[{i}]")
+        check_interval(item, -1.0, 1.0, f"{name}[{i}]")
 
 
 def _positive_scale(name: str, value: Any) -> None:
     check_type(value, (int, float), name)
-    positive(value, name)
+    check_positive(value, name)
 
 
 def _shear(name: str, value: Any) -> None:
     check_type(value, (numbers.Number, tuple, list), name)
     if isinstance(value, numbers.Number):
-        between(value, -180, 180, name)
+        check_interval(value, -180, 180, name)
         return
     if len(value) != 2:
         raise ArgumentTypeError("The length of shear should be 2.")
     for i, item in enumerate(value):
         check_type(item, (int, float), f"{name}[{i}]")
-        between(item, -180, 180, f"{name}[{i}]")
+        check_interval(item, -180, 180, f"{name}[{i}]")
 
 
 class Affine(ImageTensorOperation):
@@ -157,30 +157,30 @@ class Affine(ImageTensorOperation):
 
 def _shifts(name: str, value: Any) -> None:
     check_type(value, (list, tuple), name)
-    each_type(value, (int, float), name)
+    check_each_type(value, (int, float), name)
     if len(value) not in (2, 4):
         raise ArgumentTypeError("translate should be a list or tuple of length 2 or 4.")
     for i, item in enumerate(value):
-        between(item, -1.0, 1.0, f"{name} at {i}")
+        check_interval(item, -1.0, 1.0, f"{name} at {i}")
 
 
 def _scales(name: str, value: Any) -> None:
     check_type(value, (tuple, list), name)
-    each_type(value, (int, float), name)
+    check_each_type(value, (int, float), name)
     if len(value) != 2:
         raise ArgumentTypeError("scale should be a list or tuple of length 2.")
     if value[0] > value[1]:
         raise ArgumentValueError("Input scale[1] must be equal to or greater than scale[0].")
-    in_order(value, 0, FLOAT_MAX)
-    positive(value[1], "scale[1]")
+    check_order(value, 0, FLOAT_MAX)
+    check_positive(value[1], "scale[1]")
 
 
 def _shears(name: str, value: Any) -> None:
     check_type(value, (numbers.Number, tuple, list), name)
     if isinstance(value, numbers.Number):
-        positive(value, name)
+        check_positive(value, name)
         return
-    each_type(value, (int, float), name)
+    check_each_type(value, (int, float), name)
     if len(value) not in (2, 4):
         raise ArgumentTypeError("shear must be of length 2 or 4.")
     if len(value) == 2 and value[0] > value[1]:
@@ -226,12 +226,12 @@ class RandomAffine(ImageTensorOperation):
     def runs_in_python(self) -> bool:  # type: ignore[override]
         return self.resample is Inter.ANTIALIAS
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
         return (
-            draws.uniform(0, *self.degrees),
-            np.stack([draws.uniform(1), draws.uniform(2)], axis=1),
-            draws.uniform(3, *self.scale),
-            np.stack([draws.uniform(4, *self.shear[:2]), draws.uniform(5, *self.shear[2:])], axis=1),
+            rng.uniform(0, *self.degrees),
+            np.stack([rng.uniform(1), rng.uniform(2)], axis=1),
+            rng.uniform(3, *self.scale),
+            np.stack([rng.uniform(4, *self.shear[:2]), rng.uniform(5, *self.shear[2:])], axis=1),
         )
 
     def row(self, x: Any, angle: float, shift: Any, scale: float, shear: Any) -> Any:
@@ -242,8 +242,13 @@ class RandomAffine(ImageTensorOperation):
                 x, angle, (pixels[0], pixels[1]), scale, shear, self.resample, self.fill_value
             )
         across, down = self._ranges()
-        moved = (across[0] + shift[0] * (across[1] - across[0]), down[0] + shift[1] * (down[1] - down[0]))
-        return warp.affine(x, angle, moved, scale, shear, self.resample, self.fill_value, "RandomAffine")
+        translation = (
+            across[0] + shift[0] * (across[1] - across[0]),
+            down[0] + shift[1] * (down[1] - down[0]),
+        )
+        return warp.affine(
+            x, angle, translation, scale, shear, self.resample, self.fill_value, "RandomAffine"
+        )
 
     def _ranges(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Two numbers are the ends of the range across; four are both ranges."""
@@ -302,19 +307,19 @@ class RandomPerspective(ImageTensorOperation):
     ) -> None:
         self.distortion_scale, self.prob, self.interpolation = distortion_scale, prob, interpolation
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return draws.bernoulli(0, self.prob), np.stack([draws.uniform(1 + i) for i in range(8)], axis=1)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return rng.bernoulli(0, self.prob), np.stack([rng.uniform(1 + i) for i in range(8)], axis=1)
 
-    def row(self, x: Any, now: bool, units: Any) -> Any:
+    def row(self, x: Any, apply: bool, units: Any) -> Any:
         if not is_pil(x):
             raise ArgumentValueError("Input image should be a Pillow image.")
-        if not now:
+        if not apply:
             return x
         width, height = x.size
         across, down = int(width / 2 * self.distortion_scale), int(height / 2 * self.distortion_scale)
         corners = [(0, 0), (width - 1, 0), (width - 1, height - 1), (0, height - 1)]
-        moved = []
+        end_points = []
         for i, (left, top) in enumerate(corners):
             inward_x, inward_y = int(units[2 * i] * (across + 1)), int(units[2 * i + 1] * (down + 1))
-            moved.append((left - inward_x if left else inward_x, top - inward_y if top else inward_y))
-        return warp.perspective(x, corners, moved, self.interpolation)
+            end_points.append((left - inward_x if left else inward_x, top - inward_y if top else inward_y))
+        return warp.perspective(x, corners, end_points, self.interpolation)

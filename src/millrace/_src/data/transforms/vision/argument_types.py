@@ -11,10 +11,10 @@ from millrace._src.data.transforms.argument_types import (
     FLOAT_MAX,
     INT32_MIN,
     ArgumentRule,
-    between,
-    each_type,
-    in_order,
-    positive,
+    check_each_type,
+    check_interval,
+    check_order,
+    check_positive,
 )
 
 __all__ = [
@@ -45,34 +45,34 @@ def _is_number(value: Any) -> bool:
 def _crop_size(name: str, value: Any) -> None:
     check_type(value, (int, list, tuple), name)
     if _is_number(value):
-        between(value, 1, FLOAT_MAX)
+        check_interval(value, 1, FLOAT_MAX)
         return
     if len(value) != 2:
         raise ArgumentTypeError(_SIZE)
     for i, item in enumerate(value):
         check_type(item, (int,), f"{name}[{i}]")
-        between(item, 1, FLOAT_MAX)
+        check_interval(item, 1, FLOAT_MAX)
 
 
 def _resize_size(name: str, value: Any) -> None:
     if _is_number(value):
-        between(value, 1, FLOAT_MAX)
+        check_interval(value, 1, FLOAT_MAX)
         return
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ArgumentTypeError(_SIZE)
     for i, item in enumerate(value):
         check_type(item, (int,), f"{name} at dim {i}")
-        between(item, 1, INT32_MAX, f"{name} at dim {i}")
+        check_interval(item, 1, INT32_MAX, f"{name} at dim {i}")
 
 
 def _fill_value(name: str, value: Any) -> None:
     if _is_number(value):
         check_type(value, (int,), name)
-        between(value, 0, 255, name)
+        check_interval(value, 0, 255, name)
     elif isinstance(value, tuple) and len(value) == 3:
         for i, item in enumerate(value):
             check_type(item, (int,), f"{name}[{i}]")
-            between(item, 0, 255, f"{name}[{i}]")
+            check_interval(item, 0, 255, f"{name}[{i}]")
     else:
         raise ArgumentTypeError("fill_value should be a single integer or a 3-tuple.")
 
@@ -82,25 +82,25 @@ def _padding(name: str, value: Any) -> None:
         check_type(value, (tuple, list, numbers.Number), name)
     if isinstance(value, numbers.Number):
         check_type(value, (int,), name)
-        between(value, 0, INT32_MAX, name)
+        check_interval(value, 0, INT32_MAX, name)
         return
     if len(value) not in (2, 4):
         raise ArgumentValueError("The size of the padding list or tuple should be 2 or 4.")
     for i, item in enumerate(value):
         check_type(item, (int,), f"{name}[{i}]")
-        between(item, 0, INT32_MAX, "pad_value")
+        check_interval(item, 0, INT32_MAX, "pad_value")
 
 
 def _degrees(name: str, value: Any) -> None:
     check_type(value, (int, float, list, tuple), name)
     if isinstance(value, (int, float)):
-        between(value, 0, FLOAT_MAX, name)
+        check_interval(value, 0, FLOAT_MAX, name)
         return
     if len(value) != 2:
         raise ArgumentTypeError("If degrees is a sequence, the length must be 2.")
-    each_type(value, (int, float), name)
+    check_each_type(value, (int, float), name)
     for item in value:
-        between(item, -FLOAT_MAX, FLOAT_MAX, name)
+        check_interval(item, -FLOAT_MAX, FLOAT_MAX, name)
     _is_range(name, value)
 
 
@@ -112,11 +112,11 @@ def _is_range(name: str, value: Any) -> None:
 def _positive_degrees(name: str, value: Any) -> None:
     if not isinstance(value, (list, tuple)):
         raise ArgumentTypeError("degrees must be either a tuple or a list.")
-    each_type(value, (int, float), name)
+    check_each_type(value, (int, float), name)
     if len(value) != 2:
         raise ArgumentValueError("degrees must be a sequence with length 2.")
     for item in value:
-        between(item, 0, FLOAT_MAX)
+        check_interval(item, 0, FLOAT_MAX)
     _is_range(name, value)
 
 
@@ -124,10 +124,10 @@ def _scale(name: str, value: Any) -> None:
     check_type(value, (tuple, list), name)
     if len(value) != 2:
         raise ArgumentTypeError("scale should be a list/tuple of length 2.")
-    each_type(value, (float, int), name)
+    check_each_type(value, (float, int), name)
     _is_range(name, value)
-    in_order(value, 0, FLOAT_MAX)
-    positive(value[1], "scale[1]")
+    check_order(value, 0, FLOAT_MAX)
+    check_positive(value[1], "scale[1]")
 
 
 def _ratio(name: str, value: Any) -> None:
@@ -136,7 +136,7 @@ def _ratio(name: str, value: Any) -> None:
         raise ArgumentTypeError("ratio should be a list/tuple of length 2.")
     for i, item in enumerate(value):
         check_type(item, (float, int), f"ratio[{i}]")
-        between(item, 0, FLOAT_MAX, f"ratio[{i}]", left_open=True)
+        check_interval(item, 0, FLOAT_MAX, f"ratio[{i}]", left_open=True)
     _is_range(name, value)
 
 
@@ -145,21 +145,21 @@ def _center(name: str, value: Any) -> None:
         raise ArgumentValueError(f"Value {name} needs to be a 2-tuple.")
     for item in value:
         check_type(item, (int, float), name)
-        between(item, INT32_MIN, INT32_MAX, name)
+        check_interval(item, INT32_MIN, INT32_MAX, name)
 
 
 def _ignore(name: str, value: Any) -> None:
     check_type(value, (list, tuple, int), name)
     if _is_number(value):
-        between(value, 0, 255, name)
+        check_interval(value, 0, 255, name)
         return
     for item in value:
         check_type(item, (int,), "item")
-        between(item, 0, 255, name)
+        check_interval(item, 0, 255, name)
 
 
 def _points(name: str, value: Any) -> None:
-    each_type(value, (list, tuple), name)
+    check_each_type(value, (list, tuple), name)
 
 
 def check_points(name: str, value: Any) -> None:
@@ -171,13 +171,13 @@ def check_points(name: str, value: Any) -> None:
             raise ArgumentTypeError(f"{name}[{i}] should be a list or tuple of length 2.")
         for j, item in enumerate(point):
             check_type(item, (int,), f"{name}[{i}][{j}]")
-            between(item, INT32_MIN, INT32_MAX, f"{name}[{i}][{j}]")
+            check_interval(item, INT32_MIN, INT32_MAX, f"{name}[{i}][{j}]")
 
 
 def _bits(name: str, value: Any) -> None:
     check_type(value, (list, tuple, int), name)
     if _is_number(value):
-        between(value, 1, 8)
+        check_interval(value, 1, 8)
         return
     if len(value) != 2:
         raise ArgumentTypeError(
@@ -185,8 +185,8 @@ def _bits(name: str, value: Any) -> None:
         )
     for item in value:
         check_type(item, (int,), name)
-        between(item, 0, 255, name)
-    in_order(value, 1, 8)
+        check_interval(item, 0, 255, name)
+    check_order(value, 1, 8)
 
 
 CropSize = Annotated[Any, ArgumentRule(_crop_size)]

@@ -16,9 +16,9 @@ from millrace._src.data.kernels.vision.validation import as_array
 from millrace._src.data.transforms.argument_types import (
     FLOAT_MAX,
     ArgumentRule,
-    between,
+    check_interval,
     check_operations,
-    positive,
+    check_positive,
 )
 from millrace._src.data.transforms.base import as_operation
 from millrace._src.data.transforms.compose import Composite
@@ -51,16 +51,16 @@ class AutoAugment(ImageTensorOperation):
     ) -> None:
         self.policy, self.interpolation, self.fill_value = policy, interpolation, as_triple(fill_value)
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        choice = draws.integers(0, 0, len(augment.POLICIES[self.policy]))
-        chances = np.stack([draws.uniform(1), draws.uniform(2)], axis=1)
-        minus = np.stack([draws.bernoulli(3, 0.5), draws.bernoulli(4, 0.5)], axis=1)
-        return choice, chances, minus
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        choice = rng.integers(0, 0, len(augment.POLICIES[self.policy]))
+        units = np.stack([rng.uniform(1), rng.uniform(2)], axis=1)
+        minus = np.stack([rng.bernoulli(3, 0.5), rng.bernoulli(4, 0.5)], axis=1)
+        return choice, units, minus
 
-    def row(self, x: Any, choice: int, chances: Any, minus: Any) -> Any:
+    def row(self, x: Any, choice: int, units: Any, minus: Any) -> Any:
         x = as_array(x)
         for i, (op, prob, level) in enumerate(augment.POLICIES[self.policy][choice]):
-            if chances[i] > prob:
+            if units[i] > prob:
                 continue
             strength = 0.0 if level is None else augment.rand_space(op, 10, level, x.shape[0], x.shape[1])
             if minus[i] and op in augment.SIGNED:
@@ -87,20 +87,20 @@ class RandAugment(ImageTensorOperation):
         fill_value: Any = 0,
     ) -> None:
         check_type(num_ops, (int,), "num_ops")
-        between(num_ops, 0, FLOAT_MAX, "num_ops")
+        check_interval(num_ops, 0, FLOAT_MAX, "num_ops")
         check_type(num_magnitude_bins, (int,), "num_magnitude_bins")
-        between(num_magnitude_bins, 2, FLOAT_MAX, "num_magnitude_bins")
+        check_interval(num_magnitude_bins, 2, FLOAT_MAX, "num_magnitude_bins")
         check_type(magnitude, (int,), "magnitude")
-        between(magnitude, 0, num_magnitude_bins, "magnitude", right_open=True)
+        check_interval(magnitude, 0, num_magnitude_bins, "magnitude", right_open=True)
         check_type(interpolation, (Inter,), "interpolation")
         AutoAugment(fill_value=fill_value)  # the same check
         self.num_ops, self.magnitude, self.num_magnitude_bins = num_ops, magnitude, num_magnitude_bins
         self.interpolation, self.fill_value = interpolation, as_triple(fill_value)
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
         count = max(1, self.num_ops)
-        ops = np.stack([draws.integers(2 * i, 0, len(augment.RAND_OPS)) for i in range(count)], axis=1)
-        minus = np.stack([draws.bernoulli(2 * i + 1, 0.5) for i in range(count)], axis=1)
+        ops = np.stack([rng.integers(2 * i, 0, len(augment.RAND_OPS)) for i in range(count)], axis=1)
+        minus = np.stack([rng.bernoulli(2 * i + 1, 0.5) for i in range(count)], axis=1)
         return ops, minus
 
     def row(self, x: Any, ops: Any, minus: Any) -> Any:
@@ -130,9 +130,9 @@ class TrivialAugmentWide(ImageTensorOperation):
         self.num_magnitude_bins, self.interpolation = num_magnitude_bins, interpolation
         self.fill_value = as_triple(fill_value)
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        ops = draws.integers(0, 0, len(augment.RAND_OPS))
-        return ops, draws.integers(1, 0, self.num_magnitude_bins), draws.bernoulli(2, 0.5)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        ops = rng.integers(0, 0, len(augment.RAND_OPS))
+        return ops, rng.integers(1, 0, self.num_magnitude_bins), rng.bernoulli(2, 0.5)
 
     def row(self, x: Any, number: int, level: int, minus: bool) -> Any:
         op = augment.RAND_OPS[number]
@@ -154,24 +154,24 @@ class UniformAugment(Composite):
 
     def __init__(self, transforms: Any, num_ops: Any = 2) -> None:
         check_type(num_ops, (int,), "num_ops")
-        positive(num_ops, "num_ops")
+        check_positive(num_ops, "num_ops")
         if num_ops > len(transforms):
             raise ArgumentValueError("num_ops is greater than transforms list size.")
         check_operations("transforms", transforms, (list, tuple))
         self.transforms, self.num_ops = transforms, num_ops
 
-    def row_function(self, draws: RandomStream | None) -> Callable[..., Any]:
-        assert draws is not None
+    def row_function(self, rng: RandomStream | None) -> Callable[..., Any]:
+        assert rng is not None
         count = len(self.transforms)
-        order = np.argsort(np.stack([draws.bits(i) for i in range(count)], axis=1), axis=1)
-        now = np.stack(
-            [draws.uniform(count + 2 * i) < draws.uniform(count + 2 * i + 1) for i in range(count)], axis=1
+        order = np.argsort(np.stack([rng.bits(i) for i in range(count)], axis=1), axis=1)
+        applied = np.stack(
+            [rng.uniform(count + 2 * i) < rng.uniform(count + 2 * i + 1) for i in range(count)], axis=1
         )
-        calls = self.calls(draws)
+        calls = self.calls(rng)
 
         def call(i: int, x: Any) -> Any:
             for number in order[i][: self.num_ops]:
-                if now[i][number]:
+                if applied[i][number]:
                     x = calls[number](i, x)
             return x
 
@@ -194,7 +194,7 @@ def _policy(name: str, value: Any) -> None:
                     f"op of (op, prob) in policy[{i}][{j}] is neither a c_transform op (TensorOperation) nor a "
                     "callable pyfunc."
                 )
-            between(step[1], 0, 1, f"prob of (op, prob) policy[{i}][{j}]")
+            check_interval(step[1], 0, 1, f"prob of (op, prob) policy[{i}][{j}]")
 
 
 class RandomSelectSubpolicy(ImageTensorOperation):
@@ -219,12 +219,12 @@ class RandomSelectSubpolicy(ImageTensorOperation):
             fields = fields | {"policy": [list(sub) for sub in policy]}
         return super().from_fields(fields)
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return draws.integers(0, 0, len(self.policy)), [draws[i] for i in range(len(draws))]
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return rng.integers(0, 0, len(self.policy)), [rng[i] for i in range(len(rng))]
 
-    def row(self, x: Any, choice: int, draws: RandomStream) -> Any:
+    def row(self, x: Any, choice: int, rng: RandomStream) -> Any:
         for number, (op, prob) in enumerate(self.policy[choice]):
-            if draws.bernoulli(1 + number, prob)[0]:
+            if rng.bernoulli(1 + number, prob)[0]:
                 op = as_operation(op)
-                x = op.row_function(draws.split(number) if op.random else None)(0, x)
+                x = op.row_function(rng.split(number) if op.random else None)(0, x)
         return x

@@ -55,10 +55,10 @@ class RandomHorizontalFlipWithBBox(RandomHorizontalFlip, ours=True):
     num_inputs = 2
     _across = True
 
-    def row(self, x: Any, boxes: Any, now: bool) -> Any:  # type: ignore[override]
+    def row(self, x: Any, boxes: Any, apply: bool) -> Any:  # type: ignore[override]
         x, name = as_array(x), type(self).__name__
         kernel.check_boxes(x, boxes, name)
-        if not now:
+        if not apply:
             return x, boxes
         flipped = geometry.flip(x, across=self._across, op=name)
         return flipped, kernel.flip_boxes(boxes, *x.shape[:2], across=self._across)
@@ -88,13 +88,13 @@ class ResizeWithBBox(Resize, ours=True):
     num_inputs = 2
 
     def row(self, x: Any, boxes: Any) -> Any:  # type: ignore[override]
-        return _resized(as_array(x), boxes, self.size, self.interpolation, "ResizeWithBBox")
+        return _resize_with_boxes(as_array(x), boxes, self.size, self.interpolation, "ResizeWithBBox")
 
 
-def _resized(x: Any, boxes: Any, size: Any, inter: Inter, op: str) -> Any:
+def _resize_with_boxes(x: Any, boxes: Any, size: Any, inter: Inter, op: str) -> Any:
     kernel.check_boxes(x, boxes, op)
-    given = x.shape[:2]
-    return resize(x, size, inter, op), kernel.scale_boxes(boxes, given, target_size(size, *given))
+    source_size = x.shape[:2]
+    return resize(x, size, inter, op), kernel.scale_boxes(boxes, source_size, target_size(size, *source_size))
 
 
 class RandomResizeWithBBox(RandomResize, ours=True):
@@ -107,8 +107,10 @@ class RandomResizeWithBBox(RandomResize, ours=True):
 
     num_inputs = 2
 
-    def row(self, x: Any, boxes: Any, kind: int) -> Any:  # type: ignore[override]
-        return _resized(as_array(x), boxes, self.size, self._KINDS[kind], "RandomResizeWithBBox")
+    def row(self, x: Any, boxes: Any, choice: int) -> Any:  # type: ignore[override]
+        return _resize_with_boxes(
+            as_array(x), boxes, self.size, self._INTERPOLATIONS[choice], "RandomResizeWithBBox"
+        )
 
 
 class RandomCropWithBBox(RandomCrop, ours=True):
@@ -147,10 +149,10 @@ class RandomResizedCropWithBBox(RandomResizedCrop, ours=True):
 
     num_inputs = 2
 
-    def row(self, x: Any, boxes: Any, drawn: Any) -> Any:  # type: ignore[override]
+    def row(self, x: Any, boxes: Any, crop_params: Any) -> Any:  # type: ignore[override]
         x, name = as_array(x), "RandomResizedCropWithBBox"
         kernel.check_boxes(x, boxes, name)
-        box = choose_crop_box(drawn, self.ratio, *x.shape[:2])
+        box = choose_crop_box(crop_params, self.ratio, *x.shape[:2])
         part = crop_and_resize(x, box, self.size, self.interpolation, name)
         return part, kernel.scale_boxes(kernel.crop_boxes(boxes, *box), box[2:], self.size)
 
@@ -176,22 +178,22 @@ class BoundingBoxAugment(ImageTensorOperation):
             )
         self.transform, self.ratio = transform, ratio
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return ([draws[i] for i in range(len(draws))],)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return ([rng[i] for i in range(len(rng))],)
 
-    def row(self, x: Any, boxes: Any, draws: RandomStream) -> Any:
+    def row(self, x: Any, boxes: Any, rng: RandomStream) -> Any:
         x = as_array(x)
         kernel.check_boxes(x, boxes, "BoundingBoxAugment")
         count = int(len(boxes) * self.ratio + 0.5)
-        order = np.argsort([int(draws.bits(i)[0]) for i in range(len(boxes))])
-        made = x.copy()
+        order = np.argsort([int(rng.bits(i)[0]) for i in range(len(boxes))])
+        augmented = x.copy()
         for i in order[:count]:
             left, top, width, height = (int(v) for v in boxes[i, :4])
-            part = made[top : top + height, left : left + width].copy()
-            changed = self.transform.row_function(draws.split(int(i)) if self.transform.random else None)(
+            part = augmented[top : top + height, left : left + width].copy()
+            changed = self.transform.row_function(rng.split(int(i)) if self.transform.random else None)(
                 0, part
             )
             if changed.shape != part.shape:
                 changed = resize(changed, (height, width), Inter.LINEAR, "BoundingBoxAugment")
-            made[top : top + height, left : left + width] = changed
-        return made, boxes
+            augmented[top : top + height, left : left + width] = changed
+        return augmented, boxes

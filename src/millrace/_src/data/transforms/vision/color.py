@@ -12,7 +12,13 @@ from millrace._src.data.kernels.vision import color as colour
 from millrace._src.data.kernels.vision import histogram
 from millrace._src.data.kernels.vision.enums import ConvertMode
 from millrace._src.data.kernels.vision.validation import as_array
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, ArgumentRule, Factor, between, each_type
+from millrace._src.data.transforms.argument_types import (
+    FLOAT_MAX,
+    ArgumentRule,
+    Factor,
+    check_each_type,
+    check_interval,
+)
 from millrace._src.data.transforms.tensor_operation import ImageTensorOperation
 
 from .argument_types import Ignore
@@ -37,7 +43,7 @@ __all__ = [
 
 def _unnamed_factor(name: str, value: Any) -> None:
     check_type(value, (float, int), name)
-    between(value, 0, FLOAT_MAX)
+    check_interval(value, 0, FLOAT_MAX)
 
 
 UnnamedFactor = Annotated[Any, ArgumentRule(_unnamed_factor)]
@@ -134,7 +140,7 @@ class AdjustSharpness(ImageTensorOperation):
 
 def _gain(name: str, value: Any) -> None:
     check_type(value, (float, int), name)
-    between(value, -FLOAT_MAX, FLOAT_MAX)
+    check_interval(value, -FLOAT_MAX, FLOAT_MAX)
 
 
 class AdjustGamma(ImageTensorOperation):
@@ -225,11 +231,11 @@ class Posterize(ImageTensorOperation):
 def _threshold(name: str, value: Any) -> None:
     check_type(value, (float, int, list, tuple), name)
     pair = (value, value) if isinstance(value, (float, int)) else value
-    each_type(pair, (float, int), name)
+    check_each_type(pair, (float, int), name)
     if len(pair) != 2:
         raise ArgumentTypeError("threshold must be a single number or sequence of two numbers.")
     for i, item in enumerate(pair):
-        between(item, 0, 255, f"{name}[{i}]")
+        check_interval(item, 0, 255, f"{name}[{i}]")
     if pair[1] < pair[0]:
         raise ArgumentValueError("threshold must be in order of (min, max).")
 
@@ -258,7 +264,7 @@ def _kernel_size(name: str, value: Any) -> None:
         )
     for i, item in [("", value)] if isinstance(value, int) else [(f"[{i}]", v) for i, v in enumerate(value)]:
         check_type(item, (int,), f"{name}{i}")
-        between(item, 1, FLOAT_MAX, name)
+        check_interval(item, 1, FLOAT_MAX, name)
         if item % 2 != 1:
             raise ArgumentValueError(f"Input {name}{i} is not an odd value.")
 
@@ -266,7 +272,7 @@ def _kernel_size(name: str, value: Any) -> None:
 def _sigma(name: str, value: Any) -> None:
     check_type(value, (numbers.Number, list, tuple), name)
     if isinstance(value, numbers.Number):
-        between(value, 0, FLOAT_MAX, name)
+        check_interval(value, 0, FLOAT_MAX, name)
         return
     if len(value) != 2:
         raise ArgumentTypeError(
@@ -274,7 +280,7 @@ def _sigma(name: str, value: Any) -> None:
         )
     for i, item in enumerate(value):
         check_type(item, (numbers.Number,), f"size[{i}]")
-        between(item, 0, FLOAT_MAX, name)
+        check_interval(item, 0, FLOAT_MAX, name)
 
 
 class GaussianBlur(ImageTensorOperation):

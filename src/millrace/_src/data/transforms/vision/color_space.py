@@ -82,4 +82,4 @@ class LinearTransformation(TensorOperation):
         self.transformation_matrix, self.mean_vector = transformation_matrix, mean_vector
 
     def row(self, x: Any) -> Any:
-        return spaces.linear(x, self.transformation_matrix, self.mean_vector)
+        return spaces.linear_transform(x, self.transformation_matrix, self.mean_vector)

@@ -21,7 +21,7 @@ from millrace._src.data.transforms.argument_types import (
     NonNegativeInt,
     PositiveInt,
     Range,
-    between,
+    check_interval,
 )
 from millrace._src.data.transforms.tensor_operation import ImageTensorOperation
 
@@ -65,18 +65,18 @@ def size_of(x: Any) -> tuple[int, int]:
     return (x.shape[0], x.shape[1]) if x.ndim == 2 else (x.shape[-3], x.shape[-2])
 
 
-def random_offset(unit: float, room: int) -> int:
+def random_offset(unit: float, max_offset: int) -> int:
     """A position in [0, room] from a number in [0, 1)."""
-    return min(int(unit * (room + 1)), room)
+    return min(int(unit * (max_offset + 1)), max_offset)
 
 
-def sample_crop_params(draws: RandomStream, scale: Any, ratio: Any, attempts: int) -> Any:
+def sample_crop_params(rng: RandomStream, scale: Any, ratio: Any, attempts: int) -> Any:
     """For each row: shares of the area and ratios to try, and two numbers for the position."""
     attempts = min(attempts, 64)  # 64 tries in vain: the next ones will be as well
-    shares = draws.uniforms(range(0, 2 * attempts, 2), scale[0], scale[1])
-    ratios = np.exp(draws.uniforms(range(1, 2 * attempts, 2), math.log(ratio[0]), math.log(ratio[1])))
+    shares = rng.uniforms(range(0, 2 * attempts, 2), scale[0], scale[1])
+    ratios = np.exp(rng.uniforms(range(1, 2 * attempts, 2), math.log(ratio[0]), math.log(ratio[1])))
     # numbers of Python's own: those of numpy take three times as long to calculate with one by one
-    return np.concatenate([draws.uniforms(range(1000, 1002)), shares, ratios], axis=1).tolist()
+    return np.concatenate([rng.uniforms(range(1000, 1002)), shares, ratios], axis=1).tolist()
 
 
 def round_half_up(x: float) -> int:
@@ -85,15 +85,20 @@ def round_half_up(x: float) -> int:
 
 
 def choose_crop_box(
-    drawn: Any, ratio: Any, height: int, width: int, nearest: Callable[[float], int] = round_half_up
+    crop_params: Any, ratio: Any, height: int, width: int, nearest: Callable[[float], int] = round_half_up
 ) -> tuple[int, int, int, int]:
     """(top, left, height, width): the first try that fits, else the largest middle within the ratios."""
-    attempts = (len(drawn) - 2) // 2
-    for share, aspect in zip(drawn[2 : 2 + attempts], drawn[2 + attempts :]):
+    attempts = (len(crop_params) - 2) // 2
+    for share, aspect in zip(crop_params[2 : 2 + attempts], crop_params[2 + attempts :]):
         wide = nearest(math.sqrt(height * width * share * aspect))
         tall = nearest(wide / aspect)
         if 0 < wide <= width and 0 < tall <= height:
-            return random_offset(drawn[0], height - tall), random_offset(drawn[1], width - wide), tall, wide
+            return (
+                random_offset(crop_params[0], height - tall),
+                random_offset(crop_params[1], width - wide),
+                tall,
+                wide,
+            )
     wide, tall = width, height
     if width / height < ratio[0]:
         tall = nearest(width / ratio[0])
@@ -132,17 +137,17 @@ class RandomResize(ImageTensorOperation):
     """
 
     random = True
-    _KINDS = (Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA)
+    _INTERPOLATIONS = (Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA)
 
     @checked
     def __init__(self, size: ResizeSize) -> None:
         self.size = size
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.integers(0, 0, len(self._KINDS)),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (rng.integers(0, 0, len(self._INTERPOLATIONS)),)
 
-    def row(self, x: Any, kind: int) -> Any:
-        return resize(as_array(x), self.size, self._KINDS[kind], "RandomResize")
+    def row(self, x: Any, choice: int) -> Any:
+        return resize(as_array(x), self.size, self._INTERPOLATIONS[choice], "RandomResize")
 
 
 class CenterCrop(ImageTensorOperation):
@@ -166,7 +171,7 @@ def _coordinates(name: str, value: Any) -> None:
         raise ArgumentTypeError("Coordinates should be a list/tuple (y, x) of length 2.")
     for i, item in enumerate(value):
         check_type(item, (int,), f"{name}[{i}]")
-        between(item, 0, INT32_MAX, f"{name}[{i}]")
+        check_interval(item, 0, INT32_MAX, f"{name}[{i}]")
 
 
 class Crop(ImageTensorOperation):
@@ -209,8 +214,8 @@ class RandomCrop(ImageTensorOperation):
         self.pad_if_needed, self.fill_value = pad_if_needed, as_triple(fill_value)
         self.padding_mode = padding_mode
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return draws.uniform(0), draws.uniform(1)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return rng.uniform(0), rng.uniform(1)
 
     def row(self, x: Any, down: float, right: float) -> Any:
         x = self.padded(x)
@@ -251,7 +256,7 @@ class RandomCrop(ImageTensorOperation):
 
     def _pad(self, x: Any, padding: tuple[int, int, int, int]) -> Any:
         if is_pil(x) or x.ndim <= 3:
-            return geometry.pad(x, padding, self.fill_value, self.padding_mode, fresh=False)
+            return geometry.pad(x, padding, self.fill_value, self.padding_mode, copy=False)
         return np.stack([self._pad(image, padding) for image in x])
 
 
@@ -282,11 +287,11 @@ class RandomResizedCrop(ImageTensorOperation):
     def runs_in_python(self) -> bool:  # type: ignore[override]
         return self.interpolation is Inter.ANTIALIAS
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (sample_crop_params(draws, self.scale, self.ratio, self.max_attempts),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (sample_crop_params(rng, self.scale, self.ratio, self.max_attempts),)
 
-    def row(self, x: Any, drawn: Any) -> Any:
-        box = choose_crop_box(drawn, self.ratio, *size_of(x), round if is_pil(x) else round_half_up)
+    def row(self, x: Any, crop_params: Any) -> Any:
+        box = choose_crop_box(crop_params, self.ratio, *size_of(x), round if is_pil(x) else round_half_up)
         return crop_and_resize(x, box, self.size, self.interpolation, "RandomResizedCrop")
 
 
@@ -351,8 +356,8 @@ class TenCrop(ImageTensorOperation):
 
     def row(self, x: Any) -> Any:
         first = geometry.five_crop(x, *self.size, "TenCrop")
-        mirrored = geometry.flip(x, across=not self.use_vertical_flip, op="TenCrop")
-        return first + geometry.five_crop(mirrored, *self.size, "TenCrop")
+        flipped = geometry.flip(x, across=not self.use_vertical_flip, op="TenCrop")
+        return first + geometry.five_crop(flipped, *self.size, "TenCrop")
 
 
 class SlicePatches(ImageTensorOperation):

@@ -52,8 +52,8 @@ class Decode(ImageTensorOperation):
             return codec.Image.fromarray(x) if self.to_pil else x
         return codec.decode_to_pil(x) if self.to_pil else codec.decode(x)
 
-    def fuse(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
-        return None if self.to_pil else fuse_decode(self, following, now)
+    def fuse(self, following: Sequence[Transform], settings: Settings) -> FusedTransform | None:
+        return None if self.to_pil else fuse_decode(self, following, settings)
 
     def as_input(self, value: Any) -> Any:
         if isinstance(value, bytes):
@@ -77,23 +77,23 @@ class RandomCropDecodeResize(RandomResizedCrop, ours=True):
 
     is_expensive = True
 
-    def row(self, x: Any, drawn: Any) -> Any:
+    def row(self, x: Any, crop_params: Any) -> Any:
         name = "RandomCropDecodeResize"
-        picked: dict[tuple[int, int], Box] = {}  # before it is decoded and after
+        boxes: dict[tuple[int, int], Box] = {}  # before it is decoded and after
 
-        def wants(height: int, width: int) -> Box:
-            box = picked[height, width] = choose_crop_box(drawn, self.ratio, height, width)
+        def select_region(height: int, width: int) -> Box:
+            box = boxes[height, width] = choose_crop_box(crop_params, self.ratio, height, width)
             return box
 
-        def cut(image: Any) -> Any:
-            box = picked.get(image.shape[:2]) or wants(*image.shape[:2])
+        def crop(image: Any) -> Any:
+            box = boxes.get(image.shape[:2]) or select_region(*image.shape[:2])
             return crop_and_resize(image, box, self.size, self.interpolation, name)
 
-        return codec.decode_region(x, wants, cut, name) if is_encoded(x) else cut(x)
+        return codec.decode_region(x, select_region, crop, name) if is_encoded(x) else crop(x)
 
-    def fuse(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+    def fuse(self, following: Sequence[Transform], settings: Settings) -> FusedTransform | None:
         # alone it decodes its part; joined, it may decode it smaller, where that is allowed
-        return fuse_decode(self, (), now) if now.decode_tolerance else None
+        return fuse_decode(self, (), settings) if settings.decode_tolerance else None
 
     def as_input(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray):

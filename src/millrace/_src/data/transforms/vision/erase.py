@@ -15,10 +15,10 @@ from millrace._src.data.kernels.vision.validation import as_array
 from millrace._src.data.transforms.argument_types import (
     FLOAT_MAX,
     ArgumentRule,
-    between,
-    each_type,
-    in_order,
-    positive,
+    check_each_type,
+    check_interval,
+    check_order,
+    check_positive,
 )
 from millrace._src.data.transforms.tensor_operation import ImageTensorOperation, TensorOperation
 
@@ -28,11 +28,11 @@ __all__ = ["CutOut", "Erase", "RandomErasing"]
 def _colour(name: str, value: Any) -> None:
     check_type(value, (float, int, tuple), name)
     triple = (value,) * 3 if isinstance(value, (float, int)) else value
-    each_type(triple, (float, int), name)
+    check_each_type(triple, (float, int), name)
     if len(triple) != 3:
         raise ArgumentTypeError("value should be a single integer/float or a 3-tuple.")
     for i, item in enumerate(triple):
-        between(item, 0, 255, f"{name}[{i}]")
+        check_interval(item, 0, 255, f"{name}[{i}]")
 
 
 class Erase(ImageTensorOperation):
@@ -45,14 +45,14 @@ class Erase(ImageTensorOperation):
     def __init__(
         self, top: Any, left: Any, height: Any, width: Any, value: Any = 0.0, inplace: bool = False
     ) -> None:
-        for name, given, low in (
+        for name, argument, low in (
             ("top", top, 0),
             ("left", left, 0),
             ("height", height, 1),
             ("width", width, 1),
         ):
-            check_type(given, (int,), name)
-            between(given, low, 2**31 - 1, name)
+            check_type(argument, (int,), name)
+            check_interval(argument, low, 2**31 - 1, name)
         check_type(inplace, (bool,), "inplace")
         _colour("value", value)
         self.top, self.left, self.height, self.width = top, left, height, width
@@ -92,7 +92,7 @@ class RandomErasing(ImageTensorOperation):
     ) -> None:
         check_type(prob, (float, int), "prob")
         for name, pair in (("scale", scale), ("ratio", ratio)):
-            each_type(pair, (float, int), name)
+            check_each_type(pair, (float, int), name)
             if len(pair) != 2:
                 raise ArgumentTypeError(f"{name} should be a list or tuple of length 2.")
         check_type(value, (int, list, tuple, str), "value")
@@ -105,34 +105,34 @@ class RandomErasing(ImageTensorOperation):
                 "The value for erasing should be either a single value, or a string 'random', or a sequence of 3 "
                 "elements for RGB respectively."
             )
-        between(prob, 0.0, 1.0, "prob")
+        check_interval(prob, 0.0, 1.0, "prob")
         _check_range("scale", scale)
-        in_order(scale, 0, FLOAT_MAX)
-        positive(scale[1], "scale[1]")
+        check_order(scale, 0, FLOAT_MAX)
+        check_positive(scale[1], "scale[1]")
         _check_range("ratio", ratio)
         for item in ratio:
-            between(item, 0, FLOAT_MAX, left_open=True)
+            check_interval(item, 0, FLOAT_MAX, left_open=True)
         if isinstance(value, int):
-            between(value, 0, 255)
+            check_interval(value, 0, 255)
         elif not isinstance(value, str):
             for item in value:
                 check_type(item, (int,), "value")
-                between(item, 0, 255, "value")
-        between(max_attempts, 1, FLOAT_MAX)
+                check_interval(item, 0, 255, "value")
+        check_interval(max_attempts, 1, FLOAT_MAX)
         self.prob, self.scale, self.ratio, self.value = prob, tuple(scale), tuple(ratio), value
         self.inplace, self.max_attempts = inplace, max_attempts
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
         tries = min(self.max_attempts, 64)
-        shares = np.stack([draws.uniform(3 + 2 * i, *self.scale) for i in range(tries)], axis=1)
-        ratios = np.stack([draws.uniform(4 + 2 * i, *self.ratio) for i in range(tries)], axis=1)
-        noise = [draws[i] for i in range(len(draws))]
-        return draws.bernoulli(0, self.prob), draws.uniform(1), draws.uniform(2), shares, ratios, noise
+        shares = np.stack([rng.uniform(3 + 2 * i, *self.scale) for i in range(tries)], axis=1)
+        ratios = np.stack([rng.uniform(4 + 2 * i, *self.ratio) for i in range(tries)], axis=1)
+        noise = [rng[i] for i in range(len(rng))]
+        return rng.bernoulli(0, self.prob), rng.uniform(1), rng.uniform(2), shares, ratios, noise
 
     def row(
-        self, x: Any, now: bool, down: float, right: float, shares: Any, ratios: Any, draws: RandomStream
+        self, x: Any, apply: bool, down: float, right: float, shares: Any, ratios: Any, rng: RandomStream
     ) -> Any:
-        if not now:
+        if not apply:
             return x
         if not isinstance(x, np.ndarray):
             raise ArgumentTypeError(f"img should be NumPy array. Got {type(x)}.")
@@ -142,16 +142,16 @@ class RandomErasing(ImageTensorOperation):
             height = round(width / ratio)
             if height < rows and width < columns:
                 top, left = int(down * (rows - height + 1)), int(right * (columns - width + 1))
-                made = x.copy()
-                made[:, top : top + height, left : left + width] = self._paint(
-                    (channels, height, width), draws
+                erased = x.copy()
+                erased[:, top : top + height, left : left + width] = self._fill_pixels(
+                    (channels, height, width), rng
                 )
-                return made
+                return erased
         return x
 
-    def _paint(self, shape: tuple[int, ...], draws: RandomStream) -> Any:
+    def _fill_pixels(self, shape: tuple[int, ...], rng: RandomStream) -> Any:
         if isinstance(self.value, str):
-            return draws.generator(0, 1 << 20).normal(size=shape)
+            return rng.generator(0, 1 << 20).normal(size=shape)
         return self.value if isinstance(self.value, int) else np.array(self.value)[:, None, None]
 
 
@@ -162,7 +162,7 @@ def _check_range(name: str, pair: Any) -> None:
 
 def _count(name: str, value: Any) -> None:
     check_type(value, (int,), name)
-    between(value, 1, FLOAT_MAX)
+    check_interval(value, 1, FLOAT_MAX)
 
 
 class CutOut(ImageTensorOperation):
@@ -183,8 +183,8 @@ class CutOut(ImageTensorOperation):
     ) -> None:
         self.length, self.num_patches, self.is_hwc = length, num_patches, is_hwc
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (np.stack([draws.uniform(i) for i in range(2 * self.num_patches)], axis=1),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (np.stack([rng.uniform(i) for i in range(2 * self.num_patches)], axis=1),)
 
     def row(self, x: Any, units: Any) -> Any:
         x = as_array(x)

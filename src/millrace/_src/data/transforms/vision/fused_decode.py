@@ -37,14 +37,16 @@ __all__ = ["SCALED_ERROR", "FusedDecodeCrop", "is_encoded", "fuse_decode"]
 SCALED_ERROR = 30.0
 
 
-def fuse_decode(decode: Transform, following: Sequence[Transform], now: Settings) -> FusedDecodeCrop | None:
+def fuse_decode(
+    decode: Transform, following: Sequence[Transform], settings: Settings
+) -> FusedDecodeCrop | None:
     """A transform that decodes and the crops and resizes directly behind it as one, where that saves work."""
     count = next((i for i, op in enumerate(following) if not has_region_of_interest(op)), len(following))
     if all(reads_whole_image(op) for op in following[:count]):
         count = 0
     elif _is_grey_of_rgb(following[count : count + 1]):
         count += 1
-    scaled = now.decode_tolerance >= SCALED_ERROR
+    scaled = settings.decode_tolerance >= SCALED_ERROR
     return FusedDecodeCrop((decode, *following[:count]), scaled) if count or scaled else None
 
 
@@ -69,67 +71,67 @@ class FusedDecodeCrop(FusedTransform):
         # one channel of a grey image tells what all three become
         self.moves = self.looks > 1 and all(only_permutes_pixels(op) for op in parts[1 : self.looks])
 
-    def fused_row_function(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
+    def fused_row_function(self, rngs: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, encoded image)."""
         ops = self.operations
-        drawn = [() if d is None else op.params(d) for op, d in zip(ops, draws, strict=True)]
+        params = [() if rng is None else op.params(rng) for op, rng in zip(ops, rngs, strict=True)]
 
         def call(i: int, x: Any) -> Any:
-            row = _Row(ops, [[p[i] for p in each] for each in drawn], self.looks)
+            row = _Row(ops, [[p[i] for p in columns] for columns in params], self.looks)
             try:
                 if not is_encoded(x):
-                    return row.go_on(x, 0)
+                    return row.run(x, 0)
                 if self.scaled:
-                    return self._shrunk(row, x)
-                made = self._grey(row, x) if self.moves else None
-                return self._part(row, x) if made is None else made
+                    return self._decode_scaled(row, x)
+                output = self._decode_gray(row, x) if self.moves else None
+                return self._decode_part(row, x) if output is None else output
             except Exception as error:
                 if not hasattr(error, "millrace_op"):
-                    error.millrace_op = type(ops[row.at]).__name__  # type: ignore[attr-defined]
+                    error.millrace_op = type(ops[row.position]).__name__  # type: ignore[attr-defined]
                 raise
 
         return call
 
     @staticmethod
-    def _part(row: _Row, x: Any) -> Any:
-        def wants(height: int, width: int) -> Box | None:
+    def _decode_part(row: _Row, x: Any) -> Any:
+        def select_region(height: int, width: int) -> Box | None:
             box = row.window(height, width)
             return None if box == (0, 0, height, width) else box
 
-        return codec.decode_region(x, wants, lambda image: row.go_on(image, 1))
+        return codec.decode_region(x, select_region, lambda image: row.run(image, 1))
 
-    def _grey(self, row: _Row, x: Any) -> Any:
+    def _decode_gray(self, row: _Row, x: Any) -> Any:
         """The result for a grey PNG, each pixel moved once and not three times; None for any other image."""
         return codec.decode_gray_region(
-            x, row.window, lambda image: row.go_on(image, 1, self.looks), not self.to_grey
+            x, row.window, lambda image: row.run(image, 1, self.looks), not self.to_grey
         )
 
     @staticmethod
-    def _shrunk(row: _Row, x: Any) -> Any:
+    def _decode_scaled(row: _Row, x: Any) -> Any:
         first = min(1, len(row.ops) - 1)
         small = _ScaledJpegDecode(row.ops[first], row.params[first])
 
-        def go_on(image: Any) -> Any:
+        def process(image: Any) -> Any:
             # what is no JPEG, or has a slip, is decoded whole after all
             if small.whole is None or image.shape[:2] == small.whole:
-                return row.go_on(image, first)
-            return row.go_on(small.finish(image), first + 1)
+                return row.run(image, first)
+            return row.run(small.finish(image), first + 1)
 
-        return codec.decode_region(x, small.wants, go_on, factor=small.factor)
+        return codec.decode_region(x, small.select_region, process, factor=small.factor)
 
 
 class _Row:
     """One row on its way through the parts; for an error it knows at which it is."""
 
     def __init__(self, ops: Sequence[Transform], params: Sequence[Sequence[Any]], looks: int) -> None:
-        self.ops, self.params, self.looks, self.at = ops, params, looks, 0
+        self.ops, self.params, self.looks, self.position = ops, params, looks, 0
 
     def window(self, height: int, width: int) -> Box | None:
         return region_of_interest(self.ops[1 : self.looks], self.params[1 : self.looks], (height, width))
 
-    def go_on(self, image: Any, at: int, end: int | None = None) -> Any:
-        for number in range(at, len(self.ops) if end is None else end):
-            self.at = number
+    def run(self, image: Any, start: int, end: int | None = None) -> Any:
+        for number in range(start, len(self.ops) if end is None else end):
+            self.position = number
             image = self.ops[number].row(image, *self.params[number])
         return image
 
@@ -137,20 +139,20 @@ class _Row:
 class _ScaledJpegDecode:
     """A resized part of a JPEG from a smaller decode of it that is still as large as what is wanted."""
 
-    def __init__(self, op: Transform, drawn: Sequence[Any]) -> None:
-        self.op, self.drawn, self.by = op, drawn, 1
+    def __init__(self, op: Transform, params: Sequence[Any]) -> None:
+        self.op, self.params, self.by = op, params, 1
         self.box: Box | None = None
         self.whole: Size | None = None
 
     def factor(self, height: int, width: int) -> int:
         self.whole = height, width
-        found = resized_part(self.op, self.drawn, (height, width))
-        if found is not None:
-            self.box, self.size, self.inter = found
-            self.by = next((by for by in (8, 4, 2) if _fits(self.size, self.box, by)), 1)
+        part = resized_part(self.op, self.params, (height, width))
+        if part is not None:
+            self.box, self.size, self.inter = part
+            self.by = next((by for by in (8, 4, 2) if _is_large_enough(self.size, self.box, by)), 1)
         return self.by
 
-    def wants(self, height: int, width: int) -> Box | None:
+    def select_region(self, height: int, width: int) -> Box | None:
         if self.by > 1 and self.box is not None:
             top, left, tall, wide = (round(edge / self.by) for edge in self.box)
             self.box = top, left, min(max(1, tall), height - top), min(max(1, wide), width - left)
@@ -163,5 +165,5 @@ class _ScaledJpegDecode:
         return resize_image(part, self.size, self.inter, type(self.op).__name__)
 
 
-def _fits(size: Size, box: Box, by: int) -> bool:
+def _is_large_enough(size: Size, box: Box, by: int) -> bool:
     return box[2] >= size[0] * by and box[3] >= size[1] * by

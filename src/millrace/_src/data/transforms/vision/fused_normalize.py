@@ -22,19 +22,19 @@ class FusedNormalizeToCHW(FusedTransform):
         super().__init__((normalize, swap))
         self.mean, self.std = normalize.mean, normalize.std
 
-    def fused_row_function(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
+    def fused_row_function(self, rngs: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, *images)."""
         first, second = (part.row_function(None) for part in self.operations)
 
         def call(i: int, *images: Any) -> Any:
-            made = first(i, *images)
-            return second(i, *made) if type(made) is tuple else second(i, made)
+            normalized = first(i, *images)
+            return second(i, *normalized) if type(normalized) is tuple else second(i, normalized)
 
         return call
 
     def batch(self, xs: Any) -> Any:
-        made = many.normalize(xs, self.mean, self.std)
-        return None if made is None else many.hwc_to_chw(made)
+        normalized = many.normalize(xs, self.mean, self.std)
+        return None if normalized is None else many.hwc_to_chw(normalized)
 
     def output_spec(self, x: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
         if not layout.can_write_chw(x, self.mean):

@@ -11,26 +11,31 @@ from millrace._src.core.args import Range, check_type, checked
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import mixup as batches
 from millrace._src.data.kernels.vision.enums import ImageBatchFormat
-from millrace._src.data.transforms.argument_types import FLOAT_MAX, ArgumentRule, between, positive
+from millrace._src.data.transforms.argument_types import (
+    FLOAT_MAX,
+    ArgumentRule,
+    check_interval,
+    check_positive,
+)
 from millrace._src.data.transforms.tensor_operation import TensorOperation
 
 __all__ = ["CutMixBatch", "MixUp", "MixUpBatch"]
 
 
-def beta(draws: RandomStream, alpha: float, count: int = 1) -> Any:
+def sample_beta(rng: RandomStream, alpha: float, count: int = 1) -> Any:
     """Numbers with a Beta(alpha, alpha) distribution, from one row's stream."""
-    return draws.generator(0).beta(alpha, alpha, count)
+    return rng.generator(0).beta(alpha, alpha, count)
 
 
 def _alpha(name: str, value: Any) -> None:
     check_type(value, (int, float), name)
-    positive(value, name)
-    between(value, 0, FLOAT_MAX, left_open=True)
+    check_positive(value, name)
+    check_interval(value, 0, FLOAT_MAX, left_open=True)
 
 
 def _cut_alpha(name: str, value: Any) -> None:
     check_type(value, (int, float), name)
-    between(value, 0, FLOAT_MAX, left_open=True)
+    check_interval(value, 0, FLOAT_MAX, left_open=True)
 
 
 class _BatchOperation(TensorOperation):
@@ -41,8 +46,8 @@ class _BatchOperation(TensorOperation):
     random = True
     num_inputs = 2
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return ([draws[i] for i in range(len(draws))],)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return ([rng[i] for i in range(len(rng))],)
 
 
 class MixUpBatch(_BatchOperation, ours=True):
@@ -57,9 +62,9 @@ class MixUpBatch(_BatchOperation, ours=True):
     def __init__(self, alpha: Annotated[Any, ArgumentRule(_alpha)] = 1.0) -> None:
         self.alpha = alpha
 
-    def row(self, images: Any, labels: Any, draws: RandomStream) -> Any:
-        order = draws.split(1).generator(0).permutation(len(images))
-        return batches.mix_up(images, labels, order, float(beta(draws, self.alpha)[0]))
+    def row(self, images: Any, labels: Any, rng: RandomStream) -> Any:
+        order = rng.split(1).generator(0).permutation(len(images))
+        return batches.mix_up(images, labels, order, float(sample_beta(rng, self.alpha)[0]))
 
 
 class CutMixBatch(_BatchOperation, ours=True):
@@ -80,28 +85,28 @@ class CutMixBatch(_BatchOperation, ours=True):
     ) -> None:
         self.image_batch_format, self.alpha, self.prob = image_batch_format, alpha, prob
 
-    def row(self, images: Any, labels: Any, draws: RandomStream) -> Any:
+    def row(self, images: Any, labels: Any, rng: RandomStream) -> Any:
         nhwc = self.image_batch_format == ImageBatchFormat.NHWC
         batches.check_batch(images, labels, "CutMixBatch")
         count = len(images)
         height, width = images.shape[1:3] if nhwc else images.shape[2:4]
-        generator = draws.split(1).generator(0)
+        generator = rng.split(1).generator(0)
         order = generator.permutation(count)
-        now = generator.random(count) < self.prob
-        places = generator.random((count, 2))
-        shares = beta(draws, self.alpha, count)
+        applied = generator.random(count) < self.prob
+        centers = generator.random((count, 2))
+        shares = sample_beta(rng, self.alpha, count)
         boxes = [
-            _box(height, width, float(share), place) if use else None
-            for use, share, place in zip(now, shares, places)
+            _box(height, width, float(share), center) if use else None
+            for use, share, center in zip(applied, shares, centers)
         ]
         return batches.cut_mix(images, labels, order, boxes, nhwc)
 
 
-def _box(height: int, width: int, share: float, place: Any) -> tuple[int, int, int, int]:
+def _box(height: int, width: int, share: float, center: Any) -> tuple[int, int, int, int]:
     """(top, left, bottom, right) of a box with an area of 1 - share about a place, cut off at the borders."""
     side = math.sqrt(1 - share)
     tall, broad = int(height * side), int(width * side)
-    y, x = int(place[0] * height), int(place[1] * width)
+    y, x = int(center[0] * height), int(center[1] * width)
     top, left = max(0, y - tall // 2), max(0, x - broad // 2)
     return top, left, min(height, y + tall // 2), min(width, x + broad // 2)
 
@@ -125,8 +130,8 @@ class MixUp(_BatchOperation, ours=True):
         check_type(is_single, (bool,), "is_single")
         check_type(batch_size, (int,), "batch_size")
         check_type(alpha, (int, float), "alpha")
-        between(batch_size, 1, FLOAT_MAX)
-        positive(alpha, "alpha")
+        check_interval(batch_size, 1, FLOAT_MAX)
+        check_positive(alpha, "alpha")
         self.batch_size, self.alpha, self.is_single = batch_size, alpha, is_single
         self._before: tuple[Any, Any] | None = None
 
@@ -134,16 +139,16 @@ class MixUp(_BatchOperation, ours=True):
     def is_sequential(self) -> bool:  # type: ignore[override]
         return not self.is_single
 
-    def row(self, images: Any, labels: Any, draws: RandomStream) -> Any:
-        share = beta(draws, self.alpha, self.batch_size)
+    def row(self, images: Any, labels: Any, rng: RandomStream) -> Any:
+        share = sample_beta(rng, self.alpha, self.batch_size)
         if self.is_single:
-            other = (np.roll(images, -1, axis=0), np.roll(labels, -1, axis=0))
+            partner = (np.roll(images, -1, axis=0), np.roll(labels, -1, axis=0))
         elif self._before is None:
-            share, other = np.ones(self.batch_size), (np.zeros_like(images), np.zeros_like(labels))
+            share, partner = np.ones(self.batch_size), (np.zeros_like(images), np.zeros_like(labels))
         else:
-            other = self._before
+            partner = self._before
         wide, flat = share.reshape(-1, 1, 1, 1), share.reshape(-1, 1)
-        mixed = (wide * images + (1 - wide) * other[0], flat * labels + (1 - flat) * other[1])
+        mixed = (wide * images + (1 - wide) * partner[0], flat * labels + (1 - flat) * partner[1])
         if not self.is_single:
             self._before = mixed
         return mixed

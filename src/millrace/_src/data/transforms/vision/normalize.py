@@ -22,7 +22,7 @@ from millrace._src.data.transforms.argument_types import (
     ArgumentRule,
     DataType,
     Probability,
-    between,
+    check_interval,
     data_type,
 )
 from millrace._src.data.transforms.base import FusedTransform, Transform
@@ -90,14 +90,14 @@ class RandomHorizontalFlip(ImageTensorOperation):
     def __init__(self, prob: Probability = 0.5) -> None:
         self.prob = prob
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.bernoulli(0, self.prob),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (rng.bernoulli(0, self.prob),)
 
-    def row(self, x: Any, now: bool) -> Any:
-        return geometry.flip(x, across=True, op="RandomHorizontalFlip") if now else x
+    def row(self, x: Any, apply: bool) -> Any:
+        return geometry.flip(x, across=True, op="RandomHorizontalFlip") if apply else x
 
-    def batch(self, xs: Any, now: Any) -> Any:
-        return many.flip(xs, now, across=True, op="RandomHorizontalFlip")
+    def batch(self, xs: Any, apply: Any) -> Any:
+        return many.flip(xs, apply, across=True, op="RandomHorizontalFlip")
 
 
 class RandomVerticalFlip(RandomHorizontalFlip, ours=True):
@@ -107,11 +107,11 @@ class RandomVerticalFlip(RandomHorizontalFlip, ours=True):
     [[2], [1]]
     """
 
-    def row(self, x: Any, now: bool) -> Any:
-        return geometry.flip(x, across=False, op="RandomVerticalFlip") if now else x
+    def row(self, x: Any, apply: bool) -> Any:
+        return geometry.flip(x, across=False, op="RandomVerticalFlip") if apply else x
 
-    def batch(self, xs: Any, now: Any) -> Any:
-        return many.flip(xs, now, across=False, op="RandomVerticalFlip")
+    def batch(self, xs: Any, apply: Any) -> Any:
+        return many.flip(xs, apply, across=False, op="RandomVerticalFlip")
 
 
 def check_mean_std(mean: Any, std: Any) -> None:
@@ -122,10 +122,10 @@ def check_mean_std(mean: Any, std: Any) -> None:
         raise ArgumentValueError("Length of mean and std must be equal.")
     for i, value in enumerate(mean):
         check_type(value, (int, float), f"mean[{i}]")
-        between(value, 0, 255, f"mean[{i}]")
+        check_interval(value, 0, 255, f"mean[{i}]")
     for i, value in enumerate(std):
         check_type(value, (int, float), f"std[{i}]")
-        between(value, 0, 255, f"std[{i}]", left_open=True)
+        check_interval(value, 0, 255, f"std[{i}]", left_open=True)
 
 
 class Normalize(ImageTensorOperation):
@@ -140,7 +140,7 @@ class Normalize(ImageTensorOperation):
         check_type(is_hwc, (bool,), "is_hwc")
         self.mean, self.std, self.is_hwc = tuple(mean), tuple(std), is_hwc
 
-    def fuse(self, following: Sequence[Transform], now: Settings) -> FusedTransform | None:
+    def fuse(self, following: Sequence[Transform], settings: Settings) -> FusedTransform | None:
         if self.is_hwc and following and type(following[0]) is HWC2CHW:
             return FusedNormalizeToCHW(self, following[0])
         return None
@@ -177,7 +177,7 @@ class NormalizePad(ImageTensorOperation):
 def _number(name: str, value: Any) -> None:
     check_type(value, (numbers.Number,), name)
     check_type(value, (float, int), name)
-    between(value, -FLOAT_MAX, FLOAT_MAX, name)
+    check_interval(value, -FLOAT_MAX, FLOAT_MAX, name)
 
 
 class Rescale(ImageTensorOperation):
@@ -305,16 +305,16 @@ def _target(name: str, value: Any) -> None:
         raise ArgumentValueError("The size must be a sequence of length 2.")
     for i, item in [("", value)] if isinstance(value, int) else enumerate(value):
         check_type(item, (int,), f"{name}{i}")
-        between(item, 1, 2**31 - 1, f"{name}{i}")
+        check_interval(item, 1, 2**31 - 1, f"{name}{i}")
 
 
-def _place(name: str, value: Any) -> None:
+def _offset(name: str, value: Any) -> None:
     check_type(value, (int, list, tuple), name)
     if not isinstance(value, int) and len(value) not in (0, 2):
         raise ArgumentValueError("The offset must be empty or a sequence of length 2.")
     for i, item in [("", value)] if isinstance(value, int) else enumerate(value):
         check_type(item, (int,), f"{name}{i}")
-        between(item, 0, 2**31 - 1, f"{name}{i}")
+        check_interval(item, 0, 2**31 - 1, f"{name}{i}")
 
 
 class PadToSize(ImageTensorOperation):
@@ -328,7 +328,7 @@ class PadToSize(ImageTensorOperation):
     def __init__(
         self,
         size: Annotated[Any, ArgumentRule(_target)],
-        offset: Annotated[Any, ArgumentRule(_place)] = None,
+        offset: Annotated[Any, ArgumentRule(_offset)] = None,
         fill_value: FillValue = 0,
         padding_mode: Border = Border.CONSTANT,
     ) -> None:

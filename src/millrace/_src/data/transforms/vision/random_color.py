@@ -18,9 +18,9 @@ from millrace._src.data.transforms.argument_types import (
     ArgumentRule,
     Factor,
     Probability,
-    between,
-    each_type,
-    in_order,
+    check_each_type,
+    check_interval,
+    check_order,
 )
 from millrace._src.data.transforms.tensor_operation import ImageTensorOperation
 
@@ -55,12 +55,12 @@ class RandomAutoContrast(ImageTensorOperation):
     def __init__(self, cutoff: Cutoff = 0.0, ignore: Ignore = None, prob: Probability = 0.5) -> None:
         self.cutoff, self.ignore, self.prob = cutoff, as_ignored(ignore), prob
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.bernoulli(0, self.prob),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (rng.bernoulli(0, self.prob),)
 
-    def row(self, x: Any, now: bool) -> Any:
+    def row(self, x: Any, apply: bool) -> Any:
         x = as_array(x)
-        return histogram.auto_contrast(x, self.cutoff, self.ignore, "RandomAutoContrast") if now else x
+        return histogram.auto_contrast(x, self.cutoff, self.ignore, "RandomAutoContrast") if apply else x
 
 
 class _RandomApplyOperation(ImageTensorOperation):
@@ -72,8 +72,8 @@ class _RandomApplyOperation(ImageTensorOperation):
     def __init__(self, prob: Probability = 0.5) -> None:
         self.prob = prob
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.bernoulli(0, self.prob),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (rng.bernoulli(0, self.prob),)
 
 
 class RandomEqualize(_RandomApplyOperation, ours=True):
@@ -83,8 +83,8 @@ class RandomEqualize(_RandomApplyOperation, ours=True):
     np.uint8(0)
     """
 
-    def row(self, x: Any, now: bool) -> Any:
-        return histogram.equalize(as_array(x), "RandomEqualize") if now else as_array(x)
+    def row(self, x: Any, apply: bool) -> Any:
+        return histogram.equalize(as_array(x), "RandomEqualize") if apply else as_array(x)
 
 
 class RandomInvert(_RandomApplyOperation, ours=True):
@@ -94,8 +94,8 @@ class RandomInvert(_RandomApplyOperation, ours=True):
     [[[255, 250, 0]]]
     """
 
-    def row(self, x: Any, now: bool) -> Any:
-        return colour.invert(as_array(x), "RandomInvert") if now else as_array(x)
+    def row(self, x: Any, apply: bool) -> Any:
+        return colour.invert(as_array(x), "RandomInvert") if apply else as_array(x)
 
 
 class RandomAdjustSharpness(ImageTensorOperation):
@@ -113,12 +113,12 @@ class RandomAdjustSharpness(ImageTensorOperation):
     def __init__(self, degree: Factor, prob: Probability = 0.5) -> None:
         self.degree, self.prob = degree, prob
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.bernoulli(0, self.prob),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (rng.bernoulli(0, self.prob),)
 
-    def row(self, x: Any, now: bool) -> Any:
+    def row(self, x: Any, apply: bool) -> Any:
         x = as_array(x)
-        return colour.sharpness(x, self.degree, "RandomAdjustSharpness") if now else x
+        return colour.sharpness(x, self.degree, "RandomAdjustSharpness") if apply else x
 
 
 class RandomPosterize(ImageTensorOperation):
@@ -134,9 +134,9 @@ class RandomPosterize(ImageTensorOperation):
     def __init__(self, bits: Bits = (8, 8)) -> None:
         self.bits = bits
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
         low, high = (self.bits, self.bits) if isinstance(self.bits, int) else self.bits
-        return (draws.integers(0, low, high + 1),)
+        return (rng.integers(0, low, high + 1),)
 
     def row(self, x: Any, bits: int) -> Any:
         return colour.posterize(x, int(bits), "RandomPosterize")
@@ -144,11 +144,11 @@ class RandomPosterize(ImageTensorOperation):
 
 def _thresholds(name: str, value: Any) -> None:
     check_type(value, (tuple,), name)
-    each_type(value, (int,), name)
+    check_each_type(value, (int,), name)
     if len(value) != 2:
         raise ArgumentValueError("threshold must be a sequence of two numbers.")
     for item in value:
-        between(item, 0, 255)
+        check_interval(item, 0, 255)
     if value[1] < value[0]:
         raise ArgumentValueError("threshold must be in min max format numbers.")
 
@@ -166,9 +166,9 @@ class RandomSolarize(ImageTensorOperation):
     def __init__(self, threshold: Annotated[Any, ArgumentRule(_thresholds)] = (0, 255)) -> None:
         self.threshold = threshold
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
         low, high = self.threshold
-        return draws.integers(0, low, high + 1), draws.integers(1, low, high + 1)
+        return rng.integers(0, low, high + 1), rng.integers(1, low, high + 1)
 
     def row(self, x: Any, one: int, two: int) -> Any:
         return colour.solarize(x, min(one, two), max(one, two), "RandomSolarize")
@@ -189,8 +189,8 @@ class RandomColor(ImageTensorOperation):
     def __init__(self, degrees: PositiveDegrees = (0.1, 1.9)) -> None:
         self.degrees = tuple(degrees)
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.uniform(0, *self.degrees),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (rng.uniform(0, *self.degrees),)
 
     def row(self, x: Any, factor: float) -> Any:
         if factor == 1 and not is_pil(x):
@@ -223,7 +223,7 @@ def _spread(name: str, value: Any, high: float) -> None:
         raise ArgumentTypeError(f"If {name} is a sequence, the length must be 2.")
     if value[0] > value[1]:
         raise ArgumentValueError(f"{name} value should be in (min,max) format. Got ({value[0]}, {value[1]}).")
-    in_order(value, low, high)
+    check_order(value, low, high)
 
 
 Spread = Annotated[Any, ArgumentRule(lambda name, value: _spread(name, value, FLOAT_MAX))]
@@ -235,7 +235,7 @@ def _as_range(value: Any, center: int, low: float, high: float) -> tuple[float, 
         return (value[0], value[1])
     first = center - value  # type: ignore[operator]
     pair = (max(0, first) if center else first, center + value)  # type: ignore[operator]
-    in_order(pair, low, high)
+    check_order(pair, low, high)
     return pair
 
 
@@ -265,10 +265,10 @@ class RandomColorAdjust(ImageTensorOperation):
         self.saturation = _as_range(saturation, 1, 0, FLOAT_MAX)
         self.hue = _as_range(hue, 0, -0.5, 0.5)
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
         ranges = (self.brightness, self.contrast, self.saturation, self.hue)
-        factors = np.stack([draws.uniform(i, *pair) for i, pair in enumerate(ranges)], axis=1)
-        order = np.argsort(np.stack([draws.bits(4 + i) for i in range(4)], axis=1), axis=1)
+        factors = np.stack([rng.uniform(i, *pair) for i, pair in enumerate(ranges)], axis=1)
+        order = np.argsort(np.stack([rng.bits(4 + i) for i in range(4)], axis=1), axis=1)
         return factors, order
 
     def row(self, x: Any, factors: Any, order: Any) -> Any:
@@ -291,8 +291,8 @@ class RandomLighting(ImageTensorOperation):
     def __init__(self, alpha: Factor = 0.05) -> None:
         self.alpha = alpha
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (np.stack([draws.normal(i, 0.0, self.alpha) for i in range(3)], axis=1),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (np.stack([rng.normal(i, 0.0, self.alpha) for i in range(3)], axis=1),)
 
     def row(self, x: Any, weights: Any) -> Any:
         return colour.lighting(x, weights)
@@ -313,9 +313,9 @@ class RandomGrayscale(ImageTensorOperation):
     def __init__(self, prob: Probability = 0.1) -> None:
         self.prob = prob
 
-    def params(self, draws: RandomStream) -> tuple[Any, ...]:
-        return (draws.bernoulli(0, self.prob),)
+    def params(self, rng: RandomStream) -> tuple[Any, ...]:
+        return (rng.bernoulli(0, self.prob),)
 
-    def row(self, x: Any, now: bool) -> Any:
+    def row(self, x: Any, apply: bool) -> Any:
         colour.check_pil_image("RandomGrayscale", x)
-        return colour.grayscale(x, 1 if x.mode == "L" else 3, "RandomGrayscale") if now else x
+        return colour.grayscale(x, 1 if x.mode == "L" else 3, "RandomGrayscale") if apply else x

@@ -42,19 +42,19 @@ Window = tuple[Size, Callable[[Box], Box]] | None
 _NEIGHBOURS = 3
 
 
-def _inside(box: Box, size: Size) -> bool:
+def _is_inside(box: Box, size: Size) -> bool:
     top, left, height, width = box
     return top >= 0 and left >= 0 and top + height <= size[0] and left + width <= size[1]
 
 
-def _part(box: Box, size: Size) -> Window:
+def _crop_window(box: Box, size: Size) -> Window:
     """A transform that cuts out ``box``."""
-    if not _inside(box, size):
+    if not _is_inside(box, size):
         return None  # padding or an error: the transform's own business
     return box[2:], lambda want: (box[0] + want[0], box[1] + want[1], want[2], want[3])
 
 
-def _resized(box: Box, target: Size, inter: Inter) -> Window:
+def _resized_window(box: Box, target: Size, inter: Inter) -> Window:
     """A transform that cuts out ``box`` and gives it another size."""
     if inter == Inter.PILCUBIC:
         return None
@@ -68,43 +68,43 @@ def _resized(box: Box, target: Size, inter: Inter) -> Window:
     return target, source
 
 
-def _span(start: int, length: int, scale: float, begin: int, room: int) -> tuple[int, int]:
+def _span(start: int, length: int, scale: float, begin: int, limit: int) -> tuple[int, int]:
     low = max(0, math.floor(start * scale) - _NEIGHBOURS)
-    high = min(room, math.ceil((start + length) * scale) + _NEIGHBOURS)
+    high = min(limit, math.ceil((start + length) * scale) + _NEIGHBOURS)
     return begin + low, high - low
 
 
-def _resizing(op: Transform, size: Size, *drawn: Any) -> Window:
-    part = resized_part(op, drawn, size)
-    return None if part is None else _resized(*part)
+def _resize_window(op: Transform, size: Size, *params: Any) -> Window:
+    part = resized_part(op, params, size)
+    return None if part is None else _resized_window(*part)
 
 
 def _center(op: CenterCrop, size: Size) -> Window:
     height, width = op.size
-    return _part(((size[0] - height) // 2, (size[1] - width) // 2, height, width), size)
+    return _crop_window(((size[0] - height) // 2, (size[1] - width) // 2, height, width), size)
 
 
 def _crop(op: Crop, size: Size) -> Window:
-    return _part((*op.coordinates, *op.size), size)
+    return _crop_window((*op.coordinates, *op.size), size)
 
 
 def _random_crop(op: RandomCrop, size: Size, down: float, right: float) -> Window:
     height, width = op.size
     if any(op.padding) or height > size[0] or width > size[1]:
         return None
-    return _part(
+    return _crop_window(
         (random_offset(down, size[0] - height), random_offset(right, size[1] - width), height, width), size
     )
 
 
-def _across(op: Transform, size: Size, now: bool = True) -> Window:
-    if not now:
+def _across(op: Transform, size: Size, apply: bool = True) -> Window:
+    if not apply:
         return size, lambda want: want
     return size, lambda want: (want[0], size[1] - want[1] - want[3], want[2], want[3])
 
 
-def _down(op: Transform, size: Size, now: bool = True) -> Window:
-    if not now:
+def _down(op: Transform, size: Size, apply: bool = True) -> Window:
+    if not apply:
         return size, lambda want: want
     return size, lambda want: (size[0] - want[0] - want[2], want[1], want[2], want[3])
 
@@ -117,13 +117,13 @@ _WINDOWS: dict[type[Transform], Callable[..., Window]] = {
     RandomVerticalFlip: _down,
     VerticalFlip: _down,
     RandomCrop: _random_crop,
-    RandomResizedCrop: _resizing,
-    Resize: _resizing,
-    ResizedCrop: _resizing,
+    RandomResizedCrop: _resize_window,
+    Resize: _resize_window,
+    ResizedCrop: _resize_window,
 }
 
 
-_ALL = (HorizontalFlip, RandomHorizontalFlip, RandomVerticalFlip, VerticalFlip)
+_WHOLE_IMAGE = (HorizontalFlip, RandomHorizontalFlip, RandomVerticalFlip, VerticalFlip)
 
 
 def has_region_of_interest(op: Transform) -> bool:
@@ -133,7 +133,7 @@ def has_region_of_interest(op: Transform) -> bool:
 
 def reads_whole_image(op: Transform) -> bool:
     """Whether it can, but always looks at all of its input."""
-    return type(op) in _ALL
+    return type(op) in _WHOLE_IMAGE
 
 
 def only_permutes_pixels(op: Transform) -> bool:
@@ -152,8 +152,8 @@ def region_of_interest(ops: Sequence[Transform], params: Sequence[Sequence[Any]]
     """The part of an image of this size that the transforms, one after the other, look at; None if it is not known."""
     sources: list[Callable[[Box], Box]] = []
     before = size
-    for op, drawn in zip(ops, params, strict=True):
-        step = _WINDOWS[type(op)](op, before, *drawn)
+    for op, values in zip(ops, params, strict=True):
+        step = _WINDOWS[type(op)](op, before, *values)
         if step is None:
             return None
         before, source = step
@@ -164,14 +164,14 @@ def region_of_interest(ops: Sequence[Transform], params: Sequence[Sequence[Any]]
     return box
 
 
-def resized_part(op: Transform, drawn: Sequence[Any], size: Size) -> tuple[Box, Size, Inter] | None:
+def resized_part(op: Transform, params: Sequence[Any], size: Size) -> tuple[Box, Size, Inter] | None:
     """(part, size it gets, interpolation) where the transform is nothing but a resized part of its input."""
     if isinstance(op, Resize):
-        found = (0, 0, *size), target_size(op.size, *size), op.interpolation
+        part = (0, 0, *size), target_size(op.size, *size), op.interpolation
     elif isinstance(op, RandomResizedCrop):
-        found = choose_crop_box(drawn[0], op.ratio, *size), op.size, op.interpolation
+        part = choose_crop_box(params[0], op.ratio, *size), op.size, op.interpolation
     elif isinstance(op, ResizedCrop):
-        found = (op.top, op.left, op.height, op.width), op.size, op.interpolation
+        part = (op.top, op.left, op.height, op.width), op.size, op.interpolation
     else:
         return None
-    return found if _inside(found[0], size) else None
+    return part if _is_inside(part[0], size) else None

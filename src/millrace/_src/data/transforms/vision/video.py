@@ -23,10 +23,10 @@ class DecodeVideo(TensorOperation):
     sound ends where the file says, where MindSpore gives the silence, too, that fills up the last packet.
 
     >>> import cv2
-    >>> made = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
+    >>> writer = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
     >>> for i in range(5):
-    ...     _ = made.write(np.full((16, 32, 3), 50 * i, np.uint8))
-    >>> made.release()
+    ...     _ = writer.write(np.full((16, 32, 3), 50 * i, np.uint8))
+    >>> writer.release()
     >>> import millrace.dataset.vision as vision
     >>> video, audio = vision.DecodeVideo()(np.fromfile("a.avi", np.uint8))
     >>> video.shape, audio.shape
