@@ -252,7 +252,7 @@ def _image_targets() -> list[Target]:
 def _packet(data: bytes, folder: Path) -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
-        theirs.sendmsg([data[: protocol.MOST_BYTES]])
+        theirs.sendmsg([data[: protocol.MAX_PACKET_BYTES]])
         packet, _ = protocol.receive(ours)
         if packet is not None:
             protocol.raise_error_response(packet)

@@ -17,7 +17,7 @@ from millrace import nn
 from millrace._src.core.errors import MillraceError
 from millrace._src.serve.protobuf_messages import messages
 from millrace._src.serve.protocols import open_inference_http as v2
-from millrace._src.serve.protocols.open_inference_grpc import _arrays
+from millrace._src.serve.protocols.open_inference_grpc import decode_arrays
 from millrace._src.serve.row_transforms import steps_from_json
 from millrace._src.serve.tensor_codec import TensorSpec, join_bytes
 from millrace._src.train.print_file import parse_print
@@ -120,7 +120,7 @@ def _steps(folder: Path) -> list[Any]:
             "y": [
                 {
                     "tensor_op_name": "Labels",
-                    "python_module": "millrace.serve.processing",
+                    "python_module": "millrace.serve.after",
                     "tensor_op_params": {"names": ["a"]},
                 }
             ]
@@ -173,4 +173,4 @@ def _read_request(data: bytes, folder: Path) -> None:
         request = messages("inference")["ModelInferRequest"].FromString(data)
     except DecodeError:  # gRPC answers for itself
         return
-    _arrays(request, _VERSION, MOST)
+    decode_arrays(request, _VERSION, MOST)
