@@ -70,13 +70,13 @@ def test_the_error_names_the_processes_that_hold_the_card(full, worker, monkeypa
     library = Nvml([(os.getpid(), GIB), (worker.pid, 5 * GIB), (999_999_999, None)])
     monkeypatch.setitem(sys.modules, "pynvml", library)
     lines = exhausted.out_of_memory_report(full, capped=2 * GIB)
-    start = lines.index("  processes that hold the card:")
+    start = lines.index("  processes on the GPU:")
     first, second, third = (line.strip() for line in lines[start + 1 : start + 4])
     assert first.startswith(f"5.0 GiB  process {worker.pid} ")
     assert first.endswith("-c print(flush=True); input() (a worker of this process)")
     assert second.startswith(f"1.0 GiB  process {os.getpid()} ")
     assert second.endswith("(this process)")
-    assert third == "unknown  process 999999999 (not seen from here)"
+    assert third == "unknown  process 999999999 (in another process namespace)"
     assert library.open == 0
 
 
@@ -101,7 +101,7 @@ def test_where_nobody_can_tell_the_error_is_the_same_without_them(full, monkeypa
     monkeypatch.setenv("PATH", "")
     lines = exhausted.out_of_memory_report(full)
     assert lines[0].startswith("  wanted: 3.0 GiB; free: 1.0 GiB")
-    assert not any("hold the card" in line for line in lines)
+    assert not any("processes on the GPU" in line for line in lines)
 
 
 def test_a_cap_of_a_worker_is_one_of_its_card(monkeypatch):

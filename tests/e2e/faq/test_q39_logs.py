@@ -17,8 +17,8 @@ pytest.importorskip("torch")
 from millrace import log
 from millrace._src.core.log import configure
 
-KEPT = "set_context(enable_graph_kernel=...) is kept and changes nothing here"
-LAUNCH = "set_kernel_launch_group is kept and changes nothing here"
+KEPT = "set_context(enable_graph_kernel=...) is stored and has no effect here"
+LAUNCH = "set_kernel_launch_group is stored and has no effect here"
 CAREFUL = "be careful"
 
 

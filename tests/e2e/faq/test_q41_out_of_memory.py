@@ -45,7 +45,7 @@ def test_tensors_are_named_as_the_user_names_them() -> None:
 def test_where_each_was_made_when_that_was_asked_for(origins) -> None:
     kept = [ops.ones((600, 600)) for _ in range(2)]  # nothing in a running function names these two
     with pytest.raises(
-        RuntimeError, match=r"shape \[600, 600\], float32, made at .*test_q41_out_of_memory.py:\d+"
+        RuntimeError, match=r"shape \[600, 600\], float32, allocated at .*test_q41_out_of_memory.py:\d+"
     ):
         ops.ones((10**7, 10**7))
     assert len(kept) == 2

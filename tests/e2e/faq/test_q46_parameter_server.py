@@ -23,7 +23,7 @@ def test_the_order_is_checked_and_the_reason_given(together):
     assert ms.get_ps_context("enable_ps")
     ms.reset_ps_context()
     init()
-    with pytest.raises(RuntimeError, match=r"before init.*when the processes meet.*release"):
+    with pytest.raises(RuntimeError, match=r"before init.*assigns the roles.*release"):
         ms.set_ps_context(enable_ps=True)
     release()
     ms.set_ps_context(enable_ps=True)

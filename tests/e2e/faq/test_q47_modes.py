@@ -143,5 +143,5 @@ def test_a_replay_that_fails_names_the_line_it_was_recorded_at(in_mode) -> None:
     line = Factor.construct.__code__.co_firstlineno + 1
     with pytest.raises(RuntimeError) as caught:
         net(Tensor(-np.eye(2, dtype=np.float32)))
-    assert f"  in a recorded step, at {__file__}:{line}" in caught.value.__notes__
+    assert f"  in a captured step, at {__file__}:{line}" in caught.value.__notes__
     assert "in cell: Factor" in str(caught.value)

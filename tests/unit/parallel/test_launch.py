@@ -248,7 +248,7 @@ def test_who_a_process_is(name):
 @pytest.mark.parametrize(
     ("env", "words"),
     [
-        ({"RANK": "x", "WORLD_SIZE": "2"}, "RANK must be a whole number, but it is 'x'"),
+        ({"RANK": "x", "WORLD_SIZE": "2"}, "RANK must be an integer, but it is 'x'"),
         ({"RANK": "2", "WORLD_SIZE": "2"}, "a rank is less than the size"),
         (OMPI | {"OMPI_COMM_WORLD_LOCAL_SIZE": "2"}, "-x MASTER_ADDR=host"),
         ({"MS_WORKER_NUM": "2"}, "MS_SCHED_HOST and MS_SCHED_PORT"),

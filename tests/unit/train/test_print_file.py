@@ -52,7 +52,7 @@ def test_every_call_of_a_graph_adds_to_the_file(log):
 
     ms.set_context(mode=ms.GRAPH_MODE)
     net = Net()
-    with pytest.warns(UserWarning, match="leaves for Python"):
+    with pytest.warns(UserWarning, match="Python reads"):
         net(Tensor([1.0]))
     net(Tensor([2.0]))
     assert [each if isinstance(each, str) else each.item() for each in parse_print("log.data")] == [

@@ -47,10 +47,10 @@ def test_a_gradient_for_each_argument():
             return gradient
 
     with pytest.raises(
-        TypeError, match=r"Short.backward must give a gradient, or None, for each of the 2 arguments"
+        TypeError, match=r"Short.backward must return a gradient, or None, for each of the 2 arguments"
     ):
         grad(lambda x: Short.apply(x, Tensor([2.0])))(Tensor([1.0]))
-    with pytest.raises(NotImplementedError, match="write forward"):
+    with pytest.raises(NotImplementedError, match="implement forward"):
         ms._Function.apply(Tensor([1.0]))
 
 

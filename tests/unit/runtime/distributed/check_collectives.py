@@ -253,7 +253,7 @@ def objects():
     out = [None]
     dist.scatter_object_list(out, [["a"], ["b"]] if rank() == 0 else None, 0)
     assert out == [["a"] if rank() == 0 else ["b"]]
-    raises(TypeError, lambda: dist.all_gather_object([None, None], object()), "cannot go")
+    raises(TypeError, lambda: dist.all_gather_object([None, None], object()), "cannot be sent")
 
 
 def gradient(function, *values):

@@ -153,7 +153,7 @@ def test_a_distribution_of_ones_own(mode):
     for asked in ("prob", "mean", "sample", "entropy"):
         with pytest.raises(NotImplementedError, match=f"{asked} is not implemented for Triangle"):
             getattr(dist, asked)(*([x] if asked == "prob" else []))
-    with pytest.raises(TypeError, match=r"give 'a' in this call or to Triangle\(\.\.\.\)"):
+    with pytest.raises(TypeError, match=r"Pass 'a' in this call or to Triangle\(\.\.\.\)"):
         Triangle().cdf(x)
 
 

@@ -399,7 +399,9 @@ def test_sizes_of_rows_are_computed_once(monkeypatch):
 
     counted = []
     monkeypatch.setattr(
-        stored, "measure_program", lambda graph, rows: counted.append(rows) or stored_sizes.measure_program(graph, rows)
+        stored,
+        "measure_program",
+        lambda graph, rows: counted.append(rows) or stored_sizes.measure_program(graph, rows),
     )
     graph = SerializedProgram(program([call("abs", X)], inputs=[((-1, 3), "torch.float32")]), [])
     for _ in range(3):

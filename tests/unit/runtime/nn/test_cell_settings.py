@@ -129,7 +129,7 @@ def test_many_shapes_are_no_surprise_after_set_inputs(graph_mode, monkeypatch):
         assert [told(ones(3, n)).shape[1] for n in range(1, 6)] == [1, 2, 3, 4, 5]
     assert (capture_cache_of(told).recorded, capture_cache_of(told).eager_calls) == (2, 3)
     silent(ones(3, 1)), silent(ones(3, 2))
-    with pytest.warns(UserWarning, match="more than 2 kinds of shapes"):
+    with pytest.warns(UserWarning, match="more than 2 combinations of shapes"):
         silent(ones(3, 3))
 
 
@@ -168,13 +168,13 @@ def test_a_strict_cell(graph_mode):
         def construct(self, x):
             return x if x.sum() > 0 else -x
 
-    with pytest.warns(UserWarning, match="leaves for Python"):
+    with pytest.warns(UserWarning, match="Python reads"):
         Branches()(ones(2))
     net = Branches()
     assert net.jit_config_dict == {}
     net.set_jit_config(JitConfig(jit_syntax_level="STRICT"))
     assert net.jit_config_dict["jit_syntax_level"] == "STRICT"
-    with pytest.raises(RuntimeError, match="leaves for Python"):
+    with pytest.raises(RuntimeError, match="Python reads"):
         net(ones(2))
     with pytest.raises(TypeError, match="must be a JitConfig, but got str"):
         net.set_jit_config("O1")

@@ -1,4 +1,4 @@
-"""A function with a backward of its own in PyTorch's style, and a part of a function without gradients."""
+"""Custom autograd functions in PyTorch's style, and ``no_grad``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ __all__ = ["Function", "no_grad"]
 
 
 class Context:
-    """What ``forward`` keeps for ``backward``: tensors by :meth:`save_for_backward`, anything else as an attribute."""
+    """Storage that ``forward`` fills for ``backward``: tensors by :meth:`save_for_backward`, other values as
+    attributes.
+    """
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
@@ -25,24 +27,24 @@ class Context:
         self.materialize_grads = True
 
     def save_for_backward(self, *args: Any) -> None:
-        """Keep tensors."""
+        """Save tensors for ``backward``."""
         self.saved_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say which results have no gradient."""
+        """Mark results that have no gradient."""
         self.non_differentiable = args
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Say which arguments were written to."""
+        """Mark arguments that were modified in place."""
         self.dirty_tensors = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether a gradient that nobody gave arrives as zeros (it does)."""
+        """Set whether missing output gradients are passed as zeros (the default)."""
         self.materialize_grads = value
 
 
 class Function:
-    """A function with a backward of its own: write ``forward(ctx, ...)`` and ``backward(ctx, ...)``, call ``apply``.
+    """Custom autograd function: implement ``forward(ctx, ...)`` and ``backward(ctx, ...)``, call ``apply``.
 
     >>> class Square(Function):
     ...     @staticmethod
@@ -61,13 +63,13 @@ class Function:
 
     @staticmethod
     def forward(ctx: Context, *args: Any, **kwargs: Any) -> Any:
-        """What is computed."""
-        raise NotImplementedError("write forward(ctx, ...) in your class")
+        """Compute the result."""
+        raise NotImplementedError("implement forward(ctx, ...) in your class")
 
     @staticmethod
     def backward(ctx: Context, *gradients: Any) -> Any:
-        """The gradient of each argument, from those of the results."""
-        raise NotImplementedError("write backward(ctx, ...) in your class")
+        """Compute the gradient of each argument from those of the results."""
+        raise NotImplementedError("implement backward(ctx, ...) in your class")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -81,8 +83,8 @@ class Function:
             gradients = gradients if isinstance(gradients, tuple) else (gradients,)
             if len(gradients) != len(args):
                 raise ArgumentTypeError(
-                    f"{cls.__name__}.backward must give a gradient, or None, for each of the {len(args)} arguments of "
-                    f"forward, but gave {len(gradients)}."
+                    f"{cls.__name__}.backward must return a gradient, or None, for each of the {len(args)} arguments "
+                    f"of forward, but returned {len(gradients)}."
                 )
             return gradients
 
@@ -90,7 +92,7 @@ class Function:
 
 
 class no_grad(contextlib.ContextDecorator):
-    """What runs in here is a constant to gradients.
+    """Disable gradients: operations inside the block are constants for differentiation.
 
     >>> from millrace import grad
     >>> def f(x):

@@ -1,8 +1,8 @@
-"""One differentiated call. Tensors know nothing of gradients outside of it.
+"""Differentiation of one call: inputs and weights require gradients only during the call.
 
-A Parameter's tensor requires no gradient in everyday life, so eager code keeps no history and every write is in
-place. For the time of one call the weights and inputs that are asked for are watched, the function runs, and autograd
-is asked.
+The tensor of a Parameter requires no gradient outside of a differentiated call, so eager code keeps no
+history and every write is in place. During the call the requested weights and inputs require gradients, the
+function runs, and autograd computes the gradients.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ __all__ = [
 ]
 
 
-# What is told of a weight's place and its gradient.
+# Called with the index of a weight and its gradient.
 GradientCallback = Callable[[int, torch.Tensor], None]
 
 
 class _NestingDepth(threading.local):
-    """How many differentiated calls, and how many calls for many rows at once, this thread is inside of."""
+    """Nesting depth of differentiated calls and of ``vmap`` calls in this thread."""
 
     calls = 0
     maps = 0
@@ -53,7 +53,7 @@ _depth = _NestingDepth()
 
 @dataclass
 class GradientResult:
-    """What one call gave: its result, and gradients for the inputs and weights that were asked for."""
+    """The result of a differentiated call, and the gradients of the requested inputs and weights."""
 
     value: Any
     inputs: list[Tensor | None]
@@ -61,7 +61,7 @@ class GradientResult:
 
 
 def iter_tensors(value: Any) -> Iterator[torch.Tensor]:
-    """Every tensor of PyTorch inside a result."""
+    """Iterate over the PyTorch tensors of a nested result."""
     if isinstance(value, Tensor):
         yield value._torch
     elif isinstance(value, (tuple, list)):
@@ -73,13 +73,15 @@ def iter_tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def is_differentiating() -> bool:
-    """Whether this runs inside of a differentiated call, which may hold anything of what happens here."""
+    """Whether a differentiated call is running, which may keep references to any tensor."""
     return _depth.calls > 0
 
 
 @contextmanager
 def require_gradients(weights: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Weights require a gradient in here; those of an outer call go on doing so after."""
+    """Make weights require gradients inside the block. Weights of an outer call keep requiring them
+    afterwards.
+    """
     changed_weights = [weight for weight in weights if not weight.requires_grad]
     _depth.calls += 1
     for weight in changed_weights:
@@ -95,7 +97,7 @@ def require_gradients(weights: Sequence[torch.Tensor]) -> Iterator[None]:
 
 @contextmanager
 def inside_vmap() -> Iterator[None]:
-    """What runs in here runs for many rows at once, where tensors cannot be watched one by one."""
+    """Mark that ``vmap`` is running, where single tensors cannot require gradients."""
     _depth.maps += 1
     try:
         yield
@@ -104,7 +106,7 @@ def inside_vmap() -> Iterator[None]:
 
 
 def as_leaf(value: Tensor) -> torch.Tensor:
-    """An input to differentiate by: a new leaf, or, inside of another differentiated call, a step of that call."""
+    """An input to differentiate by: a new leaf tensor, or a view inside another differentiated call."""
     data = value._torch
     if not (data.is_floating_point() or data.is_complex()):
         return data
@@ -123,14 +125,15 @@ def differentiate(
 ) -> GradientResult:
     """Call a function and differentiate the sum of its results; with `has_aux` only of the first.
 
-    `arrived(place, gradient)` is called as soon as the gradient of a weight is known, while others are still computed.
+    `on_gradient(index, gradient)` is called as soon as the gradient of a weight is known, while others are
+    still computed.
     """
     for position in positions:
         if not -len(args) <= position < len(args):
             raise OperationError(f"Position index {position} is exceed input size.")
     if _depth.maps:
         return _differentiate_in_vmap(function, positions, weights, args, kwargs, has_aux, sens)
-    inner = is_differentiating()  # the outer call may hold anything of this one, also what no argument shows
+    inner = is_differentiating()  # the outer call may reference any tensor of this one
     raw_weights = [weight._torch for weight in weights]
     call_args = list(args)
     with require_gradients(raw_weights):
@@ -160,7 +163,7 @@ def differentiate(
 def _gradient_callbacks(
     weights: Sequence[torch.Tensor], on_gradient: GradientCallback | None
 ) -> Iterator[None]:
-    """In here `arrived` is told of each weight's gradient."""
+    """Call `on_gradient` for each weight's gradient inside the block."""
     if on_gradient is None:
         yield
         return
@@ -177,7 +180,7 @@ def _gradient_callbacks(
 
 
 def _apply_hooks(tensor: Tensor, gradient: torch.Tensor) -> Tensor:
-    """The gradient of an input or a weight, after the hooks that were registered on it."""
+    """The gradient of an input or a weight after its registered hooks."""
     hooks = tensor.__dict__.get("_gradient_hooks")
     return wrap(apply_gradient_hooks(hooks, gradient) if hooks else gradient)
 
@@ -191,7 +194,7 @@ def _differentiate_in_vmap(
     has_aux: bool,
     sens: Any,
 ) -> GradientResult:
-    """The same for many rows at once: PyTorch is given a function of its own tensors."""
+    """``differentiate`` inside ``vmap``, through ``torch.func.vjp``."""
     tensor_positions = [
         p for p in positions if isinstance(args[p], Tensor) and args[p]._torch.is_floating_point()
     ]
@@ -228,14 +231,14 @@ def _differentiate_in_vmap(
 def _gradients(
     outputs: list[torch.Tensor], targets: list[torch.Tensor], sens: Any, keep: bool
 ) -> list[torch.Tensor]:
-    """Gradients of all outputs together; zeros for what had no part in them."""
+    """Gradients of all outputs together; zeros for targets without influence."""
     if (
         sens is None
         and len(outputs) == 1
         and outputs[0].requires_grad
         and all(data.requires_grad for data in targets)
     ):
-        return _gradients_of_one_output(outputs[0], targets, keep)  # a loss and its weights: the usual case
+        return _gradients_of_one_output(outputs[0], targets, keep)  # the common case: a loss and its weights
     cotangents = (
         list(iter_tensors(sens)) if sens is not None else [torch.ones_like(output) for output in outputs]
     )
@@ -271,7 +274,7 @@ def _gradients(
 def _gradients_of_one_output(
     output: torch.Tensor, targets: list[torch.Tensor], keep: bool
 ) -> list[torch.Tensor]:
-    """Gradients of one output by tensors that are all watched."""
+    """Gradients of one output by targets that all require gradients."""
     if not targets:
         return []
     try:
@@ -285,7 +288,7 @@ def _gradients_of_one_output(
 
 
 def detach_tree(value: Any) -> Any:
-    """A result without its history, which would keep every step of the call alive."""
+    """A result without its autograd history, which would keep every step of the call alive."""
     if isinstance(value, Tensor):
         return wrap(value._torch.detach()) if value._torch.requires_grad else value
     if isinstance(value, (tuple, list)):

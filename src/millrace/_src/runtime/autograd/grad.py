@@ -1,4 +1,4 @@
-"""``grad`` and ``value_and_grad``."""
+"""Functions ``grad`` and ``value_and_grad``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.error_translation import describe_value
 
@@ -23,7 +24,7 @@ def grad(
     has_aux: bool = False,
     return_ids: bool = False,
 ) -> Callable[..., Any]:
-    """A function that gives the gradient of `fn`: by inputs, by weights, or both.
+    """Return a function that computes the gradient of `fn` by inputs, by weights, or by both.
 
     >>> grad(lambda x: (x * x).sum())(Tensor([1.0, 2.0])).asnumpy().tolist()
     [2.0, 4.0]
@@ -45,7 +46,7 @@ def value_and_grad(
     has_aux: bool = False,
     return_ids: bool = False,
 ) -> Callable[..., Any]:
-    """A function that gives the result of `fn` and its gradient.
+    """Return a function that computes the result of `fn` and its gradient.
 
     >>> value, gradient = value_and_grad(lambda x: (x * x).sum())(Tensor([1.0, 2.0]))
     >>> value.item(), gradient.asnumpy().tolist()
@@ -74,6 +75,7 @@ def _call(
     return functools.partial(_run, fn, positions, watched, has_aux)
 
 
+@stable_id("autograd._run")
 def _run(
     fn: Callable[..., Any],
     positions: Sequence[int],
@@ -101,14 +103,14 @@ def normalize_weights(weights: Any) -> list[Tensor]:
     for each in several:
         if not isinstance(each, Tensor):
             raise ArgumentTypeError(
-                f"For 'grad', 'weights' must be Parameters, but got {describe_value(each)}. Those of a net are "
+                f"For 'grad', 'weights' must be Parameters, but got {describe_value(each)}. For a network pass "
                 "net.trainable_params()."
             )
     return several
 
 
 def _arrange_gradients(result: GradientResult, grad_position: Any, weights: Any, return_ids: bool) -> Any:
-    """Gradients in the form of the request: one alone, several in a tuple, inputs before weights."""
+    """Gradients in the requested form: a single one alone, several in a tuple, inputs before weights."""
     by_input: Any = None
     if grad_position is not None:
         known = normalize_positions(grad_position)
@@ -118,7 +120,7 @@ def _arrange_gradients(result: GradientResult, grad_position: Any, weights: Any,
         ]
         by_input = tuple(each) if isinstance(grad_position, tuple) else each[0]
         if by_input is None:
-            by_input = ()  # a number has no gradient
+            by_input = ()  # a Python number has no gradient
     if weights is None:
         return by_input
     named = [

@@ -1,4 +1,4 @@
-"""``GradOperation``: the older form of ``grad``."""
+"""``GradOperation``: the older interface of ``grad``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["GradOperation"]
 
 
 class GradOperation:
-    """Makes functions that give gradients: by the first input, by all (`get_all`), by weights (`get_by_list`).
+    """Create gradient functions: by the first input, by all inputs (`get_all`), by weights (`get_by_list`).
 
-    With `sens_param` the last argument of the call is what the gradient begins with.
+    With `sens_param` the last argument of the call is the gradient of the output.
 
     >>> from millrace._src.core.values.tensor import Tensor
     >>> gradients = GradOperation(get_all=True)(lambda x, y: x * y)

@@ -1,4 +1,4 @@
-"""A function that gives gradients, as a step that may run as a graph."""
+"""Gradient functions as steps that Graph mode can capture."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 
 __all__ = ["GraphStep", "as_graph_step"]
 
 
+@stable_id("autograd.Step")
 class GraphStep:
-    """Called like the function. In graph mode it is recorded from its second call on: many are made for one."""
+    """A callable with the interface of the function. Graph mode captures it from its second call on, since
+    many such objects are called once only.
+    """
 
     def __init__(self, fn: Any, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
@@ -20,7 +24,7 @@ class GraphStep:
         self._fn, self._function, self._called = fn, function, False
 
     def capture_key(self) -> Any:
-        """What a recording depends on: the cell, or the function and the cells that it uses."""
+        """What a capture depends on: the Cell, or the function and the Cells that it uses."""
         key = getattr(self._fn, "capture_key", None)
         return modes.function_capture_key(self._fn) if key is None else key()
 

@@ -1,4 +1,4 @@
-"""Whole Jacobians: ``jacrev`` row by row, ``jacfwd`` column by column."""
+"""Jacobians: reverse mode (``jacrev``) and forward mode (``jacfwd``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Blocks = list[list[torch.Tensor]]
 
 
 def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Any:
-    """A function that gives the Jacobian of `fn`, for few results of many inputs.
+    """Return a function that computes the Jacobian of `fn` by reverse mode, for few outputs and many inputs.
 
     >>> jacrev(lambda x: x * x)(Tensor([1.0, 2.0])).asnumpy().tolist()
     [[2.0, 0.0], [0.0, 4.0]]
@@ -30,7 +30,7 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
 
 
 def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Any:
-    """A function that gives the Jacobian of `fn`, for many results of few inputs.
+    """Return a function that computes the Jacobian of `fn` by forward mode, for many outputs and few inputs.
 
     >>> jacfwd(lambda x: x * x)(Tensor([1.0, 2.0])).asnumpy().tolist()
     [[2.0, 0.0], [0.0, 4.0]]
@@ -90,14 +90,14 @@ def _require_float_tensor(name: str, value: Any) -> Tensor:
 
 
 def _basis_tensors(like: torch.Tensor) -> torch.Tensor:
-    """For each element a tensor with 1 there and 0 elsewhere."""
+    """The standard basis: for each element a tensor with 1 there and 0 elsewhere."""
     return torch.eye(like.numel(), dtype=like.dtype, device=like.device).reshape(like.numel(), *like.shape)
 
 
 def _batched_gradients(
     outputs: torch.Tensor, wanted: Sequence[torch.Tensor], keep: bool
 ) -> list[torch.Tensor | None]:
-    """Gradients from each element of one output, along a first axis."""
+    """Gradients of each element of one output, along a first axis."""
     units = _basis_tensors(outputs)
     if not outputs.requires_grad or not units.numel():
         return [None for _ in wanted]
@@ -115,7 +115,7 @@ def _batched_gradients(
 
     try:
         return list(compute_gradients(units, True))
-    except RuntimeError:  # an operation without a rule for many at once: one after the other
+    except RuntimeError:  # an operation without a batching rule: compute the gradients one by one
         each = [compute_gradients(unit, False) for unit in units]
         return [None if parts[0] is None else torch.stack(list(parts)) for parts in zip(*each, strict=True)]
 
@@ -134,7 +134,7 @@ def _jacobian_rows(traced: TracedCall, inputs: list[torch.Tensor], keep: bool) -
 
 
 def _jacobian_columns(traced: TracedCall, inputs: list[torch.Tensor], keep: bool) -> Blocks:
-    """By the gradient of a gradient: see `push` in products.py."""
+    """Columns of the Jacobian by double backward, see `jvp_by_double_backward` in jvp_vjp.py."""
     cotangents = [torch.zeros_like(out, requires_grad=True) for out in traced.outputs]
     products = traced.vjp(cotangents, inputs, keep=True)
     by_input = [_batched_gradients(product, cotangents, keep) for product in products]

@@ -1,4 +1,4 @@
-"""Products with a Jacobian that is never written down: ``vjp``, ``jvp``, and what they make."""
+"""Jacobian products without the Jacobian: ``vjp``, ``jvp``, ``linearize``, ``jet``, ``derivative``."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["TracedCall", "derivative", "get_grad", "jet", "jvp", "linearize", "t
 
 
 class TracedCall:
-    """A call whose history is kept: what it was given, what it gave, and the tensors of both."""
+    """A call with its autograd history: inputs, result, and the tensors of both."""
 
     def __init__(
         self, function: Callable[..., Any], args: Sequence[Any], has_aux: bool, weights: Any = ()
     ) -> None:
         if not callable(function):
-            raise ArgumentTypeError(f"a function or a Cell is wanted, but got {function!r}.")
+            raise ArgumentTypeError(f"expected a function or a Cell, but got {function!r}.")
         self.weights = [weight._torch for weight in weights]
         self.inputs = [as_leaf(arg) if isinstance(arg, Tensor) else None for arg in args]
         call_args = [arg if data is None else wrap(data) for arg, data in zip(args, self.inputs, strict=True)]
@@ -42,14 +42,16 @@ class TracedCall:
         self.outputs = list(iter_tensors(value))
 
     def aux_value(self) -> Any:
-        """The results that are not differentiated: one alone, or several."""
+        """The results that are not differentiated: one alone, or a tuple."""
         kept = detach_tree(self.aux)
         return kept[0] if len(kept) == 1 else kept
 
     def vjp(
         self, cotangents: Sequence[torch.Tensor], targets: Sequence[torch.Tensor], keep: bool
     ) -> list[torch.Tensor]:
-        """Gradients of the outputs, weighed; zeros where an input had no part. `keep`: they have a history as well."""
+        """Vector-Jacobian product; zeros for inputs without influence. With `keep` the gradients have a
+        history as well.
+        """
         pairs = [(o, s.to(o.dtype)) for o, s in zip(self.outputs, cotangents, strict=True) if o.requires_grad]
         differentiable = [i for i, tensor in enumerate(targets) if tensor.requires_grad]
         gradient_by_index: dict[int, torch.Tensor | None] = {}
@@ -73,7 +75,7 @@ def _zeros_if_none(gradient: torch.Tensor | None, like: torch.Tensor) -> torch.T
 def trace_call(
     function: Callable[..., Any], args: Sequence[Any], has_aux: bool = False, weights: Any = ()
 ) -> TracedCall:
-    """Call a function and keep its history."""
+    """Call a function and keep its autograd history."""
     return TracedCall(function, args, has_aux, weights)
 
 
@@ -87,8 +89,9 @@ def _as_tuple(value: Any, name: str) -> tuple[Tensor, ...]:
 def jvp_by_double_backward(
     traced: TracedCall, tangents: Sequence[torch.Tensor], keep: bool
 ) -> list[torch.Tensor]:
-    """The change of each output along a direction: the product from the left is linear in what it is weighed with, and
-    its own gradient is the product from the right."""
+    """Jacobian-vector product by double backward: the vector-Jacobian product is linear in its cotangents,
+    and its gradient by them is the Jacobian-vector product.
+    """
     inputs = [data for data in traced.inputs if data is not None]
     cotangents = [torch.zeros_like(o, requires_grad=True) for o in traced.outputs]
     products = traced.vjp(cotangents, inputs, keep=True)
@@ -107,7 +110,7 @@ def jvp_by_double_backward(
 
 
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
-    """The result of `fn`, and how it changes along the direction `v`.
+    """Return the result of `fn` and its Jacobian-vector product along the direction `v`.
 
     >>> value, change = jvp(lambda x: x * x, Tensor([1.0, 2.0]), Tensor([1.0, 0.5]))
     >>> value.asnumpy().tolist(), change.asnumpy().tolist()
@@ -128,7 +131,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
 
 
 def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
-    """The result of `fn`, and a function that gives its gradients, weighed with what that function is called with.
+    """Return the result of `fn` and a function that computes vector-Jacobian products.
 
     >>> value, back = vjp(lambda x: x * x, Tensor([1.0, 2.0]))
     >>> back(Tensor([1.0, 10.0]))[0].asnumpy().tolist()
@@ -160,7 +163,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
 
 
 def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
-    """The result of `fn`, and a function that gives its change along directions.
+    """Return the result of `fn` and a function that computes Jacobian-vector products.
 
     >>> value, along = linearize(lambda x: x * x, Tensor([3.0]))
     >>> along(Tensor([1.0])).item()
@@ -175,7 +178,8 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
 
 
 def jet(fn: Callable[..., Any], primals: Any, series: Any) -> Any:
-    """The result of `fn`, and its derivatives of each order along a curve, whose derivatives `series` holds.
+    """Return the result of `fn` and its derivatives of each order along a curve with the derivatives
+    `series`.
 
     >>> value, orders = jet(lambda x: x * x * x, Tensor([2.0]), Tensor([[1.0], [0.0]]))
     >>> orders.asnumpy().ravel().tolist()
@@ -216,7 +220,7 @@ def _stack_results(values: list[Any]) -> Any:
 
 
 def derivative(fn: Callable[..., Any], primals: Any, order: int) -> Any:
-    """The result of `fn`, and its derivative of one order along the direction of ones.
+    """Return the result of `fn` and its derivative of one order along the direction of ones.
 
     >>> derivative(lambda x: x * x * x, Tensor([2.0]), 2)[1].asnumpy().tolist()
     [12.0]
@@ -235,7 +239,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> Any:
 
 
 def get_grad(gradients: Any, identifier: Any) -> Any:
-    """One of the gradients that ``grad(..., return_ids=True)`` gave: by position, or by Parameter.
+    """Select one of the gradients of ``grad(..., return_ids=True)``: by position, or by Parameter.
 
     >>> from millrace._src.runtime.autograd.grad import grad
     >>> made = grad(lambda x, y: x * y, (0, 1), return_ids=True)(Tensor([1.0]), Tensor([2.0]))

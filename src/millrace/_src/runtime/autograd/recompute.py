@@ -1,4 +1,4 @@
-"""``recompute``: results inside of a Cell are not kept for the backward, but computed again there."""
+"""``recompute``: intermediate results of a Cell are recomputed in the backward pass instead of stored."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["call_with_recompute", "recompute"]
 
 
 def call_with_recompute(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function without keeping what it computes on the way; a gradient computes it again."""
+    """Call a function without storing intermediate results; the backward pass recomputes them."""
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
 
     def run() -> Any:
-        with modes.differentiating():  # also when it runs again, in the backward
+        with modes.differentiating():  # also when the backward pass recomputes it
             return function(*args, **kwargs)
 
     return checkpoint(run, use_reentrant=False)
 
 
 def recompute(block: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a Cell so that its inner results are computed again in the backward: less memory, more time.
+    """Call a Cell so that the backward pass recomputes its intermediate results: less memory, more time.
 
     >>> from millrace import Tensor, grad, nn
     >>> grad(lambda x: recompute(nn.ReLU(), x).sum())(Tensor([1.0, -1.0])).asnumpy().tolist()

@@ -1,4 +1,4 @@
-"""``vmap``: a function of one row, for many rows at once."""
+"""``vmap``: vectorization of a function over an axis of its inputs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ __all__ = ["vmap"]
 
 
 def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
-    """A function that runs `fn` along an axis of its inputs. An axis of None is an input that all share.
+    """Return a function that maps `fn` over an axis of its inputs. An axis of None marks an input that is not
+    mapped.
 
-    A CellList instead of a function runs its first cell on the first row, the second on the second, and so on.
+    For a CellList the first Cell gets the first slice, the second Cell the second, and so on.
 
     >>> vmap(lambda x, y: (x * y).sum(), in_axes=(0, None))(
     ...     Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([1.0, 10.0])
@@ -67,7 +68,9 @@ def _axes_of(in_axes: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _axes_tree(axis: Any, arg: Any) -> Any:
-    """An axis for each tensor of an argument, in the argument's form; what is no tensor is shared."""
+    """The mapped axis of each tensor of an argument, in the argument's structure; None for values that are
+    not tensors.
+    """
     if isinstance(arg, (tuple, list)):
         several = axis if isinstance(axis, (tuple, list)) else [axis] * len(arg)
         return type(arg)(_axes_tree(a, part) for a, part in zip(several, arg, strict=True))
@@ -81,7 +84,7 @@ def _axes_tree(axis: Any, arg: Any) -> Any:
 
 
 def _common_size(axes: Any, args: Any) -> int | None:
-    """How many rows there are, the same for all."""
+    """The size of the mapped axis, which must be the same for all inputs."""
     sizes: list[int] = []
 
     def collect_sizes(axis: Any, arg: Any) -> None:
@@ -109,7 +112,7 @@ def _vmap_function(
     fn: Callable[..., Any], axes: tuple[Any, ...], out_axes: Any, args: Any, size: int | None
 ) -> Any:
     if size is None:
-        raise OperationError("For 'vmap', at least one input must have an axis to run along.")
+        raise OperationError("For 'vmap', at least one input must have a mapped axis.")
     structure: list[Any] = []
 
     def raw(*tensors: Any) -> Any:
@@ -118,11 +121,11 @@ def _vmap_function(
         structure[:] = [result]
         flat = _leaves(result)
         if not all(isinstance(each, Tensor) for each in flat):
-            raise ArgumentTypeError("For 'vmap', 'fn' must give tensors, or tuples of them.")
+            raise ArgumentTypeError("For 'vmap', 'fn' must return tensors, or tuples of them.")
         return tuple(each._torch for each in flat)
 
     try:
-        # results come with the rows in front, and are moved afterwards: an axis may be None for what all share
+        # results have the mapped axis in front, and it is moved afterwards: `out_axes` may be None for some of them
         mapped_results = torch.func.vmap(raw, in_dims=tuple(axes), randomness="different")(*unwrap_all(args))
     except (RuntimeError, ValueError, IndexError) as error:
         if isinstance(error, OperationError):
@@ -162,7 +165,7 @@ def _unflatten(structure: Any, tensors: Any) -> Any:
 
 
 def _vmap_over_cells(cells: list[Any], axes: tuple[Any, ...], out_axes: Any, args: Any) -> Any:
-    """The first cell on the first row, and so on."""
+    """Call the first Cell with the first slice, the second Cell with the second, and so on."""
 
     def row(axis: Any, arg: Any, index: int) -> Any:
         if isinstance(arg, (tuple, list)):

@@ -1,1 +1,1 @@
-"""Distributed."""
+"""Process groups, collectives, gradient buckets and sharded optimizer states."""

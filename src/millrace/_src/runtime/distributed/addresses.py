@@ -1,7 +1,7 @@
-"""Network addresses of a run: which one a process listens on, and whether it is reachable from outside.
+"""Network addresses of a run: which address a process listens on, and whether it is public.
 
-A store of PyTorch has no password. So it listens on one address, never on all of them: on loopback where the run has
-one machine, else on the address by which the machines know each other.
+A store of PyTorch has no password. It therefore listens on one address and never on all of them: on loopback
+if the run uses one machine, else on the address by which the machines reach each other.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ _SIOCGIFADDR = 0x8915
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is named as loopback itself. A name that only resolves to it here is not: elsewhere it differs.
+    """Whether a host is loopback by its own name or address.
+
+    A name that only resolves to loopback on this machine is not: other machines may resolve it differently.
 
     >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("node1")
     (True, True, False)
@@ -56,7 +58,8 @@ def is_loopback(host: str) -> bool:
 
 
 def resolves_to_loopback(host: str) -> bool:
-    """Whether a name resolves to loopback on this machine: it is this machine's own, which others reach elsewhere.
+    """Whether a name resolves to loopback on this machine: it names this machine, and others resolve it
+    differently.
 
     >>> is_loopback_only_here("127.0.0.1")
     False
@@ -65,7 +68,7 @@ def resolves_to_loopback(host: str) -> bool:
 
 
 def resolve(host: str) -> list[str]:
-    """The addresses of a host, IPv4 first; none where the name is unknown.
+    """The addresses of a host, IPv4 first; an empty list for an unknown name.
 
     >>> resolve("127.0.0.1")
     ['127.0.0.1']
@@ -80,7 +83,7 @@ def resolve(host: str) -> list[str]:
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is reachable from the Internet: neither loopback, link-local nor of a private network.
+    """Whether an address is reachable from the Internet: not loopback, link-local or in a private network.
 
     >>> is_public("10.0.0.1"), is_public("fd00::1"), is_public("8.8.8.8")
     (False, False, True)
@@ -89,7 +92,7 @@ def is_public(address: str) -> bool:
 
 
 def route_to(host: str, port: int) -> str:
-    """The address of this machine from which it reaches a host; "" where there is no route. Sends nothing."""
+    """The local address that is used to reach a host; "" if there is no route. Sends nothing."""
     for address in resolve(host):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -102,12 +105,12 @@ def route_to(host: str, port: int) -> str:
 
 
 def loopback_interface() -> str:
-    """The name of the loopback interface; "" where it is unknown."""
+    """The name of the loopback interface; "" if unknown."""
     return interface_of(LOOPBACK)
 
 
 def interface_of(address: str) -> str:
-    """The name of the interface that has an IPv4 address; "" where none has it.
+    """The name of the network interface with an IPv4 address; "" if none has it.
 
     >>> interface_of("")
     ''
@@ -127,10 +130,11 @@ def interface_of(address: str) -> str:
 def open_store(
     host: str, port: int, timeout: datetime.timedelta, *, any_address: bool = False
 ) -> dist.TCPStore:
-    """A store that listens on the address of `host` alone; port 0 is any free one.
+    """Open a store that listens only on the address of `host`; port 0 selects a free port.
 
-    Where the address is not one of this machine, as behind address translation, or is loopback under a name that other
-    machines resolve to something else, `any_address` lets it listen on all of them. Else that is an error.
+    The address may not belong to this machine, as behind network address translation, or it may be loopback
+    under a name that other machines resolve differently. With `any_address` the store then listens on all
+    addresses. Without it that is an error.
     """
     listener = _listen(host, port, any_address)
     bound_address, bound_port = listener.getsockname()[:2]
@@ -147,14 +151,14 @@ def open_store(
 
 
 def connect_store(host: str, port: int, timeout: datetime.timedelta) -> dist.TCPStore:
-    """A store that another process opened."""
+    """Connect to a store of another process."""
     return dist.TCPStore(host, port, None, False, timeout=timeout, wait_for_workers=False)
 
 
 def _listen(host: str, port: int, any_address: bool) -> socket.socket:
     addresses = resolve(host)
     if not is_loopback(host):
-        # the name of this machine is often loopback in its own /etc/hosts, and something else on other machines
+        # the name of this machine is often loopback in its /etc/hosts and another address on other machines
         addresses = [address for address in addresses if not is_loopback(address)]
     error: OSError = OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
     for address in addresses:
@@ -175,7 +179,7 @@ def _listen(host: str, port: int, any_address: bool) -> socket.socket:
     resolution = f"resolves to {', '.join(addresses)}" if addresses else "resolves to no address but loopback"
     raise OperationError(
         f"open a store: expected the address of a network interface of this machine, got {host}:{port}, which "
-        f"{resolution} ({error.strerror}). Name an address of this machine that the others reach."
+        f"{resolution} ({error.strerror}). Name an address of this machine that the other machines can reach."
     ) from error
 
 
@@ -187,7 +191,7 @@ def _create_server(address: str, port: int) -> socket.socket:
 
 
 def find_public_hosts(hosts: Iterable[str]) -> list[str]:
-    """Those of the hosts with a public address, each with that address."""
+    """The hosts with a public address, each with that address."""
     return [
         f"{host} ({address})" if host != address else host
         for host in hosts

@@ -1,4 +1,4 @@
-"""What PyTorch says of the libraries that connect processes; ``millrace doctor`` reads it."""
+"""Versions and availability of the communication libraries, for ``millrace doctor``."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["Libraries", "backend_versions", "try_gloo"]
 
 @dataclass(frozen=True)
 class Libraries:
-    """Versions, and what is built in."""
+    """Versions and built-in libraries of PyTorch."""
 
     torch: str
-    cuda: str | None  # of PyTorch's build; None without
-    gpus: int  # that PyTorch can use
+    cuda: str | None  # of PyTorch's build; None for a CPU build
+    gpus: int  # usable by PyTorch
     gloo: bool
     nccl: tuple[int, ...] | None
     mpi: bool
 
 
 def backend_versions() -> Libraries:
-    """What is installed here."""
+    """Query the installed libraries."""
     nccl = None
     if dist.is_available() and dist.is_nccl_available():
         version = torch.cuda.nccl.version()
@@ -35,7 +35,7 @@ def backend_versions() -> Libraries:
 
 
 def try_gloo() -> str:
-    """Open gloo in this process alone: "" where it works, else why it does not."""
+    """Initialize gloo in this process; "" on success, else the error text."""
     if dist.is_initialized():
         return ""
     try:

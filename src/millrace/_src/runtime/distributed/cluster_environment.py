@@ -1,7 +1,8 @@
-"""Who this process is among the others: read from the variables of whatever started it.
+"""Rank, world size and rendezvous of this process, from the environment variables of its launcher.
 
-Known are `millrace run` and `torchrun` (RANK, WORLD_SIZE ...), `mpirun` (OMPI_COMM_WORLD_*, PMI_*), MindSpore's `msrun`
-(MS_*) and the RANK_ID, RANK_SIZE and DEVICE_ID of its older scripts. Without any of them a process is alone.
+Supported launchers are `millrace run` and `torchrun` (RANK, WORLD_SIZE ...), `mpirun` (OMPI_COMM_WORLD_*,
+PMI_*), MindSpore's `msrun` (MS_*) and its older scripts (RANK_ID, RANK_SIZE, DEVICE_ID). Without any of them
+the world has one process.
 """
 
 from __future__ import annotations
@@ -18,31 +19,31 @@ from .addresses import is_loopback
 __all__ = ["RENDEZVOUS_VARIABLE", "ClusterEnvironment", "detect_environment"]
 
 DEFAULT_PORT = 29500
-# set by `millrace run` on one machine: the id of the run and the folder of its meeting file, "id:folder"
+# set by `millrace run` on one machine: the run id and the folder of the rendezvous file, "id:folder"
 RENDEZVOUS_VARIABLE = "MILLRACE_MEETING"
 
 
 @dataclass(frozen=True)
 class ClusterEnvironment:
-    """A rank, and where the ranks meet: at an address, or, where all are on one machine, at a file."""
+    """A rank and the rendezvous of the ranks: an address, or a file if all ranks are on one machine."""
 
     launcher: str
-    rank: int  # -1: the meeting place deals ranks out
+    rank: int  # -1: the rendezvous assigns the rank
     size: int
     local_rank: int
     local_size: int
     host: str = ""
     port: int = 0
     file: str = ""
-    # at an address: whether rank 0 opens it, or somebody who was started for that
+    # for an address: whether a separate process opens the store instead of rank 0
     hosted: bool = False
     role: str = "worker"
-    # whether it is known that all ranks are on this machine
+    # whether all ranks are known to be on this machine
     one_machine: bool = False
 
 
 def detect_environment(env: Mapping[str, str] = os.environ) -> ClusterEnvironment:
-    """What the environment says.
+    """Read rank, size and rendezvous from environment variables.
 
     >>> detect_environment(
     ...     {"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
@@ -63,7 +64,7 @@ def detect_environment(env: Mapping[str, str] = os.environ) -> ClusterEnvironmen
     return ClusterEnvironment("none", 0, 1, 0, 1)
 
 
-# launcher, and its names of rank, size, rank on the machine, size on the machine
+# launcher, and its variables for rank, size, local rank, local size
 _RANK_VARIABLES = (
     ("torchrun or millrace run", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
     (
@@ -85,8 +86,8 @@ def _read_int(env: Mapping[str, str], name: str, default: int | None = None) -> 
         return int(text)
     except ValueError:
         raise ArgumentValueError(
-            f"The environment variable {name} must be a whole number, but it is {text!r}: it is set by what starts the "
-            "processes. Unset it to run alone."
+            f"The environment variable {name} must be an integer, but it is {text!r}: the launcher sets it. "
+            "Unset it to run a single process."
         ) from None
 
 
@@ -120,7 +121,7 @@ def _environment_from_rank_variables(
         )
     if num_ranks > 1 and num_local_ranks != num_ranks:
         raise ArgumentValueError(
-            f"The processes were started by {launcher} on several machines, and do not know where to meet. Name one of "
+            f"The processes were started by {launcher} on several machines without a rendezvous address. Name one of "
             "them and a free port of it: mpirun -x MASTER_ADDR=host -x MASTER_PORT=29500 ... (or -genv with MPICH)."
         )
     return ClusterEnvironment(
@@ -135,7 +136,9 @@ def _environment_from_rank_variables(
 
 
 def _rendezvous_file_of_run(env: Mapping[str, str]) -> str:
-    """The meeting file of this `millrace run` on one machine; "" for ranks of another launcher that it started."""
+    """The rendezvous file of this `millrace run` on one machine; "" for ranks of another launcher that it
+    started.
+    """
     run, _, folder = env.get(RENDEZVOUS_VARIABLE, "").partition(":")
     if not folder or run != env.get("TORCHELASTIC_RUN_ID"):
         return ""
@@ -143,7 +146,7 @@ def _rendezvous_file_of_run(env: Mapping[str, str]) -> str:
 
 
 def _rendezvous_file_of_job(env: Mapping[str, str]) -> str:
-    """A file whose name only the processes of this job make up: its number, or the process that started them."""
+    """A file path that only processes of this job derive: from the job id, or from the parent process."""
     job = next(
         (env[name] for name in ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID") if name in env), ""
     )
@@ -152,7 +155,9 @@ def _rendezvous_file_of_job(env: Mapping[str, str]) -> str:
 
 
 def _environment_from_msrun(env: Mapping[str, str]) -> ClusterEnvironment:
-    """MindSpore's own: workers, and one more process that is only there so that they meet."""
+    """The environment of MindSpore's `msrun`: workers, and a scheduler process that only serves the
+    rendezvous.
+    """
     missing = [name for name in ("MS_SCHED_HOST", "MS_SCHED_PORT") if name not in env]
     if missing:
         raise ArgumentValueError(

@@ -1,4 +1,4 @@
-"""``millrace.communication.comm_func``: collective functions that give their result. Ranks are those of the world."""
+"""``millrace.communication.comm_func``: collective functions that return their result. Ranks are world ranks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CollectiveResult = tuple[Tensor, CommHandle | None]
 def all_reduce(
     tensor: Tensor, op: str = "sum", group: str = WORLD_GROUP, async_op: bool = False
 ) -> CollectiveResult:
-    """The sum over the processes of a group, and a handle where `async_op` is True.
+    """Sum over the processes of a group, and a handle if `async_op` is True.
 
     >>> from millrace.communication import init, release
     >>> init()
@@ -69,7 +69,7 @@ def all_reduce(
 def all_gather_into_tensor(
     tensor: Tensor, group: str = WORLD_GROUP, async_op: bool = False
 ) -> CollectiveResult:
-    """The tensors of all processes along the first axis."""
+    """Concatenate the tensors of all processes along the first axis."""
     x, name = (
         to_torch(tensor, "tensor", "all_gather_into_tensor"),
         group_of(group, "all_gather_into_tensor").name,
@@ -83,7 +83,7 @@ def all_gather_into_tensor(
 def reduce_scatter_tensor(
     tensor: Tensor, op: str = "sum", group: str = WORLD_GROUP, async_op: bool = False
 ) -> CollectiveResult:
-    """The sum over the processes, of which each keeps its equal part of the first axis."""
+    """Sum over the processes; each process keeps its equal part of the first axis."""
     x, name = (
         to_torch(tensor, "tensor", "reduce_scatter_tensor"),
         group_of(group, "reduce_scatter_tensor").name,
@@ -98,7 +98,7 @@ def reduce_scatter_tensor(
 
 
 def reduce(tensor: Tensor, dst: int, op: str = "sum", group: str = WORLD_GROUP) -> Tensor:
-    """The sum over the processes at rank `dst`; the others keep what they gave."""
+    """Sum over the processes at rank `dst`; the other processes return their input."""
     process_group = group_of(group, "reduce")
     x, root = to_torch(tensor, "tensor", "reduce"), group_rank(process_group, dst, "dst", "reduce")
     return wrap(collective.reduce(x, root, op, process_group.name))
@@ -112,26 +112,26 @@ def broadcast(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP) -> Tensor:
 
 
 def gather_into_tensor(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP) -> Tensor:
-    """The tensors of all processes along the first axis, at rank `dst`; zeros in the others."""
+    """Concatenate the tensors of all processes along the first axis at rank `dst`; zeros in the others."""
     process_group = group_of(group, "gather_into_tensor")
     root = group_rank(process_group, dst, "dst", "gather_into_tensor")
     return wrap(collective.gather(to_torch(tensor, "tensor", "gather_into_tensor"), root, process_group.name))
 
 
 def scatter_tensor(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP) -> Tensor:
-    """Each process's equal part, along the first axis, of the tensor at rank `src`."""
+    """The equal part of this process, along the first axis, of the tensor at rank `src`."""
     process_group = group_of(group, "scatter_tensor")
     root = group_rank(process_group, src, "src", "scatter_tensor")
     return wrap(collective.scatter(to_torch(tensor, "tensor", "scatter_tensor"), root, process_group.name))
 
 
 def barrier(group: str = WORLD_GROUP) -> None:
-    """Wait until every process of the group is here."""
+    """Block until every process of the group has reached the barrier."""
     collective.barrier(group_of(group, "barrier").name)
 
 
 def send(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> None:
-    """Send a tensor to rank `dst`, which receives it with the same `tag`."""
+    """Send a tensor to rank `dst`, which must receive it with the same `tag`."""
     process_group = _require_peer(group, dst, "dst", "send")
     collective.send_receive(
         [to_torch(tensor, "tensor", "send").detach()],
@@ -144,7 +144,7 @@ def send(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP, tag: int = 0) -
 
 
 def recv(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> Tensor:
-    """What rank `src` sends; `tensor` says its shape and type."""
+    """Receive a tensor from rank `src`; `tensor` provides its shape and dtype."""
     process_group, x = _require_peer(group, src, "src", "recv"), to_torch(tensor, "tensor", "recv")
     like = [(tuple(x.shape), x.dtype, x.device)]
     return wrap(
@@ -153,7 +153,7 @@ def recv(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP, tag: int = 0) -
 
 
 def isend(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> CommHandle:
-    """Begin to send; the handle waits until it is done."""
+    """Start sending; ``handle.wait()`` blocks until the tensor is sent."""
     process_group = _require_peer(group, dst, "dst", "isend")
     x = to_torch(tensor, "tensor", "isend").detach()
     return CommHandle(
@@ -162,7 +162,7 @@ def isend(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP, tag: int = 0) 
 
 
 def irecv(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> tuple[Tensor, CommHandle]:
-    """Begin to receive; after ``handle.wait()`` the tensor has what came."""
+    """Start receiving; the tensor is filled after ``handle.wait()``."""
     process_group = _require_peer(group, src, "src", "irecv")
     buffer = torch.empty_like(to_torch(tensor, "tensor", "irecv"))
     pending = ASYNC_COLLECTIVES["exchange"](
@@ -183,7 +183,7 @@ def _require_peer(group: Any, rank: int, name: str, owner: str) -> ProcessGroup:
 class P2POp:
     """One send or receive of `batch_isend_irecv`: ``P2POp("isend", tensor, peer)``.
 
-    For a receive `tensor` may be a shape, with its type in `recv_dtype`.
+    For a receive, `tensor` may be a shape; `recv_dtype` is its dtype.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class P2POp:
         )  # fmt: skip
 
     def memory(self) -> torch.Tensor:
-        """Where what is received goes."""
+        """Allocate the output of a receive."""
         if isinstance(self.tensor, Tensor):
             data = ensure_on_device(self.tensor)
             dtype = data.dtype if self.recv_dtype is None else to_torch_dtype(self.recv_dtype)
@@ -221,12 +221,14 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> tuple[Tensor, ...]:
-    """Several sends and receives at once; a result for each, which of a send means nothing."""
+    """Run several sends and receives together. Returns one tensor per operation; that of a send has no
+    meaning.
+    """
     return wrap_tensors(run_p2p_ops(p2p_op_list, lambda each: each.memory()))
 
 
 def run_p2p_ops(p2p_op_list: Any, allocate: Any) -> list[torch.Tensor]:
-    """Run a list of `P2POp`; `room` says where each receive goes."""
+    """Run a list of `P2POp`; `allocate` returns the output tensor of each receive."""
     if not isinstance(p2p_op_list, (list, tuple)) or not p2p_op_list:
         raise ArgumentTypeError(
             f"For 'batch_isend_irecv', 'p2p_op_list' must be a list of P2POp that is not empty, but got "
@@ -260,7 +262,7 @@ def run_p2p_ops(p2p_op_list: Any, allocate: Any) -> list[torch.Tensor]:
 def all_to_all_with_output_shape(
     output_shape_list: Any, input_tensor_list: Any, group: str | None = None, async_op: bool = False
 ) -> tuple[tuple[Tensor, ...], CommHandle | None]:
-    """A tensor to each process, and one of a given shape from each."""
+    """Send one tensor to each process and receive one tensor of a given shape from each."""
     owner = "all_to_all_with_output_shape"
     process_group, sent = group_of(group, owner), to_torch_list(input_tensor_list, "input_tensor_list", owner)
     shapes = [tuple(s.shape) if isinstance(s, Tensor) else tuple(s) for s in output_shape_list]
@@ -271,7 +273,7 @@ def all_to_all_with_output_shape(
 def all_to_all_lists(
     sent: list[torch.Tensor], shapes: list[tuple[int, ...]], process_group: ProcessGroup, async_op: bool
 ) -> tuple[list[torch.Tensor], CommHandle | None]:
-    """A tensor to each, one from each."""
+    """Exchange one tensor with each process."""
     if len(sent) != process_group.size or len(shapes) != process_group.size:
         raise ArgumentValueError(
             f"'all_to_all' takes a tensor to and from each of {process_group.size} processes, but got {len(sent)} and "
@@ -302,7 +304,7 @@ def all_to_all_single_with_output_shape(
     group: str | None = None,
     async_op: bool = False,
 ) -> CollectiveResult:
-    """Rows of a tensor to each process, and rows from each; without sizes, equal parts."""
+    """Send rows of a tensor to each process and receive rows from each; equal parts by default."""
     owner = "all_to_all_single_with_output_shape"
     process_group, x = group_of(group, owner), to_torch(tensor, "tensor", owner)
     shape = tuple(output_shape.shape) if isinstance(output_shape, Tensor) else tuple(output_shape)
@@ -321,7 +323,7 @@ def all_to_all_rows(
     async_op: bool,
     owner: str,
 ) -> tuple[torch.Tensor, CommHandle | None]:
-    """Rows to each, rows from each."""
+    """Exchange rows with each process."""
     send_sizes, receive_sizes = (
         _split_sizes(x.shape[0], sent, process_group, owner),
         _split_sizes(shape[0], received, process_group, owner),
@@ -336,14 +338,14 @@ def all_to_all_rows(
     return received_rows, handle
 
 
-def _split_sizes(length: int, sizes: Any, among: ProcessGroup, owner: str) -> list[int]:
+def _split_sizes(length: int, sizes: Any, process_group: ProcessGroup, owner: str) -> list[int]:
     if sizes:
         return [int(size) for size in sizes]
-    if length % among.size:
+    if length % process_group.size:
         raise ArgumentValueError(
-            f"For '{owner}', {length} rows cannot be cut into {among.size} equal parts: give the sizes."
+            f"For '{owner}', {length} rows cannot be divided into {process_group.size} equal parts. Pass the sizes."
         )
-    return [length // among.size] * among.size
+    return [length // process_group.size] * process_group.size
 
 
 def _wrap_result(data: torch.Tensor | None) -> Tensor:

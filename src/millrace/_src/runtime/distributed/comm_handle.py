@@ -1,4 +1,4 @@
-"""Collective calls that may go on behind the caller: a result, and a handle to wait with."""
+"""Synchronous and asynchronous collective calls, and the handle to wait for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CommHandle", "run_collective", "group_of", "group_rank", "to_torch",
 
 
 class CommHandle:
-    """What an asynchronous call gives: ``wait()`` returns when its result may be used."""
+    """Handle of an asynchronous call: after ``wait()`` its result may be used."""
 
     def __init__(
         self, pending: PendingCollective | None = None, then: Callable[[], None] | None = None
@@ -27,7 +27,7 @@ class CommHandle:
         self._pending, self._then = pending, then
 
     def wait(self) -> None:
-        """Wait until the result is there."""
+        """Block until the result is available."""
         if self._pending is not None:
             self._pending.wait()
             self._pending = None
@@ -42,7 +42,9 @@ def run_collective(
     args: tuple[Any, ...],
     async_op: bool,
 ) -> tuple[torch.Tensor | None, CommHandle | None]:
-    """Run a collective: at once, with its gradient; or behind the caller, where nobody wants one or records."""
+    """Run a collective: synchronously and differentiable, or asynchronously outside of capture and
+    differentiation.
+    """
     if not async_op:
         return run_sync(), None
     if modes.thread_state.capturing or modes.thread_state.differentiation_depth:
@@ -52,12 +54,12 @@ def run_collective(
 
 
 def group_of(group: Any, owner: str) -> ProcessGroup:
-    """A group by its name; None is the world."""
+    """A group by its name; None is the world group."""
     return require_membership(WORLD_GROUP if group is None else group, owner)
 
 
 def group_rank(group: ProcessGroup, rank: Any, name: str, owner: str) -> int:
-    """The place in the group of a rank of the world."""
+    """The group rank of a world rank."""
     if not isinstance(rank, int) or isinstance(rank, bool):
         raise ArgumentTypeError(
             f"For '{owner}', the argument '{name}' must be int, but got {type(rank).__name__}."
@@ -71,7 +73,7 @@ def group_rank(group: ProcessGroup, rank: Any, name: str, owner: str) -> int:
 
 
 def to_torch(value: Any, name: str, owner: str) -> torch.Tensor:
-    """The tensor of PyTorch inside an argument that must be a Tensor."""
+    """The PyTorch tensor of an argument that must be a Tensor."""
     if not isinstance(value, Tensor):
         raise ArgumentTypeError(
             f"For '{owner}', the argument '{name}' must be Tensor, but got {type(value).__name__}."
@@ -80,7 +82,7 @@ def to_torch(value: Any, name: str, owner: str) -> torch.Tensor:
 
 
 def to_torch_list(values: Any, name: str, owner: str) -> list[torch.Tensor]:
-    """The same of a list."""
+    """The PyTorch tensors of a list of Tensors."""
     if not isinstance(values, (list, tuple)):
         raise ArgumentTypeError(
             f"For '{owner}', the argument '{name}' must be a list of Tensors, but got {type(values).__name__}."
@@ -89,5 +91,5 @@ def to_torch_list(values: Any, name: str, owner: str) -> list[torch.Tensor]:
 
 
 def wrap_tensors(values: Sequence[torch.Tensor]) -> tuple[Tensor, ...]:
-    """Tensors of ours."""
+    """Convert PyTorch tensors to Tensors."""
     return tuple(wrap(value) for value in values)

@@ -1,8 +1,8 @@
-"""Gradients of several processes put together, many in one message, while the backward pass still runs.
+"""All-reduce of gradients in buckets that overlaps with the backward pass.
 
-Parameters are dealt into buckets in the order in which their gradients are expected: that of the last layer comes
-first. A bucket whose gradients have all arrived is sent at once. Buckets are sent in one order everywhere, since every
-process has to make the same calls in the same order.
+Parameters are assigned to buckets in the order in which their gradients are expected: the last layer comes
+first. A bucket whose gradients are all ready is sent at once. All processes send the buckets in the same
+order, since they have to make the same calls in the same order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from millrace._src.runtime.ops.collective.torch_library_ops import start_all_red
 
 __all__ = ["GradientReducer"]
 
-# The first is small, so that sending begins early; the others are as large as a message should be.
+# The first bucket is small, so that communication starts early.
 FIRST_BUCKET_BYTES, BUCKET_BYTES = 1 << 20, 25 << 20
 
 _tickets = itertools.count(1)
@@ -25,7 +25,7 @@ _tickets = itertools.count(1)
 
 @dataclass
 class GradientBucket:
-    """Some parameters, by their places, and what has arrived of them in this step."""
+    """The indices of some parameters and their gradients of the current step."""
 
     indices: list[int]
     ticket: int
@@ -34,7 +34,7 @@ class GradientBucket:
 
 
 class GradientReducer:
-    """The gradients of one list of parameters."""
+    """All-reduces the gradients of one list of parameters."""
 
     def __init__(
         self, parameters: Sequence[torch.Tensor], is_reduced: Sequence[bool], group: str, factor: float
@@ -48,29 +48,29 @@ class GradientReducer:
         self._scale: torch.Tensor | None = None
 
     def begin(self, scale: torch.Tensor | None = None) -> None:
-        """A backward pass begins; gradients are divided by `scale` before they are sent."""
+        """Start a backward pass. Gradients are divided by `scale` before they are sent."""
         for bucket in self._buckets:
             bucket.gradients.clear()
             bucket.flat = None
         self._sent, self._scale, self.in_progress = 0, scale, True
 
     def mark_ready(self, index: int, gradient: torch.Tensor) -> None:
-        """A gradient is there. What is complete is sent."""
+        """Store a gradient and send the buckets that are complete."""
         bucket = self._bucket_of.get(index)
         if bucket is not None:
             bucket.gradients[index] = gradient
             self._send(lambda bucket: len(bucket.gradients) == len(bucket.indices))
 
     def finish(self, gradients: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Send what is left, wait for all, and give the gradients of all processes together."""
+        """Send the remaining buckets, wait for all, and return the reduced gradients."""
         for bucket in self._buckets[self._sent :]:
             for index in bucket.indices:
                 bucket.gradients.setdefault(
                     index, gradients[index]
-                )  # a parameter without a part in the result
+                )  # the parameter has no influence on the result
         self._send(lambda bucket: True)
         reduced = list(gradients)
-        if self._scale is not None:  # those that stay with each process
+        if self._scale is not None:  # gradients that are not reduced
             reduced = [
                 each if at in self._bucket_of else self._unscaled(each) for at, each in enumerate(reduced)
             ]
@@ -101,7 +101,7 @@ class GradientReducer:
 
 
 def _assign_buckets(parameters: Sequence[torch.Tensor], is_reduced: Sequence[bool]) -> list[GradientBucket]:
-    """Buckets of one type and device each, from the last parameter to the first."""
+    """Buckets of one dtype and device each, from the last parameter to the first."""
     buckets: list[GradientBucket] = []
     open_buckets: dict[tuple[torch.dtype, torch.device], tuple[GradientBucket, int]] = {}
     for index in reversed(range(len(parameters))):

@@ -1,6 +1,6 @@
-"""Groups of processes that compute together: a registry that operations look into, and `parallel` fills.
+"""Registry of process groups: collective operations look groups up, `process_groups` registers them.
 
-It stands this low because collective operations are operations: they need the group, not how it came about.
+It is in this layer because collective operations need the group, not the code that creates it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = [
     "world_group",
 ]
 
-# MindSpore has a name of the world for each of its libraries. Here all of them mean every process.
+# MindSpore has one name of the world group per communication library. Here all of them mean all processes.
 WORLD_NAMES = ("hccl_world_group", "nccl_world_group", "mccl_world_group")
 WORLD_GROUP = WORLD_NAMES[0]
 
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """Some processes: their ranks in the world, this process's place among them, and PyTorch's handle."""
+    """A process group: its world ranks, this process's rank in it, and PyTorch's handle."""
 
     name: str
     ranks: tuple[int, ...]
-    rank: int  # -1 in a process that is no member
+    rank: int  # -1 if this process is not a member
     handle: Any
 
     @property
@@ -41,7 +41,7 @@ class ProcessGroup:
         return len(self.ranks)
 
     def group_rank(self, world_rank: int) -> int:
-        """The place in the group of a rank of the world."""
+        """The group rank of a world rank."""
         if world_rank not in self.ranks:
             raise ArgumentValueError(
                 f"The rank {world_rank} is not in group '{self.name}', whose ranks are {list(self.ranks)}."
@@ -53,12 +53,12 @@ _groups: dict[str, ProcessGroup] = {}
 
 
 def register_group(group: ProcessGroup) -> None:
-    """Make a group known; the world goes by all of its names."""
+    """Register a group. All names of the world group refer to the same entry."""
     _groups[WORLD_GROUP if group.name in WORLD_NAMES else group.name] = group
 
 
 def unregister_group(name: str | None = None) -> None:
-    """Forget one group, or all of them."""
+    """Remove one group, or all of them."""
     if name is None:
         _groups.clear()
     else:
@@ -66,12 +66,12 @@ def unregister_group(name: str | None = None) -> None:
 
 
 def group_names() -> list[str]:
-    """The names of the groups that there are."""
+    """The names of the registered groups."""
     return list(_groups)
 
 
 def world_group() -> ProcessGroup | None:
-    """All processes; None before they were brought together."""
+    """The group of all processes; None before `init`."""
     return _groups.get(WORLD_GROUP)
 
 
@@ -98,7 +98,7 @@ def get_group(name: Any = WORLD_GROUP, owner: str = "") -> ProcessGroup:
 
 
 def require_membership(name: Any, owner: str) -> ProcessGroup:
-    """A group that this process has a part in."""
+    """A group that this process is a member of."""
     group = get_group(name, owner)
     if group.rank < 0:
         world = world_group()

@@ -1,5 +1,7 @@
-"""``millrace.mint.distributed``: collective functions with PyTorch's names, which write their result into tensors that
-are given. Groups are names, as MindSpore has them; ranks are those of the world."""
+"""``millrace.mint.distributed``: collective functions with PyTorch's names that write into given tensors.
+
+Groups are names, as in MindSpore; ranks are world ranks.
+"""
 
 from __future__ import annotations
 
@@ -76,8 +78,8 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Bring the processes together, as `communication.init` does; `init_method` may be ``tcp://host:port`` with
-    `world_size` and `rank`.
+    """Initialize the process group, as `communication.init` does. `init_method` may be ``tcp://host:port``
+    with `world_size` and `rank`.
 
     >>> init_process_group()
     >>> get_rank(), get_world_size(), is_initialized()
@@ -115,7 +117,7 @@ def init_process_group(
 
 
 def destroy_process_group(group: str | None = None) -> None:
-    """End a group, or, without one, part from all others."""
+    """Destroy a group, or, without a name, all groups."""
     if group is None or group in groups.WORLD_NAMES:
         communication.release()
     else:
@@ -130,7 +132,7 @@ def new_group(
     use_local_synchronization: bool = False,
     group_desc: str | None = None,
 ) -> str:
-    """Make a group of ranks; every process calls it. Gives its name."""
+    """Create a group of ranks and return its name. Every process must call it."""
     world = groups.get_group(WORLD_GROUP, "new_group")
     name = group_desc or f"group_{next(_group_counter)}"
     communication.create_group(name, list(world.ranks if ranks is None else ranks))
@@ -138,7 +140,7 @@ def new_group(
 
 
 def is_available() -> bool:
-    """Whether processes can work together here.
+    """Whether distributed communication is available.
 
     >>> is_available()
     True
@@ -147,24 +149,24 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """Whether they were brought together."""
+    """Whether the process group is initialized."""
     return communication.GlobalComm.INITED
 
 
 def get_backend(group: str | None = None) -> str:
-    """MindSpore's name of the library in use: "nccl" between GPUs, "mccl" (here: gloo) between CPUs."""
+    """MindSpore's name of the backend: "nccl" between GPUs, "mccl" (here: gloo) between CPUs."""
     return communication.GlobalComm.BACKEND
 
 
 def get_rank(group: str | None = None) -> int:
-    """The place of this process in a group; -1 where it is no member."""
+    """The rank of this process in a group; -1 if it is not a member."""
     if not communication.GlobalComm.INITED:
         return 0
     return groups.get_group(WORLD_GROUP if group is None else group, "get_rank").rank
 
 
 def get_world_size(group: str | None = None) -> int:
-    """How many processes a group has; -1 where this one is no member."""
+    """The size of a group; -1 if this process is not a member."""
     if not communication.GlobalComm.INITED:
         return 1
     process_group = groups.get_group(WORLD_GROUP if group is None else group, "get_world_size")
@@ -172,17 +174,17 @@ def get_world_size(group: str | None = None) -> int:
 
 
 def get_global_rank(group: str | None, group_rank: int) -> int:
-    """The rank in the world of a place in a group."""
+    """The world rank of a group rank."""
     return communication.get_world_rank_from_group_rank(WORLD_GROUP if group is None else group, group_rank)
 
 
 def get_group_rank(group: str | None, global_rank: int) -> int:
-    """The place in a group of a rank of the world."""
+    """The group rank of a world rank."""
     return communication.get_group_rank_from_world_rank(global_rank, WORLD_GROUP if group is None else group)
 
 
 def get_process_group_ranks(group: str | None = None) -> list[int]:
-    """The ranks of a group."""
+    """The world ranks of a group."""
     return communication.get_process_group_ranks(WORLD_GROUP if group is None else group)
 
 
@@ -195,7 +197,7 @@ def _copy_into(
     handle: Handle,
     owner: str,
 ) -> Handle:
-    """Write a result where the caller wants it, now or when it has arrived."""
+    """Write a result into the caller's tensor, now or when ``wait`` is called."""
     assert result is not None
     if result.numel() != target.numel() or result.dtype != target.dtype:
         raise ArgumentValueError(
@@ -214,7 +216,7 @@ def _copy_into(
 
 
 def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False) -> Handle:
-    """The sum over the processes, in place.
+    """Sum over the processes, in place.
 
     >>> init_process_group()
     >>> x = Tensor([1.0, 2.0])
@@ -232,7 +234,7 @@ def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_
 
 
 def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool = False) -> Handle:
-    """The tensor of rank `src`, in place in all processes."""
+    """Broadcast the tensor of rank `src`, in place."""
     process_group, x = group_of(group, "broadcast"), to_torch(tensor, "tensor", "broadcast")
     root, data = rank_in_group(process_group, src, "src", "broadcast"), x.detach()
     args = (data, root, process_group.name)
@@ -244,7 +246,7 @@ def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool
 def reduce(
     tensor: Tensor, dst: int, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
-    """The sum over the processes, in place at rank `dst`."""
+    """Sum over the processes, in place at rank `dst`."""
     process_group, x = group_of(group, "reduce"), to_torch(tensor, "tensor", "reduce")
     args = (x.detach(), rank_in_group(process_group, dst, "dst", "reduce"), op, process_group.name)
     return _copy_into(
@@ -255,7 +257,7 @@ def reduce(
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: str | None = None, async_op: bool = False
 ) -> Handle:
-    """The tensors of all processes along the first axis, written into `output_tensor`."""
+    """Concatenate the tensors of all processes along the first axis into `output_tensor`."""
     return _all_gather_into(output_tensor, input_tensor, (), group, async_op, "all_gather_into_tensor")
 
 
@@ -266,7 +268,9 @@ def all_gather_into_tensor_uneven(
     group: str | None = None,
     async_op: bool = False,
 ) -> Handle:
-    """The tensors of all processes along the first axis, as many rows of each as `output_split_sizes` says."""
+    """Concatenate the tensors of all processes along the first axis; `output_split_sizes` are their numbers
+    of rows.
+    """
     sizes = list(output_split_sizes or ())
     return _all_gather_into(output, input, sizes, group, async_op, "all_gather_into_tensor_uneven")
 
@@ -288,7 +292,7 @@ def _all_gather_into(
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: str | None = None, async_op: bool = False
 ) -> Handle:
-    """The tensor of each process, written into the tensors of a list."""
+    """Gather the tensor of each process into a list of tensors."""
     process_group = group_of(group, "all_gather")
     targets, x = (
         to_torch_list(tensor_list, "tensor_list", "all_gather"),
@@ -308,7 +312,7 @@ def all_gather(
 def _copy_into_list(
     targets: list[torch.Tensor], rows: torch.Tensor | None, handle: Handle, owner: str
 ) -> Handle:
-    """Rows of a result into tensors of a list."""
+    """Copy the rows of a result into the tensors of a list."""
     assert rows is not None
     wrong = [t for t in targets if t.numel() != rows.shape[1] or t.dtype != rows.dtype]
     if wrong:
@@ -338,7 +342,7 @@ def _check_list_length(values: list[Any], size: int, name: str, owner: str) -> N
 def gather(
     tensor: Tensor, gather_list: Any, dst: int = 0, group: str | None = None, async_op: bool = False
 ) -> Handle:
-    """The tensor of each process, written into the tensors of a list at rank `dst`."""
+    """Gather the tensor of each process into a list of tensors at rank `dst`."""
     process_group, x = group_of(group, "gather"), to_torch(tensor, "tensor", "gather").detach()
     root, flat = rank_in_group(process_group, dst, "dst", "gather"), x.reshape(1, -1)
     args = (flat, root, process_group.name)
@@ -353,7 +357,7 @@ def gather(
 def scatter(
     tensor: Tensor, scatter_list: Any, src: int = 0, group: str | None = None, async_op: bool = False
 ) -> Handle:
-    """Each process's tensor of a list at rank `src`, written into `tensor`."""
+    """Scatter a list of tensors at rank `src`, one per process, into `tensor`."""
     process_group, target = group_of(group, "scatter"), to_torch(tensor, "tensor", "scatter")
     root = rank_in_group(process_group, src, "src", "scatter")
     if process_group.rank == root:
@@ -371,7 +375,7 @@ def scatter(
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
-    """The sum over the processes, of which each keeps its equal part of the first axis, written into `output`."""
+    """Sum over the processes; each keeps its equal part of the first axis in `output`."""
     return _reduce_scatter_into(output, to_torch(input, "input", "reduce_scatter_tensor"), (), op, group, async_op,
                       "reduce_scatter_tensor")  # fmt: skip
 
@@ -384,7 +388,7 @@ def reduce_scatter_tensor_uneven(
     group: str | None = None,
     async_op: bool = False,
 ) -> Handle:
-    """The sum over the processes, of which each keeps as many rows as `input_split_sizes` says."""
+    """Sum over the processes; `input_split_sizes` are the numbers of rows that the processes keep."""
     owner, sizes = "reduce_scatter_tensor_uneven", list(input_split_sizes or ())
     return _reduce_scatter_into(output, to_torch(input, "input", owner), sizes, op, group, async_op, owner)
 
@@ -392,7 +396,7 @@ def reduce_scatter_tensor_uneven(
 def reduce_scatter(
     output: Tensor, input_list: Any, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
-    """The sums over the processes of the tensors of a list, of which each keeps its own, written into `output`."""
+    """Sum the tensors of a list over the processes; each process keeps its own in `output`."""
     parts = to_torch_list(input_list, "input_list", "reduce_scatter")
     rows = torch.stack([part.reshape(-1) for part in parts])
     return _reduce_scatter_into(output, rows, (), op, group, async_op, "reduce_scatter")
@@ -414,7 +418,7 @@ def _reduce_scatter_into(
 def all_to_all(
     output_tensor_list: Any, input_tensor_list: Any, group: str | None = None, async_op: bool = False
 ) -> Handle:
-    """A tensor to each process, and one from each, written into the tensors of a list."""
+    """Send one tensor to each process, and receive one from each into the tensors of a list."""
     process_group = group_of(group, "all_to_all")
     targets = to_torch_list(output_tensor_list, "output_tensor_list", "all_to_all")
     sent = [tensor.detach() for tensor in to_torch_list(input_tensor_list, "input_tensor_list", "all_to_all")]
@@ -440,7 +444,7 @@ def all_to_all_single(
     group: str | None = None,
     async_op: bool = False,
 ) -> Handle:
-    """Rows of a tensor to each process, and rows from each, written into `output`."""
+    """Send rows of a tensor to each process, and receive rows from each into `output`."""
     process_group, target = (
         group_of(group, "all_to_all_single"),
         to_torch(output, "output", "all_to_all_single"),
@@ -459,7 +463,7 @@ def all_to_all_single(
 
 
 def barrier(group: str | None = None, async_op: bool = False, device_ids: Any = None) -> Handle:
-    """Wait until every process of the group is here."""
+    """Block until every process of the group has reached the barrier."""
     name = group_of(group, "barrier").name
     return run_collective("barrier", lambda: collective.barrier(name), (torch.empty(0), name), async_op)[1]
 
@@ -470,19 +474,19 @@ def send(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -
 
 
 def recv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> int:
-    """Receive from rank `src` into `tensor`; gives 0."""
+    """Receive from rank `src` into `tensor`; returns 0."""
     received = functions.recv(tensor, src, WORLD_GROUP if group is None else group, tag)
     _copy_into(to_torch(tensor, "tensor", "recv"), received._torch, None, "recv")
     return 0
 
 
 def isend(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
-    """Begin to send; the handle waits until it is done."""
+    """Start sending; ``handle.wait()`` blocks until the tensor is sent."""
     return functions.isend(tensor, dst, WORLD_GROUP if group is None else group, tag)
 
 
 def irecv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
-    """Begin to receive; after ``handle.wait()`` the tensor has what came."""
+    """Start receiving; the tensor is filled after ``handle.wait()``."""
     target = to_torch(tensor, "tensor", "irecv")
     received, handle = functions.irecv(tensor, src, WORLD_GROUP if group is None else group, tag)
     copy_handle = _copy_into(target, received._torch, handle, "irecv")
@@ -502,7 +506,9 @@ class P2POp(functions.P2POp):
 
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
-    """Several sends and receives at once; what is received is written into the tensors. Gives a handle for each."""
+    """Run several sends and receives together; received tensors are written in place. Returns one handle per
+    operation.
+    """
     received = functions.run_p2p_ops(
         p2p_op_list, lambda operation: torch.empty_like(ensure_on_device(operation.tensor))
     )

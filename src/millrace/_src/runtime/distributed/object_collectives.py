@@ -1,5 +1,7 @@
-"""Python values between processes: the functions of ``mint.distributed`` that take objects. `objects.py` says which
-values can go, and why no others."""
+"""Collectives of ``mint.distributed`` that transfer Python objects.
+
+`object_serialization.py` defines which objects can be sent, and why no others.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ __all__ = ["all_gather_object", "broadcast_object_list", "gather_object", "scatt
 
 
 def _all_gather_values(value: Any, process_group: ProcessGroup) -> list[Any]:
-    """The value of each process, in each of them."""
+    """The values of all processes, in each process."""
     data = to_context_device(torch.from_numpy(np.frombuffer(encode_object(value), np.uint8).copy()))
     length = to_context_device(torch.tensor([data.numel()]))
     sizes = [int(size) for size in collective.all_gather(length, process_group.name).tolist()]
@@ -35,12 +37,12 @@ def _check_list(values: Any, name: str, owner: str, size: int | None = None) -> 
         )
     if size is not None and len(values) != size:
         raise ArgumentValueError(
-            f"For '{owner}', '{name}' must have a place for each of {size} processes, but it has {len(values)}."
+            f"For '{owner}', '{name}' must have one element per process ({size}), but it has {len(values)}."
         )
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: str | None = None) -> None:
-    """The value of each process, written into a list.
+    """Gather the object of each process into a list.
 
     >>> from millrace.communication import init, release
     >>> init()
@@ -58,7 +60,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: str | None = None
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: int = 0, group: str | None = None
 ) -> None:
-    """The value of each process, written into a list at rank `dst`."""
+    """Gather the object of each process into a list at rank `dst`."""
     process_group = group_of(group, "gather_object")
     root = group_rank(process_group, dst, "dst", "gather_object")
     if process_group.rank == root:
@@ -71,7 +73,7 @@ def gather_object(
 def broadcast_object_list(
     object_list: list[Any], src: int = 0, group: str | None = None, device: Any = None
 ) -> None:
-    """The values of a list at rank `src`, written into the list of each process."""
+    """Broadcast the objects of a list from rank `src`."""
     process_group = group_of(group, "broadcast_object_list")
     root = group_rank(process_group, src, "src", "broadcast_object_list")
     _check_list(object_list, "object_list", "broadcast_object_list")
@@ -86,7 +88,9 @@ def scatter_object_list(
     src: int = 0,
     group: str | None = None,
 ) -> None:
-    """Each process's value of a list at rank `src`, written to the front of a list."""
+    """Scatter the objects of a list at rank `src`; the object of this process becomes the first element of
+    the output list.
+    """
     process_group = group_of(group, "scatter_object_list")
     root = group_rank(process_group, src, "src", "scatter_object_list")
     _check_list(scatter_object_output_list, "scatter_object_output_list", "scatter_object_list")

@@ -1,5 +1,8 @@
-"""Plain values as bytes and back, for calls that hand objects to other processes. No pickle: what comes over a socket
-never runs code. JSON carries the shape of a value; what JSON lacks goes beside it under a mark."""
+"""Safe serialization of Python values for object collectives.
+
+It uses JSON and no pickle: data from a socket never runs code. Types that JSON lacks are objects with a
+marker key.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _MARK = "__millrace__"
 
 
 def encode_object(value: Any) -> bytes:
-    """A value as bytes: numbers, text, bytes, None, lists, tuples, sets, dicts, arrays and Tensors.
+    """Serialize a value: numbers, text, bytes, None, lists, tuples, sets, dicts, arrays and Tensors.
 
     >>> decode_object(encode_object({"a": (1, b"x"), 2: [None, 1.5]}))
     {'a': (1, b'x'), 2: [None, 1.5]}
@@ -27,7 +30,7 @@ def encode_object(value: Any) -> bytes:
 
 
 def decode_object(data: bytes) -> Any:
-    """The value that `encode_object` wrote."""
+    """Deserialize the output of `encode_object`."""
     return _from_json(json.loads(data.decode()))
 
 
@@ -49,8 +52,8 @@ def _to_json(value: Any) -> Any:
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         return _array_to_json(value)
     raise ArgumentTypeError(
-        f"A {type(value).__name__} cannot go to other processes: numbers, text, bytes, None, lists, tuples, sets, "
-        "dicts, NumPy arrays and Tensors can. Send what it is made of."
+        f"A {type(value).__name__} cannot be sent to other processes: numbers, text, bytes, None, lists, tuples, sets, "
+        "dicts, NumPy arrays and Tensors can. Send its parts."
     )
 
 
@@ -58,7 +61,7 @@ def _array_to_json(value: Any) -> dict[str, Any]:
     marker = "tensor" if isinstance(value, Tensor) else "array" if isinstance(value, np.ndarray) else "number"
     array = value.asnumpy() if isinstance(value, Tensor) else np.asarray(value)
     if array.dtype.hasobject:
-        raise ArgumentTypeError("An array of Python objects cannot go to other processes.")
+        raise ArgumentTypeError("An array of Python objects cannot be sent to other processes.")
     return {
         _MARK: marker,
         "dtype": array.dtype.name if array.dtype.kind == "V" else array.dtype.str,

@@ -1,6 +1,6 @@
-"""The settings of parallel training, of offloading and of parameter servers: checked, kept, and answered when asked.
+"""Settings of parallel training, offloading and parameter servers.
 
-Those who train on several devices read them here. A setting that changes nothing on this hardware says so once.
+Settings are validated and stored. A setting without effect on this hardware logs a message once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ logger = get_logger(__name__)
 
 
 class ParallelMode:
-    """How the work of a training is split.
+    """Modes of parallel training.
 
     >>> ParallelMode.DATA_PARALLEL in ParallelMode.MODE_LIST
     True
@@ -53,7 +53,7 @@ _SEARCH = ("recursive_programming", "dynamic_programming", "sharding_propagation
 _AUTO = {"mode": "auto", "config": None}
 _FUSION = {"openstate": True, "allreduce": _AUTO, "allgather": _AUTO, "reducescatter": _AUTO}
 
-# Setting -> its value at the start.
+# Setting -> default value.
 _PARALLEL: dict[str, Any] = {
     "device_num": 1,
     "global_rank": 0,
@@ -89,7 +89,7 @@ _PARALLEL: dict[str, Any] = {
     "group_ckpt_save_file": "",
     "auto_parallel_new_interface": False,
 }
-# Those that data-parallel training reads; the others belong to ways of splitting that are not here.
+# Settings that data-parallel training reads; the others belong to parallel modes that are not implemented.
 _EFFECTIVE_SETTINGS = {
     "device_num",
     "enable_parallel_optimizer",
@@ -137,26 +137,27 @@ _world: list[tuple[int, int]] = []
 
 
 def set_world(rank: int, size: int) -> None:
-    """`init` has brought the processes together: the context knows rank and number, where nobody has said others."""
+    """Store rank and size after `init`. They are the defaults of `global_rank` and `device_num`."""
     _world[:] = [(rank, size)]
 
 
 def clear_world() -> None:
-    """`release` was called."""
+    """Remove rank and size on `release`."""
     _world.clear()
 
 
 def reduces_gradients() -> bool:
-    """Whether gradients of several processes are put together in a step."""
+    """Whether gradients are reduced over the processes."""
     return _parallel["parallel_mode"] in (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
 
 
 def set_auto_parallel_context(**kwargs: Any) -> None:
-    """Say how the work is split. ``stand_alone`` and ``data_parallel`` are here (``hybrid_parallel`` is the same, with
-    parameters that are `layerwise_parallel` left alone); the modes that cut operations over devices are refused.
+    """Set the parallel mode and its options.
 
-    Data-parallel training reads `gradients_mean`, `parameter_broadcast`, `enable_parallel_optimizer`, `device_num` and
-    `global_rank`; what other ways would need is kept.
+    ``stand_alone`` and ``data_parallel`` are supported. ``hybrid_parallel`` is the same, except that
+    parameters with `layerwise_parallel` are not reduced. The modes that shard operations over devices raise
+    an error. Data-parallel training reads `gradients_mean`, `parameter_broadcast`,
+    `enable_parallel_optimizer`, `device_num` and `global_rank`; the other settings are stored.
 
     >>> set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL, gradients_mean=True)
     >>> get_auto_parallel_context("parallel_mode")
@@ -191,8 +192,8 @@ def _check(name: str, value: Any) -> None:
         )
     if name == "parallel_mode" and value in (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL):
         raise OperationError(
-            f"parallel_mode='{value}' cuts every operation over the devices by a strategy, which needs a compiler that "
-            "sees the whole graph; Millrace has none. Use ParallelMode.DATA_PARALLEL, with "
+            f"parallel_mode='{value}' shards every operation over the devices by a strategy, which needs a compiler "
+            "that sees the whole graph; Millrace has none. Use ParallelMode.DATA_PARALLEL, with "
             "enable_parallel_optimizer=True where the optimizer's state is large, and "
             "millrace.parallel.ShardedEmbedding where a table is."
         )
@@ -214,7 +215,7 @@ def _check(name: str, value: Any) -> None:
 
 
 def get_auto_parallel_context(attr_key: str) -> Any:
-    """A setting of :func:`set_auto_parallel_context`.
+    """Get a setting of :func:`set_auto_parallel_context`.
 
     >>> get_auto_parallel_context("device_num")
     1
@@ -227,7 +228,7 @@ def get_auto_parallel_context(attr_key: str) -> Any:
 
 
 def reset_auto_parallel_context() -> None:
-    """Every setting of :func:`set_auto_parallel_context` as at the start.
+    """Reset all settings of :func:`set_auto_parallel_context`.
 
     >>> reset_auto_parallel_context()
     """
@@ -236,16 +237,18 @@ def reset_auto_parallel_context() -> None:
 
 
 def set_ps_context(**kwargs: Any) -> None:
-    """Settings of training with parameter servers. They have to come before `communication.init`: roles are dealt out
-    there. Here no process is a server; what servers are for, tables that are larger than one device, is
+    """Set the options of parameter-server training. Call it before `communication.init`, which assigns the
+    roles.
+
+    No process is a server here. For tables that are larger than one device use
     `millrace.parallel.ShardedEmbedding`.
 
     >>> set_ps_context(enable_ps=False)
     """
     if kwargs.get("enable_ps") and _world:
         raise OperationError(
-            "set_ps_context(enable_ps=True) must be called before init(): who is a server and who a worker is decided "
-            "when the processes meet, and they have met already. Move it above communication.init(), or call "
+            "set_ps_context(enable_ps=True) must be called before init(), which assigns the roles of server and "
+            "worker. Move it above communication.init(), or call "
             "communication.release() first."
         )
     for name in kwargs:
@@ -261,7 +264,7 @@ def set_ps_context(**kwargs: Any) -> None:
 
 
 def get_ps_context(attr_key: str) -> Any:
-    """A setting of :func:`set_ps_context`.
+    """Get a setting of :func:`set_ps_context`.
 
     >>> get_ps_context("enable_ps")
     False
@@ -272,7 +275,7 @@ def get_ps_context(attr_key: str) -> Any:
 
 
 def reset_ps_context() -> None:
-    """Every setting of :func:`set_ps_context` as at the start.
+    """Reset all settings of :func:`set_ps_context`.
 
     >>> reset_ps_context()
     """
@@ -280,7 +283,7 @@ def reset_ps_context() -> None:
 
 
 def set_offload_context(offload_config: dict[str, Any]) -> None:
-    """Where parameters wait that the device has no room for. It is kept, and changes nothing.
+    """Set where parameters are offloaded to. The setting is stored and has no effect.
 
     >>> set_offload_context({"offload_param": "cpu"})
     >>> get_offload_context()["offload_param"]
@@ -300,7 +303,7 @@ def set_offload_context(offload_config: dict[str, Any]) -> None:
 
 
 def get_offload_context() -> dict[str, Any]:
-    """The settings of :func:`set_offload_context`.
+    """Get the settings of :func:`set_offload_context`.
 
     >>> get_offload_context()["cpu_ratio"]
     1.0
@@ -311,4 +314,4 @@ def get_offload_context() -> dict[str, Any]:
 def _warn_no_effect(call: str, name: str) -> None:
     if name not in _warned_settings:
         _warned_settings.add(name)
-        logger.info("%s(%s=...) is kept and changes nothing here", call, name)
+        logger.info("%s(%s=...) is stored and has no effect here", call, name)

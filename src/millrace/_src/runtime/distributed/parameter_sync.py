@@ -1,4 +1,4 @@
-"""Parameters over processes: the same in all of them at the start, and parts of one put together again."""
+"""Parameters over processes: broadcast, and merging of slices."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ __all__ = ["broadcast_parameters", "merge_sliced_parameter", "parameter_broadcas
 
 
 def broadcast_parameters(parameters: Iterable[Parameter], root: int = 0, group: str = WORLD_GROUP) -> None:
-    """Give every process the values that the one at place `root` of the group has, in place.
-
-    Parameters that are `layerwise_parallel` are each process's own, and stay.
+    """Broadcast parameters from rank `root` of the group, in place. Parameters with `layerwise_parallel` are
+    skipped.
 
     >>> from millrace.communication import init, release
     >>> from millrace._src.core.values.tensor import Tensor
@@ -35,15 +34,18 @@ def broadcast_parameters(parameters: Iterable[Parameter], root: int = 0, group: 
 
 
 def parameter_broadcast(net: Any, layout: Any, cur_rank: int = 0, initial_rank: int = 0) -> None:
-    """Give every process the parameters that rank `initial_rank` has. `layout` is one of MindSpore's strategies, and
-    means nothing here: every process has the whole net."""
+    """Broadcast the parameters of a network from rank `initial_rank`.
+
+    `layout` is a strategy of MindSpore and is ignored: every process has the whole network.
+    """
     if groups.world_group() is None:
         return
     broadcast_parameters(net.get_parameters(), initial_rank)
 
 
 def merge_sliced_parameter(sliced_parameters: Any, strategy: Any = None) -> Parameter:
-    """Put the parts of a parameter, such as the rows of a `ShardedEmbedding` by rank, together along the first axis.
+    """Concatenate slices of a parameter along the first axis, such as the rows of a `ShardedEmbedding` by
+    rank.
 
     >>> from millrace._src.core.values.tensor import Tensor
     >>> parts = [Parameter(Tensor([1.0]), "w"), Parameter(Tensor([2.0]), "w")]
@@ -61,7 +63,7 @@ def merge_sliced_parameter(sliced_parameters: Any, strategy: Any = None) -> Para
         )
     if strategy is not None:
         raise ArgumentValueError(
-            "For 'merge_sliced_parameter', 'strategy' must be None: there are none here."
+            "For 'merge_sliced_parameter', 'strategy' must be None: strategies are not supported."
         )
     wrong = [part for part in sliced_parameters if not isinstance(part, Parameter)]
     if wrong:

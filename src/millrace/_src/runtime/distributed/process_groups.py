@@ -1,4 +1,6 @@
-"""Bringing processes together: ``init``, ranks and groups, on torch.distributed (gloo on the CPU, NCCL on GPUs)."""
+"""Initialization of process groups: ``init``, ranks and groups on torch.distributed (gloo on CPU, NCCL on
+GPUs).
+"""
 
 from __future__ import annotations
 
@@ -50,12 +52,12 @@ logger = get_logger(__name__)
 
 HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = groups.WORLD_NAMES
 
-# MindSpore's names of libraries -> the device they are for
+# MindSpore's backend name -> device
 _BACKENDS = {"hccl": "Ascend", "nccl": "GPU", "mccl": "CPU"}
 
 
 class GlobalComm:
-    """What holds for all processes: the library in use, and the name of the group of all of them.
+    """Process-wide state of communication: backend, initialization, name of the world group.
 
     >>> GlobalComm.INITED
     False
@@ -67,24 +69,25 @@ class GlobalComm:
     CHECK_ENVS: ClassVar[bool] = True
 
 
-# the place of this process on its machine, and where it met the others, from `init` on
+# the cluster environment and the store of this process, from `init` on
 _session: list[tuple[ClusterEnvironment, Any]] = []
 # variables that keep the connections on loopback, set by `_join` and unset by `release`
 _loopback_variables: list[str] = []
-# how often this process has met others at a file: each time has its own
+# number of rendezvous at a file; each has a separate file
 _rendezvous_counter = itertools.count(1)
 
 
 def is_initialized() -> bool:
-    """Whether `init` has brought the processes together."""
+    """Whether `init` has initialized the process group."""
     return GlobalComm.INITED
 
 
 def init(backend_name: str | None = None) -> None:
-    """Bring the processes of a training together. Each calls it once, before the first collective operation.
+    """Initialize distributed communication. Every process calls it once, before the first collective
+    operation.
 
-    Who is who is read from the environment: `millrace run`, `torchrun`, `mpirun` and MindSpore's `msrun` are known. A
-    process that was started by none of them is alone, rank 0 of 1.
+    Rank and size are read from the environment: `millrace run`, `torchrun`, `mpirun` and MindSpore's `msrun`
+    are supported. A process without a launcher is rank 0 of 1.
 
     >>> init()
     >>> get_rank(), get_group_size()
@@ -117,8 +120,8 @@ def init(backend_name: str | None = None) -> None:
 def _join(environment: ClusterEnvironment, library: str, timeout: datetime.timedelta | None) -> None:
     if library == "nccl" and not dist.is_nccl_available():
         raise OperationError(
-            "For 'init', this PyTorch was built without NCCL, which connects GPUs: install PyTorch's CUDA build, or "
-            "use gloo with init('gloo'). `millrace doctor` says what is missing."
+            "For 'init', this PyTorch was built without NCCL, which GPUs need. Install PyTorch's CUDA build, or "
+            "use gloo with init('gloo'). `millrace doctor` lists what is missing."
         )
     if library == "nccl":
         if "DEVICE_ID" not in os.environ:
@@ -131,7 +134,7 @@ def _join(environment: ClusterEnvironment, library: str, timeout: datetime.timed
         _stay_on_loopback()
     try:
         rank, store = _rendezvous(environment, join_timeout)
-        # what stays on the host of a GPU machine, such as objects, goes over gloo
+        # host tensors, such as serialized objects, use gloo
         backends = "cpu:gloo,cuda:nccl" if library == "nccl" else library
         dist.init_process_group(
             backends, store=store, rank=rank, world_size=environment.size, timeout=join_timeout
@@ -142,9 +145,10 @@ def _join(environment: ClusterEnvironment, library: str, timeout: datetime.timed
     except (RuntimeError, ValueError) as error:
         _leave_loopback()
         raise OperationError(
-            f"For 'init', rank {environment.rank} of {environment.size} (started by {environment.launcher}) did not "
-            f"meet the others at {environment.file or f'{environment.host}:{environment.port}'}: "
-            f"{str(error).splitlines()[0]}. Are all of them running, and may they reach that address?"
+            f"For 'init', rank {environment.rank} of {environment.size} (started by {environment.launcher}) could not "
+            f"join the rendezvous at {environment.file or f'{environment.host}:{environment.port}'}: "
+            f"{str(error).splitlines()[0]}. Check that all processes are running and "
+            "can reach that address."
         ) from error
     _session[:] = [(environment, store)]
     watch_for_termination(lambda: _session[0][1] if _session else None, rank, environment.size)
@@ -153,11 +157,11 @@ def _join(environment: ClusterEnvironment, library: str, timeout: datetime.timed
     GlobalComm.BACKEND = "nccl" if library == "nccl" else "mccl"
     GlobalComm.WORLD_COMM_GROUP = f"{GlobalComm.BACKEND}_world_group"
     parallel_context.set_world(rank, environment.size)
-    logger.info("rank %d of %d is here, over %s", rank, environment.size, library)
+    logger.info("rank %d of %d is initialized with %s", rank, environment.size, library)
 
 
 def _rendezvous(environment: ClusterEnvironment, timeout: datetime.timedelta) -> tuple[int, Any]:
-    """The rank of this process, and the store over which the ranks find each other."""
+    """The rank of this process and the store of the rendezvous."""
     if environment.size == 1:
         return 0, dist.HashStore()
     if environment.file:
@@ -167,18 +171,18 @@ def _rendezvous(environment: ClusterEnvironment, timeout: datetime.timedelta) ->
         address = _open_rendezvous_store(environment, timeout)
     else:
         address = connect_store(environment.host, environment.port, timeout)
-    # a launcher that starts its processes anew leaves what the former ones said at the meeting place
+    # after a restart by the launcher, the store still holds the keys of the former processes
     store = dist.PrefixStore(f"/millrace/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", address)
     rank = environment.rank if environment.rank >= 0 else store.add("ranks", 1) - 1
     return rank, store
 
 
 def _open_rendezvous_store(environment: ClusterEnvironment, timeout: datetime.timedelta) -> Any:
-    """The store that the others connect to. The environment names its address: that is the user's choice."""
+    """Open the store of the rendezvous. Its address is the user's choice, from the environment."""
     public = [address for address in resolve(environment.host) if is_public(address)]
     if public:
         logger.warning(
-            "the processes meet at %s, port %d, which is a public address: whoever reaches it can change the run. "
+            "the rendezvous is at %s, port %d, which is a public address: anyone who reaches it can change the run. "
             "Name an address of a private network in MASTER_ADDR.",
             public[0],
             environment.port,
@@ -187,7 +191,7 @@ def _open_rendezvous_store(environment: ClusterEnvironment, timeout: datetime.ti
 
 
 def _stay_on_loopback() -> None:
-    """Let gloo and NCCL listen on loopback alone, unless the user named an interface."""
+    """Bind gloo and NCCL to loopback, unless the user named an interface."""
     interface = loopback_interface()
     for name, value in (("GLOO_SOCKET_IFNAME", interface), ("NCCL_SOCKET_IFNAME", f"={interface}")):
         if interface and name not in os.environ:
@@ -201,7 +205,7 @@ def _leave_loopback() -> None:
 
 
 def _run_scheduler(environment: ClusterEnvironment, timeout: datetime.timedelta) -> None:
-    """What MindSpore's scheduler does: be the meeting place until every worker has left."""
+    """MindSpore's scheduler role: serve the rendezvous until every worker has left."""
     store = _open_rendezvous_store(environment, timeout)
     for number in range(environment.size):
         store.wait([f"/millrace/0/left/{number}"], datetime.timedelta(days=365))
@@ -209,7 +213,7 @@ def _run_scheduler(environment: ClusterEnvironment, timeout: datetime.timedelta)
 
 
 def release() -> None:
-    """Part from the others: groups end, and `init` may be called again.
+    """Destroy all groups. `init` may be called again afterwards.
 
     >>> release()
     """
@@ -226,7 +230,7 @@ def release() -> None:
     dist.destroy_process_group()
     _leave_loopback()
     if environment.file:
-        # the store removes its file when it is collected: the frames of an error may hold it in a cycle
+        # the store removes its file when it is garbage-collected; frames of an error may hold it in a cycle
         del store
         gc.collect()
 
@@ -235,7 +239,7 @@ atexit.register(release)
 
 
 def create_group(group: str, rank_ids: Sequence[int], options: Any = None) -> None:
-    """Make a group of some ranks, under a name. Every process of the world calls it, members or not.
+    """Create a named group of ranks. Every process of the world calls it, members or not.
 
     >>> init()
     >>> create_group("pair", [0])
@@ -265,7 +269,7 @@ def create_group(group: str, rank_ids: Sequence[int], options: Any = None) -> No
         )
     if group in groups.WORLD_NAMES or group in groups.group_names():
         raise ArgumentValueError(
-            f"For 'create_group', there is a group '{group}' already: choose another name, or destroy_group it first."
+            f"For 'create_group', the group '{group}' already exists. Choose another name, or call destroy_group first."
         )
     handle = dist.new_group(list(ranks))
     group_rank = ranks.index(world.rank) if world.rank in ranks else -1
@@ -273,7 +277,7 @@ def create_group(group: str, rank_ids: Sequence[int], options: Any = None) -> No
 
 
 def destroy_group(group: str) -> None:
-    """End a group that `create_group` made."""
+    """Destroy a group that `create_group` created."""
     _check_group_name("destroy_group", group)
     if group in groups.WORLD_NAMES:
         groups.get_group(WORLD_GROUP, "destroy_group")
@@ -285,7 +289,7 @@ def destroy_group(group: str) -> None:
 
 
 def get_rank(group: str = WORLD_GROUP) -> int:
-    """The place of this process in a group; 0 before `init`.
+    """The rank of this process in a group; 0 before `init`.
 
     >>> get_rank()
     0
@@ -297,7 +301,7 @@ def get_rank(group: str = WORLD_GROUP) -> int:
 
 
 def get_group_size(group: str = WORLD_GROUP) -> int:
-    """How many processes a group has; 1 before `init`.
+    """The number of processes in a group; 1 before `init`.
 
     >>> get_group_size()
     1
@@ -307,19 +311,19 @@ def get_group_size(group: str = WORLD_GROUP) -> int:
 
 
 def get_local_rank(group: str = WORLD_GROUP) -> int:
-    """The number of this process on its machine; 0 before `init`."""
+    """The rank of this process on its machine; 0 before `init`."""
     _check_group_name("get_local_rank", group)
     return _session[0][0].local_rank if GlobalComm.INITED else 0
 
 
 def get_local_rank_size(group: str = WORLD_GROUP) -> int:
-    """How many processes are on this machine; 1 before `init`."""
+    """The number of processes on this machine; 1 before `init`."""
     _check_group_name("get_local_rank_size", group)
     return _session[0][0].local_size if GlobalComm.INITED else 1
 
 
 def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
-    """The rank in the world of a place in a group."""
+    """The world rank of a group rank."""
     _check_group_name("get_world_rank_from_group_rank", group)
     _check_int("get_world_rank_from_group_rank", "group_rank_id", group_rank_id)
     process_group = groups.get_group(group, "get_world_rank_from_group_rank")
@@ -332,20 +336,20 @@ def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
 
 
 def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
-    """The place in a group of a rank of the world."""
+    """The group rank of a world rank."""
     _check_group_name("get_group_rank_from_world_rank", group)
     _check_int("get_group_rank_from_world_rank", "world_rank_id", world_rank_id)
     return groups.get_group(group, "get_group_rank_from_world_rank").group_rank(world_rank_id)
 
 
 def get_process_group_ranks(group: str = WORLD_GROUP) -> list[int]:
-    """The ranks of the world that a group has, in its order."""
+    """The world ranks of a group, in group order."""
     _check_group_name("get_process_group_ranks", group)
     return list(groups.get_group(group, "get_process_group_ranks").ranks)
 
 
 def get_comm_name(group: str = WORLD_GROUP) -> str:
-    """The name that the library has for a group."""
+    """The backend's name of a group."""
     _check_group_name("get_comm_name", group)
     return str(getattr(groups.require_membership(group, "get_comm_name").handle, "group_name", group))
 

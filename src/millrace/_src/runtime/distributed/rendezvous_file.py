@@ -1,7 +1,7 @@
-"""The file at which the processes of one machine meet: PyTorch's FileStore, in a folder that only its owner may enter.
+"""Rendezvous of the processes of one machine at a file: PyTorch's FileStore in a private folder.
 
-FileStore trusts what it reads: garbage makes it wait forever. So the folder and the file are checked before it opens
-them, and a rank that is registered already is an error: a killed run left the file.
+FileStore trusts what it reads: invalid data makes it wait forever. The folder and the file are therefore
+checked before it opens them. A rank that is already registered is an error: a killed run left the file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOCK_POLL = 0.01  # seconds
 
 
 def open_rendezvous_file(path: str, rank: int, size: int, timeout: datetime.timedelta) -> dist.FileStore:
-    """The store in the file `path`, created where it is missing. Waits for at most `timeout`."""
+    """Open the store in the file `path` and create it if missing. Waits for at most `timeout`."""
     _check_folder(os.path.dirname(path))
     _check_file(path, timeout)
     store = dist.FileStore(path, size)
@@ -38,7 +38,7 @@ def open_rendezvous_file(path: str, rank: int, size: int, timeout: datetime.time
 
 def _rendezvous_error(path: str, expected: str, got: str) -> OperationError:
     return OperationError(
-        f"For 'init', the meeting file {path}: expected {expected}, got {got}. End that run or remove the file."
+        f"For 'init', the rendezvous file {path}: expected {expected}, got {got}. End that run or remove the file."
     )
 
 
@@ -47,12 +47,12 @@ def _check_folder(folder: str) -> None:
         status = os.lstat(folder)
     except OSError as error:
         raise OperationError(
-            f"For 'init', the folder of the meeting file: expected {folder} to exist, got {error.strerror}. Create it "
-            "with mode 700."
+            f"For 'init', the folder of the rendezvous file: expected {folder} to exist, got {error.strerror}. Create "
+            "it with mode 700."
         ) from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise OperationError(
-            f"For 'init', the folder of the meeting file: expected {folder} to be a folder that only you may enter, "
+            f"For 'init', the folder of the rendezvous file: expected {folder} to be a folder that only you may enter, "
             f"got mode {stat.S_IMODE(status.st_mode):o} and owner {status.st_uid}. Remove it."
         )
 
@@ -71,7 +71,7 @@ def _check_file(path: str, timeout: datetime.timedelta) -> None:
         if status.st_uid != os.getuid() or status.st_mode & 0o077:
             got = f"mode {stat.S_IMODE(status.st_mode):o} and owner {status.st_uid}"
             raise _rendezvous_error(path, "a file that only you may read and write", got)
-        _lock(descriptor, path, timeout)  # writers hold it exclusively: nobody is in the middle of a record
+        _lock(descriptor, path, timeout)  # writers hold it exclusively: no record is incomplete
         size = os.fstat(descriptor).st_size
         if size > MAX_BYTES:
             raise _rendezvous_error(path, f"at most {MAX_BYTES} bytes", f"{size}")
@@ -95,7 +95,7 @@ def _lock(descriptor: int, path: str, timeout: datetime.timedelta) -> None:
 
 
 def _check_records(path: str, data: bytes) -> None:
-    """Keys and values in turn, each after its length in four bytes."""
+    """Check that the file holds keys and values in turn, each after its length in four bytes."""
     offset = num_records = 0
     while offset < len(data):
         end = offset + 4 + int.from_bytes(data[offset : offset + 4], "little")

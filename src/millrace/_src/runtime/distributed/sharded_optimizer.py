@@ -1,7 +1,7 @@
-"""The parallel optimizer: each process keeps the state of some parameters and changes those; then all get new values.
+"""Sharded optimizer states: each process stores the states of some parameters and updates those.
 
-Parameters are divided whole, so that optimizers that look at a parameter's length (Lamb, LARS) work as ever, and by
-size, so that all processes have about as much to keep.
+A parameter is never split, so that optimizers that use its norm (Lamb, LARS) work unchanged. Parameters are
+assigned by size, so that all processes store about the same amount.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["ShardedParameters", "shard_parameters", "gather_states", "load_state
 
 
 def shard_parameters(parameters: ParameterTuple) -> ParameterTuple:
-    """The parameters, divided among the processes where the context says so."""
+    """Assign the parameters to processes if the parallel context enables it."""
     world = groups.world_group()
     wanted = reduces_gradients() and get_auto_parallel_context("enable_parallel_optimizer")
     if not wanted or world is None or world.size == 1:
@@ -33,13 +33,13 @@ def shard_parameters(parameters: ParameterTuple) -> ParameterTuple:
 
 
 class ShardedParameters(ParameterTuple):
-    """Parameters of which each belongs to one process, or, where they are `layerwise_parallel`, to each its own."""
+    """Parameters that are each owned by one process, or by every process if `layerwise_parallel`."""
 
     owners: tuple[int, ...] = ()
     local: tuple[bool, ...] = ()
 
     def assign_owners(self, rank: int, size: int) -> ShardedParameters:
-        """Deal them out: the largest first, each to who has least."""
+        """Assign owners: the largest parameter first, each to the process with the least."""
         owned_sizes = [0] * size
         owners = [0] * len(self)
         for index in sorted(range(len(self)), key=lambda at: (-self[at]._torch.numel(), at)):
@@ -54,7 +54,7 @@ class ShardedParameters(ParameterTuple):
         return self
 
     def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:
-        """What an optimizer keeps for them; of parameters of other processes nothing."""
+        """The states of an optimizer for these parameters; empty for parameters of other processes."""
         states = []
         for item, is_local in zip(self, self.local, strict=True):
             state = item.clone(init) if is_local else _empty_state(item)
@@ -65,7 +65,7 @@ class ShardedParameters(ParameterTuple):
         return sharded
 
     def share(self) -> None:
-        """Give each process the parameters that the others changed."""
+        """Broadcast the updated parameters from their owners."""
         for owner in sorted(set(self.owners)):
             for tensors in self._tensors_by_dtype(owner):
                 flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
@@ -75,7 +75,7 @@ class ShardedParameters(ParameterTuple):
                     tensor.copy_(part.view(tensor.shape))
 
     def _tensors_by_dtype(self, owner: int) -> list[list[torch.Tensor]]:
-        """The tensors of one process, by type."""
+        """The tensors of one owner, grouped by dtype."""
         by_dtype: dict[torch.dtype, list[torch.Tensor]] = {}
         for parameter, parameter_owner in zip(self, self.owners, strict=True):
             if parameter_owner == owner and not parameter.layerwise_parallel:
@@ -98,9 +98,10 @@ def _sharded_states_of(optimizer: Any) -> list[ShardedParameters]:
 
 
 def gather_states(optimizer: Any) -> dict[str, Tensor]:
-    """All that an optimizer keeps, by name, whole in every process: for a checkpoint that any number of them loads.
+    """All states of an optimizer by name, complete in every process: for a checkpoint that any number of
+    processes loads.
 
-    Every process calls it. What is not divided is there too.
+    Every process calls it. States that are not sharded are included.
     """
     states = {
         parameter.name: wrap(parameter._torch.detach().clone()) for parameter in optimizer.get_parameters()
@@ -118,7 +119,7 @@ def gather_states(optimizer: Any) -> dict[str, Tensor]:
 
 
 def load_states(optimizer: Any, states: dict[str, Tensor]) -> None:
-    """Take what `gather_states` gave, on any number of processes; each takes its part."""
+    """Load the states from `gather_states`, on any number of processes; each process takes its shard."""
     divided_states = {
         id(state)
         for sharded in _sharded_states_of(optimizer)
@@ -128,7 +129,7 @@ def load_states(optimizer: Any, states: dict[str, Tensor]) -> None:
     missing = [p.name for p in optimizer.get_parameters() if p.name not in states]
     if missing:
         raise ArgumentValueError(
-            f"For 'load_states', these are missing: {missing[:5]}; it takes what gather_states gave."
+            f"For 'load_states', these states are missing: {missing[:5]}. Pass the result of gather_states."
         )
     for parameter in optimizer.get_parameters():
         if id(parameter) not in divided_states:

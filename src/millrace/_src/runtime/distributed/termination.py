@@ -1,7 +1,8 @@
-"""A process that is asked to end (SIGTERM) while one of its partners is dead has no step left to finish: it may take a
-few seconds, and then it goes, even if it handles the signal and waits in a collective call for ever.
+"""Termination of a process whose peers are dead.
 
-Asked to end while all partners live, it is left alone: that is how a run is told to save and stop.
+A process that receives SIGTERM while a peer is dead cannot finish its step. It exits after a few seconds,
+even if it handles the signal and is blocked in a collective call. If all peers are alive nothing happens:
+SIGTERM is the request to save and stop.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from typing import Any
 __all__ = ["SIGTERM_EXIT_CODE", "watch_for_termination"]
 
 GRACE = 5.0  # seconds
-SIGTERM_EXIT_CODE = 128 + signal.SIGTERM  # the status of a process that went because it was told to
+SIGTERM_EXIT_CODE = 128 + signal.SIGTERM  # exit code of a process that SIGTERM terminated
 
 
 def watch_for_termination(get_store: Callable[[], Any], rank: int, size: int) -> None:
-    """Begin to watch, once the ranks have met. Signals can be watched from the main thread only.
+    """Start to watch for SIGTERM after the rendezvous. Signals can be watched from the main thread only.
 
-    `meeting` gives the place where they met, None after they parted: nothing here keeps it open.
+    `get_store` returns the store of the rendezvous, or None after `release`; no reference is kept.
     """
     get_store().set(f"pid/{rank}", f"{socket.gethostname()} {os.getpid()}")
     if size == 1 or threading.current_thread() is not threading.main_thread():
@@ -31,7 +32,7 @@ def watch_for_termination(get_store: Callable[[], Any], rank: int, size: int) ->
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
     previous_fd = signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-    if previous_fd != -1:  # somebody else listens
+    if previous_fd != -1:  # another listener is installed
         signal.set_wakeup_fd(previous_fd)
         os.close(read_end)
         os.close(write_end)
@@ -52,10 +53,10 @@ def _watch_signals(read_end: int, get_store: Callable[[], Any], peer_ranks: list
 
 
 def _is_alive(store: Any, rank: int) -> bool:
-    """Whether a partner on this machine lives; of others nothing is known, and they count as living."""
+    """Whether a peer on this machine is alive. Peers on other machines count as alive."""
     try:
         host, pid = store.get(f"pid/{rank}").decode().rsplit(" ", 1)
-    except (RuntimeError, ValueError):  # the meeting place is gone
+    except (RuntimeError, ValueError):  # the store is closed
         return False
     if host != socket.gethostname():
         return True

@@ -1,1 +1,1 @@
-"""Distributions."""
+"""Probability distributions and bijectors: the implementation of ``millrace.nn.probability``."""

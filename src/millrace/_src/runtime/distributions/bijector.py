@@ -1,4 +1,4 @@
-"""Bijector: what every transform of random numbers can be asked."""
+"""``Bijector``: base class of invertible transforms with the log-determinant of their Jacobian."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ QUERY_METHODS = ("forward", "forward_log_jacobian", "inverse", "inverse_log_jaco
 
 
 class Bijector(Cell):
-    """The base of all bijectors; those of users begin here.
+    """Base class of all bijectors, also of user-defined ones.
 
-    A subclass writes ``_forward``, ``_inverse``, ``_forward_log_jacobian`` and ``_inverse_log_jacobian``. Called with
-    the name of a method it is that method, called with a distribution it gives a TransformedDistribution.
+    A subclass implements ``_forward``, ``_inverse``, ``_forward_log_jacobian`` and ``_inverse_log_jacobian``.
+    Calling a bijector with a method name calls that method. Calling it with a distribution returns a
+    TransformedDistribution.
 
     >>> class Double(Bijector):
     ...     def __init__(self):
@@ -64,37 +65,37 @@ class Bijector(Cell):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the bijector."""
         return self._name
 
     @property
     def dtype(self) -> DType | None:
-        """The type that values must have, or None for any floating one."""
+        """The required dtype of input values, or None for any floating dtype."""
         return self._dtype
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments that it was made with."""
+        """The constructor arguments."""
         return self._parameters
 
     @property
     def is_constant_jacobian(self) -> bool:
-        """Whether it stretches alike everywhere."""
+        """Whether the Jacobian is the same for all inputs."""
         return self._is_constant_jacobian
 
     @property
     def is_injective(self) -> bool:
-        """Whether no two values become one."""
+        """Whether the transform is one-to-one."""
         return self._is_injective
 
     @property
     def batch_shape(self) -> tuple[int, ...] | None:
-        """The shape that its parameters have together."""
+        """The broadcast shape of the parameters."""
         return self._batch_shape
 
     @property
     def is_scalar_batch(self) -> bool:
-        """Whether all parameters are plain numbers."""
+        """Whether all parameters are Python numbers."""
         return self._is_scalar_batch
 
     def _add_parameter(self, value: Any, name: str) -> Tensor:
@@ -121,7 +122,7 @@ class Bijector(Cell):
         return parameter_checks.check_tensor(value, name)
 
     def _check_value_dtype(self, value: Any) -> Tensor:
-        """A floating tensor, of the bijector's type if it has one."""
+        """Check that a value is a floating tensor, of the bijector's dtype if it has one."""
         parameter_checks.check_tensor(value, "input value of bijector")
         allowed = parameter_checks.FLOATS if self.dtype is None else (self.dtype,)
         if value.dtype not in allowed:
@@ -133,11 +134,11 @@ class Bijector(Cell):
         return value
 
     def cast_param_by_value(self, value: Tensor, para: Tensor) -> Tensor:
-        """A parameter in the type of a value."""
+        """Cast a parameter to the dtype of a value."""
         return cast(para, value.dtype)
 
     def shape_mapping(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of what is made of values of a shape."""
+        """The output shape for an input shape."""
         return tuple(np.broadcast_shapes(tuple(shape), self.batch_shape or ()))
 
     def _dispatch(self, method: str, *args: Any, **kwargs: Any) -> Any:
@@ -147,19 +148,19 @@ class Bijector(Cell):
         return implementation(*args, **kwargs)
 
     def forward(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """What is made of a value."""
+        """Apply the transform to a value."""
         return self._dispatch("forward", value, *args, **kwargs)
 
     def inverse(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """What a value was made of."""
+        """Apply the inverse transform to a value."""
         return self._dispatch("inverse", value, *args, **kwargs)
 
     def forward_log_jacobian(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The log of how far the way there stretches."""
+        """The log of the absolute derivative of the forward transform."""
         return self._dispatch("forward_log_jacobian", value, *args, **kwargs)
 
     def inverse_log_jacobian(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The log of how far the way back stretches."""
+        """The log of the absolute derivative of the inverse transform."""
         return self._dispatch("inverse_log_jacobian", value, *args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -172,6 +173,6 @@ class Bijector(Cell):
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
         if name not in QUERY_METHODS:
             raise NotImplementedError(
-                f"{name} is not implemented for {self.name} bijector: ask one of {QUERY_METHODS}."
+                f"{name} is not implemented for {self.name} bijector. Use one of {QUERY_METHODS}."
             )
         return getattr(self, name)(*args, **kwargs)

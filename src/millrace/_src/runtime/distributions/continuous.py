@@ -1,4 +1,6 @@
-"""Distributions of real numbers: normal, uniform, exponential, Cauchy, logistic, and densities alone."""
+"""Continuous distributions: normal, uniform, exponential, Cauchy, logistic, Laplace, half-normal, Student's
+t.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ class Normal(ParametricDistribution):
         check_positive(self._sd_value, "Standard deviation")
 
     def _add_parameters(self, values: dict[str, Any]) -> None:
-        # beside the methods _mean and _sd
+        # the attributes _mean and _sd are methods
         for key, value in values.items():
             setattr(self, f"_{key}_value", self._add_parameter(value, key))
 
@@ -94,7 +96,7 @@ class Normal(ParametricDistribution):
 
 
 class Uniform(ParametricDistribution):
-    """All numbers from ``low`` to ``high`` alike.
+    """The continuous uniform distribution on ``[low, high]``.
 
     >>> Uniform(0.0, 4.0).prob(Tensor([1.0, 5.0]))
     Tensor(shape=[2], dtype=Float32, value= [ 2.50000000e-01,  0.00000000e+00])
@@ -156,7 +158,7 @@ class Uniform(ParametricDistribution):
 
 
 class Exponential(ParametricDistribution):
-    """The exponential distribution with a rate.
+    """The exponential distribution with parameter ``rate``.
 
     >>> Exponential(2.0).mean()
     Tensor(shape=[], dtype=Float32, value= 0.5)
@@ -213,7 +215,7 @@ class Exponential(ParametricDistribution):
 
 
 class _LocationScale(ParametricDistribution):
-    """A distribution that a place and a scale move and stretch; its density is highest at its place."""
+    """A location-scale distribution whose mode is its location."""
 
     printed_parameters = {"loc": "location", "scale": "scale"}  # noqa: RUF012
     loc, scale = parameter_property("loc"), parameter_property("scale")
@@ -227,7 +229,7 @@ class _LocationScale(ParametricDistribution):
 
 
 class Cauchy(_LocationScale):
-    """The Cauchy distribution, which has no mean.
+    """The Cauchy distribution. Its mean is undefined.
 
     >>> Cauchy(1.0, 2.0).cdf(Tensor([1.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 5.00000000e-01])
@@ -334,7 +336,7 @@ class Logistic(_LocationScale):
 
 
 class _DensityOnly(ParametricDistribution):
-    """A distribution of which only the density is known, with a mean and a spread."""
+    """A distribution with parameters ``mean`` and ``sd`` that implements only the density."""
 
     def _initialize(self, values: dict[str, Any], seed: Any, dtype: Any, name: Any) -> None:
         super()._initialize(values, seed, dtype, name)
@@ -344,7 +346,7 @@ class _DensityOnly(ParametricDistribution):
 
 
 class HalfNormal(_DensityOnly):
-    """The density of a normal distribution's upper half.
+    """The half-normal distribution. Only the density is implemented.
 
     >>> HalfNormal(0.0, 1.0).prob(Tensor([-1.0, 0.0]))
     Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  7.97884583e-01])
@@ -369,7 +371,7 @@ class HalfNormal(_DensityOnly):
 
 
 class Laplace(_DensityOnly):
-    """The density of the Laplace distribution.
+    """The Laplace distribution. Only the density is implemented.
 
     >>> Laplace(0.0, 1.0).prob(Tensor([0.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 5.00000000e-01])
@@ -392,7 +394,7 @@ class Laplace(_DensityOnly):
 
 
 class StudentT(_DensityOnly):
-    """The density of Student's t distribution.
+    """Student's t distribution. Only the density is implemented.
 
     >>> StudentT(1.0, 0.0, 1.0).prob(Tensor([0.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 3.18309903e-01])

@@ -1,4 +1,4 @@
-"""Distributions of trials: Bernoulli, geometric, categorical."""
+"""Discrete distributions: Bernoulli, geometric, categorical."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from millrace._src.runtime.ops.random.uniform_normal import uniform
 
 __all__ = ["Bernoulli", "Categorical", "Geometric", "Poisson"]
 
-# The distance from 1 to the next number of each type.
+# The machine epsilon of each floating dtype.
 _MACHINE_EPSILON = {"Float16": 2.0**-10, "Float32": 2.0**-23, "Float64": 2.0**-52, "BFloat16": 2.0**-7}
 
 
 class _TrialDistribution(ParametricDistribution):
-    """Trials that succeed with a probability."""
+    """Base class of distributions with a success probability ``probs``."""
 
     printed_parameters = {"probs": "probs"}  # noqa: RUF012
     allowed_dtypes = (*INTS, *FLOATS)
@@ -57,7 +57,7 @@ class _TrialDistribution(ParametricDistribution):
 
 
 class Bernoulli(_TrialDistribution):
-    """One trial: 1 with a probability, else 0.
+    """The Bernoulli distribution: 1 with probability ``probs``, else 0.
 
     >>> Bernoulli(0.25).prob(Tensor([0, 1]))
     Tensor(shape=[2], dtype=Float32, value= [ 7.50000000e-01,  2.50000000e-01])
@@ -103,7 +103,7 @@ class Bernoulli(_TrialDistribution):
 
 
 class Geometric(_TrialDistribution):
-    """How many trials fail before the first success.
+    """The geometric distribution: the number of failures before the first success.
 
     >>> Geometric(0.5).prob(Tensor([0, 1]))
     Tensor(shape=[2], dtype=Float32, value= [ 5.00000000e-01,  2.50000000e-01])
@@ -151,7 +151,7 @@ class Geometric(_TrialDistribution):
 
 
 class Categorical(ParametricDistribution):
-    """One of several categories, whose probabilities are the last axis of ``probs``.
+    """The categorical distribution. The last axis of ``probs`` holds the probabilities of the categories.
 
     >>> Categorical([0.2, 0.3, 0.5]).cdf(Tensor([0, 1, 2]))
     Tensor(shape=[3], dtype=Float32, value= [ 2.00000003e-01,  5.00000000e-01,  1.00000000e+00])
@@ -214,10 +214,12 @@ class Categorical(ParametricDistribution):
         return self._entropy(probs) + loss
 
     def _lookup(self, value: Any, table: Any, below: float, above: float | None) -> Any:
-        """What a table, with categories on its last axis, says of a value; and what of those outside."""
+        """Look values up in a table whose last axis is the category. `below` and `above` replace out-of-range
+        values.
+        """
         count = table.shape[-1]
         value = cast(self._check_value(value, "value"), table.dtype)
-        value = where(value > -1.0, trunc(value), value)  # between -1 and 0 is 0
+        value = where(value > -1.0, trunc(value), value)  # values between -1 and 0 count as category 0
         shape = np.broadcast_shapes(tuple(value.shape), tuple(table.shape[:-1]))
         value = broadcast_to(value, shape)
         table = broadcast_to(table, (*shape, count))
@@ -242,7 +244,7 @@ class Categorical(ParametricDistribution):
 
 
 class Poisson(ParametricDistribution):
-    """The Poisson distribution: how many events there are, at a rate.
+    """The Poisson distribution: the number of events at a given rate.
 
     >>> from millrace import Tensor
     >>> Poisson([2.0]).prob(Tensor([0.0]))

@@ -1,4 +1,4 @@
-"""Distribution: what every distribution can be asked."""
+"""``Distribution``: base class with density, moments, divergences and sampling."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ QUERY_METHODS = (
 
 
 class Distribution(Cell):
-    """The base of all distributions; those of users begin here.
+    """Base class of all distributions, also of user-defined ones.
 
-    A subclass passes ``param`` with an entry ``param_dict``, its parameters by name, calls ``_add_parameter`` for each,
-    and writes what it knows: ``_log_prob`` or ``_prob``, ``_cdf``, ``_mean``, ``_sd`` or ``_var``, ``_sample`` ... The
-    rest follows: ``prob`` from ``_log_prob``, ``var`` from ``_sd``, ``survival_function`` from ``_cdf``. Calling the
-    distribution with the name of a method is the same as the method: ``dist("prob", x)``.
+    A subclass passes ``param`` with an entry ``param_dict`` (its parameters by name), calls
+    ``_add_parameter`` for each parameter, and implements some of ``_log_prob`` or ``_prob``, ``_cdf``,
+    ``_mean``, ``_sd`` or ``_var``, and ``_sample``. The other methods are derived: ``prob`` from
+    ``_log_prob``, ``var`` from ``_sd``, ``survival_function`` from ``_cdf``. Calling the distribution with a
+    method name calls that method: ``dist("prob", x)``.
 
     >>> class Half(Distribution):  # the density 2x between 0 and a
     ...     def __init__(self, a, seed=None, dtype=Tensor(1.0).dtype, name="Half"):
@@ -63,36 +64,36 @@ class Distribution(Cell):
             self._is_scalar_batch = parameter_checks.is_scalar_batch(values)
             self._broadcast_shape = self._batch_shape
 
-    # --- what it is ------------------------------------------------------------------------------------------
+    # --- properties ------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """Its name, as given."""
+        """The name of the distribution."""
         return self._name
 
     @property
     def dtype(self) -> DType:
-        """The type of its samples."""
+        """The dtype of the samples."""
         return self._dtype
 
     @property
     def seed(self) -> int:
-        """The seed of its samples; 0 where none was given."""
+        """The random seed of the samples; 0 by default."""
         return self._seed
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments that it was made with."""
+        """The constructor arguments."""
         return self._parameters
 
     @property
     def is_scalar_batch(self) -> bool:
-        """Whether all parameters are plain numbers."""
+        """Whether all parameters are Python numbers."""
         return self._is_scalar_batch
 
     @property
     def batch_shape(self) -> tuple[int, ...] | None:
-        """The shape that its parameters have together, None where one is given in calls only."""
+        """The broadcast shape of the parameters, or None if a parameter is passed only in calls."""
         return self._batch_shape
 
     @property
@@ -107,20 +108,20 @@ class Distribution(Cell):
         self.parameter_names: list[str] = []
 
     def _add_parameter(self, value: Any, name: str) -> Tensor | None:
-        """A parameter as a tensor, kept as what holds where a call gives none."""
+        """Convert a parameter to a tensor and store it as the default for calls."""
         tensor = None if value is None else parameter_checks.as_tensor(value, self.parameter_type)
         self.default_parameters.append(tensor)
         self.parameter_names.append(name)
         return tensor
 
     def _check_param_type(self, *args: Any) -> Any:
-        """The parameters of a call, in one shape and type; what is not given is what the distribution was made with."""
+        """The parameters of a call, cast to one dtype and broadcast to one shape. None selects the default."""
         values = []
         for arg, name, default in zip(args, self.parameter_names, self.default_parameters, strict=False):
             if arg is None and default is None:
                 raise ArgumentTypeError(
                     f"the type {name} must be subclass of Tensor. It can not be None since it is not specified during "
-                    f"initialization: give '{name}' in this call or to {type(self).__name__}(...)."
+                    f"initialization. Pass '{name}' in this call or to {type(self).__name__}(...)."
                 )
             value = default if arg is None else parameter_checks.check_tensor(arg, name)
             values.append(cast(value, self.parameter_type))
@@ -141,7 +142,7 @@ class Distribution(Cell):
         return tuple(broadcast_to(value, common_shape) for value in values)
 
     def _check_value(self, value: Any, name: str) -> Any:
-        """A value must be a tensor."""
+        """Check that a value is a tensor."""
         return parameter_checks.check_tensor(value, name)
 
     def _not_implemented(self, method: str) -> NotImplementedError:
@@ -154,7 +155,7 @@ class Distribution(Cell):
         *args: Any,
         **kwargs: Any,
     ) -> Any:
-        """What the first of these methods that the class has says, and what is made of that."""
+        """Call the first method that the class implements and apply its transform to the result."""
         for method_name, transform in implementations.items():
             implementation = getattr(self, method_name, None)
             if implementation is not None:
@@ -162,18 +163,18 @@ class Distribution(Cell):
                 return value if transform is None else transform(value)
         raise self._not_implemented(method)
 
-    # --- what it can be asked --------------------------------------------------------------------------------
+    # --- queries ---------------------------------------------------------------------------------------------
 
     def prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The density, or probability, at a value."""
+        """The probability density or mass at a value."""
         return self._dispatch("prob", {"_prob": None, "_log_prob": exp}, value, *args, **kwargs)
 
     def log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The log of the density, or probability, at a value."""
+        """The log of the probability density or mass at a value."""
         return self._dispatch("log_prob", {"_log_prob": None, "_prob": log}, value, *args, **kwargs)
 
     def cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of at most a value."""
+        """The cumulative distribution function at a value."""
         implementations = {
             "_cdf": None,
             "_log_cdf": exp,
@@ -183,18 +184,18 @@ class Distribution(Cell):
         return self._dispatch("cdf", implementations, value, *args, **kwargs)
 
     def log_cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The log of the probability of at most a value."""
+        """The log of the cumulative distribution function at a value."""
         if hasattr(self, "_log_cdf"):
             return self._log_cdf(value, *args, **kwargs)
         return log(self.cdf(value, *args, **kwargs))
 
     def survival_function(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of more than a value."""
+        """The survival function at a value: 1 - cdf."""
         implementations = {"_survival_function": None, "_log_survival": exp, "cdf": _complement}
         return self._dispatch("survival_function", implementations, value, *args, **kwargs)
 
     def log_survival(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The log of the probability of more than a value."""
+        """The log of the survival function at a value."""
         if hasattr(self, "_log_survival"):
             return self._log_survival(value, *args, **kwargs)
         return log(self.survival_function(value, *args, **kwargs))
@@ -204,7 +205,7 @@ class Distribution(Cell):
         return self._dispatch("mean", {"_mean": None}, *args, **kwargs)
 
     def mode(self, *args: Any, **kwargs: Any) -> Any:
-        """The value that is most likely."""
+        """The mode."""
         return self._dispatch("mode", {"_mode": None}, *args, **kwargs)
 
     def sd(self, *args: Any, **kwargs: Any) -> Any:
@@ -220,23 +221,23 @@ class Distribution(Cell):
         return self._dispatch("entropy", {"_entropy": None}, *args, **kwargs)
 
     def cross_entropy(self, dist: str, *args: Any, **kwargs: Any) -> Any:
-        """The cross entropy with another distribution of the kind ``dist``."""
+        """The cross entropy with another distribution of type ``dist``."""
         return self._dispatch("cross_entropy", {"_cross_entropy": None}, dist, *args, **kwargs)
 
     def kl_loss(self, dist: str, *args: Any, **kwargs: Any) -> Any:
-        """The Kullback-Leibler divergence from another distribution of the kind ``dist``."""
+        """The Kullback-Leibler divergence from another distribution of type ``dist``."""
         return self._dispatch("kl_loss", {"_kl_loss": None}, dist, *args, **kwargs)
 
     def sample(self, *args: Any, **kwargs: Any) -> Any:
-        """Samples; ``shape`` says how many."""
+        """Random samples; ``shape`` is the shape of the sample batch."""
         return self._dispatch("sample", {"_sample": None}, *args, **kwargs)
 
     def get_dist_args(self, *args: Any, **kwargs: Any) -> Any:
-        """The parameters, those of this call before those it was made with."""
+        """The parameters: those of this call, else the defaults of the distribution."""
         return self._dispatch("get_dist_args", {"_get_dist_args": None}, *args, **kwargs)
 
     def get_dist_type(self) -> str:
-        """What ``kl_loss`` calls its kind."""
+        """The type name that ``kl_loss`` and ``cross_entropy`` expect as ``dist``."""
         dist_type: str = self._dispatch("get_dist_type", {"_get_dist_type": None})
         return dist_type
 
@@ -251,18 +252,18 @@ def _complement(x: Any) -> Any:
 
 
 def parameter_property(name: str) -> Any:
-    """A property: a parameter that the distribution was made with."""
+    """A property that returns a constructor parameter."""
     return property(lambda self: getattr(self, f"_{name}"), doc=f"The parameter '{name}', or None.")
 
 
 class ParametricDistribution(Distribution):
-    """A distribution that has a name, and parameters that calls may override."""
+    """A named distribution whose parameters calls may override."""
 
-    printed_parameters: dict[str, str] = {}  # parameter -> what it is called in print  # noqa: RUF012
+    printed_parameters: dict[str, str] = {}  # parameter -> its label in repr  # noqa: RUF012
     allowed_dtypes: tuple[DType, ...] = parameter_checks.FLOATS
 
     def _initialize(self, values: dict[str, Any], seed: Any, dtype: Any, name: Any) -> None:
-        """What every ``__init__`` does."""
+        """Shared part of every ``__init__``."""
         parameter_checks.check_dtype(dtype, "dtype", type(self).__name__, self.allowed_dtypes)
         param = {**values, "seed": seed, "dtype": dtype, "name": name, "param_dict": values}
         Distribution.__init__(self, seed, dtype, name, param)
@@ -297,7 +298,7 @@ class ParametricDistribution(Distribution):
         return cast(self._check_value(value, "value"), dtype or self.dtype)
 
     def _second_parameters(self, dist: Any, **parameters: Any) -> Any:
-        """The parameters of the other distribution, which must be of the same kind."""
+        """The parameters of the second distribution, which must have the same type."""
         expected = type(self).__name__
         if dist is None:
             raise ArgumentValueError("Input dist must be a constant which is not None.")
@@ -310,7 +311,7 @@ class ParametricDistribution(Distribution):
         return tensors[0] if len(tensors) == 1 else tensors
 
     def _sample_shape(self, shape: Any, *parameters: Tensor) -> tuple[int, ...]:
-        """The whole shape of samples."""
+        """The full shape of the samples."""
         if not isinstance(shape, tuple):
             raise ArgumentTypeError(
                 f"For shape, input type must be a tuple, but got {type(shape).__name__}. Write ({shape!r},) for "
@@ -319,6 +320,6 @@ class ParametricDistribution(Distribution):
         return (*shape, *parameters[0].shape)
 
     def _sample_uniform(self, shape: tuple[int, ...]) -> Any:
-        """Numbers above 0 and below 1."""
-        lower_bound = 2.0**-25  # half of the smallest step that is drawn
+        """Uniform samples in the open interval (0, 1)."""
+        lower_bound = 2.0**-25  # half of the smallest sampled step
         return uniform(shape, Tensor(0.0), Tensor(1.0), self.seed).clip(lower_bound, None)

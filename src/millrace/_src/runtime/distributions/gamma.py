@@ -1,4 +1,4 @@
-"""Distributions about the gamma function: gamma, beta, Poisson."""
+"""Gamma, beta and Poisson distributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What distributions and bijectors ask of their parameters."""
+"""Conversion and validation of distribution and bijector parameters."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ INTS = (
 
 
 def init_arguments(param: dict[str, Any]) -> dict[str, Any]:
-    """The arguments worth keeping of ``dict(locals())``."""
+    """The constructor arguments to store, from ``dict(locals())``."""
     return {name: value for name, value in param.items() if name != "self" and not name.startswith("_")}
 
 
 def as_tensor(value: Any, dtype: DType = mstype.float32) -> Tensor:
-    """A parameter as a tensor: a number, list, array or tensor. A Parameter stays one."""
+    """Convert a number, list, array or tensor to a tensor. A Parameter is returned unchanged."""
     if isinstance(value, Parameter):
         return value
     if isinstance(value, bool):
@@ -51,7 +51,7 @@ def as_tensor(value: Any, dtype: DType = mstype.float32) -> Tensor:
 
 
 def parameter_type(values: dict[str, Any], default: DType | None) -> DType:
-    """The type that parameters have: what their arrays have in common, float32 where that is no type to compute in."""
+    """The common dtype of the parameters; float32 if that dtype is not suited for computation."""
     common_dtype: DType | None = None
     for name, value in values.items():
         if not hasattr(value, "dtype"):
@@ -68,7 +68,7 @@ def parameter_type(values: dict[str, Any], default: DType | None) -> DType:
 
 
 def batch_shape(values: dict[str, Any]) -> tuple[int, ...] | None:
-    """The shape that parameters have together, or None where one is still to come."""
+    """The broadcast shape of the parameters, or None if one of them is None."""
     if any(value is None for value in values.values()):
         return None
     shapes = {name: as_tensor(value).shape for name, value in values.items()}
@@ -82,12 +82,12 @@ def batch_shape(values: dict[str, Any]) -> tuple[int, ...] | None:
 
 
 def is_scalar_batch(values: dict[str, Any]) -> bool:
-    """Whether all parameters that were given are plain numbers."""
+    """Whether all parameters that are set are Python numbers."""
     return all(value is None or isinstance(value, (int, float)) for value in values.values())
 
 
 def check_dtype(dtype: Any, name: str, owner: str, allowed: tuple[DType, ...]) -> None:
-    """One of these element types."""
+    """Check that a dtype is one of the allowed dtypes."""
     if dtype not in allowed:
         allowed_names = ", ".join(f"mindspore.{str(allowed_dtype).lower()}" for allowed_dtype in allowed)
         raise ArgumentTypeError(
@@ -96,7 +96,7 @@ def check_dtype(dtype: Any, name: str, owner: str, allowed: tuple[DType, ...]) -
 
 
 def check_tensor(value: Any, name: str) -> Tensor:
-    """A tensor, which values and parameters in calls must be."""
+    """Check that a value or a parameter of a call is a tensor."""
     if not isinstance(value, Tensor):
         raise ArgumentTypeError(
             f"For {name}, input type must be a Tensor or Parameter, but got {type(value).__name__}. "
@@ -108,7 +108,7 @@ def check_tensor(value: Any, name: str) -> Tensor:
 
 
 def check_positive(value: Tensor | None, name: str, or_zero: bool = False) -> None:
-    """All elements above 0, or at least 0."""
+    """Check that all elements are above 0, or at least 0."""
     if value is None:
         return
     array = value.asnumpy()
@@ -118,7 +118,7 @@ def check_positive(value: Tensor | None, name: str, or_zero: bool = False) -> No
 
 
 def check_less(low: Tensor | None, high: Tensor | None, low_name: str, high_name: str) -> None:
-    """Each element of one below that of the other."""
+    """Check that each element of `low` is below that of `high`."""
     if low is None or high is None or isinstance(low, Parameter) or isinstance(high, Parameter):
         return
     if not (low.asnumpy() < high.asnumpy()).all():
@@ -126,7 +126,7 @@ def check_less(low: Tensor | None, high: Tensor | None, low_name: str, high_name
 
 
 def check_probabilities(probs: Tensor | None) -> None:
-    """All elements between 0 and 1, and neither of them."""
+    """Check that all elements are in the open interval (0, 1)."""
     if probs is None:
         return
     array = probs.asnumpy()

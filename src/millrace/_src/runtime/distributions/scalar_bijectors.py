@@ -1,4 +1,4 @@
-"""The bijectors there are."""
+"""Bijectors: power transform, exponential, affine, softplus, Gumbel CDF, inverse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Exp", "GumbelCDF", "Invert", "PowerTransform", "ScalarAffine", "Soft
 
 
 class _ParametricBijector(Bijector):
-    """A bijector with parameters, which are attributes of it too."""
+    """A bijector with parameters. Each parameter is also an attribute."""
 
     def _initialize(self, values: dict[str, Any], name: str, constant: bool = False) -> None:
         Bijector.__init__(self, constant, True, name, None, {**values, "name": name, "param_dict": values})
@@ -27,7 +27,7 @@ class _ParametricBijector(Bijector):
             setattr(self, f"_{key}", self._add_parameter(value, key))
 
     def _cast_parameters(self, value: Any) -> tuple[Any, ...]:
-        """A value, and the parameters in its type."""
+        """The checked value, followed by the parameters in its dtype."""
         value = self._check_value_dtype(value)
         return value, *(cast(getattr(self, f"_{name}"), value.dtype) for name in self.parameter_names)
 
@@ -38,7 +38,7 @@ class _ParametricBijector(Bijector):
 
 
 class PowerTransform(_ParametricBijector):
-    """``(1 + x * power) ** (1 / power)``, and the exponential where ``power`` is 0.
+    """Power transform ``(1 + x * power) ** (1 / power)``; the exponential if ``power`` is 0.
 
     >>> PowerTransform(2.0).forward(Tensor([4.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 3.00000000e+00])
@@ -50,12 +50,12 @@ class PowerTransform(_ParametricBijector):
 
     @property
     def power(self) -> Tensor:
-        """The power."""
+        """The exponent."""
         return self._power
 
     @staticmethod
     def _nonzero_power(power: Any) -> tuple[Any, Any]:
-        """Where the power is 0, and a power that can be divided by."""
+        """A mask of where the power is 0, and a power that is safe to divide by."""
         zero = power == 0.0
         return zero, where(zero, 1.0, power)
 
@@ -80,7 +80,7 @@ class PowerTransform(_ParametricBijector):
 
 
 class Exp(PowerTransform):
-    """The exponential.
+    """Exponential.
 
     >>> Exp().inverse(Tensor([1.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 0.00000000e+00])
@@ -94,7 +94,7 @@ class Exp(PowerTransform):
 
 
 class ScalarAffine(_ParametricBijector):
-    """``scale * x + shift``.
+    """Affine transform ``scale * x + shift``.
 
     >>> ScalarAffine(2.0, 1.0).forward(Tensor([3.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 7.00000000e+00])
@@ -105,12 +105,12 @@ class ScalarAffine(_ParametricBijector):
 
     @property
     def scale(self) -> Tensor:
-        """How far it stretches."""
+        """The scale factor."""
         return self._scale
 
     @property
     def shift(self) -> Tensor:
-        """How far it moves."""
+        """The offset."""
         return self._shift
 
     def _forward(self, x: Any) -> Any:
@@ -129,7 +129,7 @@ class ScalarAffine(_ParametricBijector):
 
 
 class Softplus(_ParametricBijector):
-    """``log(1 + exp(sharpness * x)) / sharpness``.
+    """Softplus ``log(1 + exp(sharpness * x)) / sharpness``.
 
     >>> Softplus().forward(Tensor([0.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 6.93147182e-01])
@@ -140,7 +140,7 @@ class Softplus(_ParametricBijector):
 
     @property
     def sharpness(self) -> Tensor:
-        """How sharp the bend is."""
+        """The sharpness."""
         return self._sharpness
 
     def _forward(self, x: Any) -> Any:
@@ -161,12 +161,12 @@ class Softplus(_ParametricBijector):
 
 
 def _inverse_softplus(y: Any) -> Any:
-    """What softplus makes y of."""
+    """Inverse of softplus with sharpness 1."""
     return y + log(-expm1(-y))
 
 
 class GumbelCDF(_ParametricBijector):
-    """The distribution function of the Gumbel distribution.
+    """Cumulative distribution function of the Gumbel distribution.
 
     >>> GumbelCDF(0.0, 1.0).forward(Tensor([0.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 3.67879450e-01])
@@ -178,12 +178,12 @@ class GumbelCDF(_ParametricBijector):
 
     @property
     def loc(self) -> Tensor:
-        """Where it lies."""
+        """The location."""
         return self._loc
 
     @property
     def scale(self) -> Tensor:
-        """How far it is spread."""
+        """The scale."""
         return self._scale
 
     def _forward(self, x: Any) -> Any:
@@ -205,7 +205,7 @@ class GumbelCDF(_ParametricBijector):
 
 
 class Invert(Bijector):
-    """A bijector the other way round.
+    """The inverse of a bijector.
 
     >>> Invert(Exp()).forward(Tensor([1.0]))
     Tensor(shape=[1], dtype=Float32, value= [ 0.00000000e+00])
@@ -222,7 +222,7 @@ class Invert(Bijector):
 
     @property
     def bijector(self) -> Bijector:
-        """What is turned round."""
+        """The inverted bijector."""
         return self._bijector
 
     def _forward(self, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Distributions of what a bijector makes of another distribution's samples."""
+"""Transformed distributions: TransformedDistribution, LogNormal, Gumbel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ __all__ = ["Gumbel", "LogNormal", "TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """What a bijector makes of the samples of a distribution; parameters in calls are those of the distribution.
+    """The distribution of transformed samples: a bijector applied to a distribution.
+
+    Parameters in calls are those of the underlying distribution.
 
     >>> from millrace.nn.probability.bijector import ScalarAffine
     >>> TransformedDistribution(ScalarAffine(2.0, 1.0), Normal(0.0, 1.0)).mean()
@@ -64,17 +66,17 @@ class TransformedDistribution(Distribution):
 
     @property
     def bijector(self) -> Bijector:
-        """What is done to samples."""
+        """The bijector that is applied to the samples."""
         return self._bijector
 
     @property
     def distribution(self) -> Distribution:
-        """Where samples come from."""
+        """The distribution before the transform."""
         return self._distribution
 
     @property
     def is_linear_transformation(self) -> bool:
-        """Whether the bijector stretches alike everywhere."""
+        """Whether the Jacobian of the bijector is constant."""
         return self._is_linear_transformation
 
     def _cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
@@ -82,7 +84,7 @@ class TransformedDistribution(Distribution):
 
     def _log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         base_log_prob = self.distribution("log_prob", self.bijector("inverse", value), *args, **kwargs)
-        # where nothing can be, nothing can be, whatever the stretch
+        # outside the support the density stays 0, whatever the Jacobian
         return where(
             base_log_prob == -math.inf,
             base_log_prob,
@@ -99,7 +101,7 @@ class TransformedDistribution(Distribution):
 
 
 class LogNormal(TransformedDistribution, ParametricDistribution):
-    """The distribution of a number whose log is normal.
+    """The log-normal distribution: the logarithm of a sample is normal.
 
     >>> from millrace import Tensor
     >>> LogNormal(0.0, 1.0).cdf(Tensor([1.0]))
@@ -164,7 +166,7 @@ class LogNormal(TransformedDistribution, ParametricDistribution):
 
 
 class Gumbel(TransformedDistribution, ParametricDistribution):
-    """The Gumbel distribution; its parameters cannot be given in calls.
+    """The Gumbel distribution. Its parameters cannot be overridden in calls.
 
     >>> from millrace import Tensor
     >>> Gumbel(0.0, 1.0).log_prob(Tensor([0.0]))

@@ -1,1 +1,1 @@
-"""Graph mode: a step is run once and written down, call by call, and replayed from then on."""
+"""Graph mode: capture of a step, rewrite passes, replay, CUDA Graphs, serialized programs."""

@@ -1,8 +1,8 @@
-"""Results written over an operand that nobody needs again: less memory to fetch, to fill and to give back.
+"""Buffer reuse: results overwrite an operand that is no longer needed, which saves allocations.
 
-The kernel is the same and reads each element before it writes it, so that the bits are too. An operand may be written
-over when it is the whole of a storage that an earlier call of the recording made, when this call is the last that sees
-anything of that storage, and when the result has the same shape, type and strides.
+The kernel is the same and reads each element before it writes it, so the bits are the same. An operand is
+overwritten if it is the whole of a storage that an earlier call of the capture allocated, if this call is the
+last that uses that storage, and if the result has the same shape, dtype and strides.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .passes import Calls, iter_slots, rename_slots
 __all__ = ["reuse_buffers"]
 
 _aten = torch.ops.aten
-# Calls with a form that writes to its first operand.
+# Operators with an in-place variant.
 _INPLACE_VARIANTS = {
     getattr(_aten, name).default: getattr(_aten, f"{name}_").default
     for name in ("relu", "neg", "sigmoid", "tanh", "exp", "sqrt", "rsqrt", "reciprocal", "abs", "hardswish", "silu")
 } | {
     getattr(_aten, name).Tensor: getattr(_aten, f"{name}_").Tensor for name in ("add", "sub", "mul", "div")
 }  # fmt: skip
-# Calls with a form that takes the place for the result; all go element by element.
+# Operators with an out variant; all are elementwise.
 _OUT_VARIANTS = {
     getattr(_aten, name).default: (getattr(_aten, name).grad_input, "grad_input")
     for name in (
@@ -37,10 +37,10 @@ _OUT_VARIANTS = {
 def reuse_buffers(
     calls: Calls, kept: set[Slot], result_specs: dict[Slot, Any], storage_owners: dict[Slot, Slot]
 ) -> tuple[Calls, dict[Slot, Slot]]:
-    """Give a dying operand's memory to the result where that changes nothing.
+    """Let results reuse the memory of operands at their last use.
 
-    `kinds` says shape, type, strides and device of results, `shares` in whose storage those are that have none of
-    their own.
+    `result_specs` holds shape, dtype, strides and device of results, `storage_owners` the owner of the
+    storage of results that share one.
     """
     parents = dict(storage_owners)
     last: dict[Slot, int] = {}
@@ -60,7 +60,7 @@ def reuse_buffers(
             continue
         result = call.results[0]
         assert result is not None
-        # what shares the result's storage shares the operand's from here on
+        # tensors that share the result's storage now share the operand's
         last[operand] = last[result]
         names[result] = parents[result] = operand
         remaining.append(_inplace_call(call, operand))
@@ -68,7 +68,7 @@ def reuse_buffers(
 
 
 def _storage_root(slot: Slot, parents: dict[Slot, Slot]) -> Slot:
-    """The slot in whose storage this one is."""
+    """The slot that owns the storage of this one."""
     while slot in parents:
         slot = parents[slot]
     return slot
@@ -77,7 +77,7 @@ def _storage_root(slot: Slot, parents: dict[Slot, Slot]) -> Slot:
 def _reusable_operand(
     call: CapturedCall, result_specs: dict[Slot, Any], parents: dict[Slot, Slot]
 ) -> Slot | None:
-    """The operand that the result could be written over, if nobody needs it after."""
+    """The operand that the result can overwrite, if it is not needed afterwards."""
     if call.result_structure != "one" or (
         call.func not in _INPLACE_VARIANTS and call.func not in _OUT_VARIANTS
     ):
@@ -93,7 +93,7 @@ def _reusable_operand(
         return None
     remaining_slots = [slot for slot in iter_slots((call.args[1:], call.kwargs)) if slot != operand]
     if any(_storage_root(slot, parents) == operand for slot in remaining_slots):
-        return None  # another view of the same memory: it would be read after it was written
+        return None  # another view of the same memory would be read after it was overwritten
     return operand
 
 

@@ -1,8 +1,8 @@
-"""Writing a step down: every call that reaches PyTorch's kernels, forward, backward and optimizer alike.
+"""Graph capture: records every call that reaches PyTorch's kernels, forward, backward and optimizer alike.
 
-The step really runs while it is recorded. A tensor in a recorded call is named by where it came from: an argument of
-the step, a result of an earlier call, or something that lives outside (a Parameter, a constant), which is kept by
-reference so that later writes to it are seen.
+The step runs while it is captured. A tensor in a captured call is identified by its source: an argument of
+the step, a result of an earlier call, or an external tensor (a Parameter, a constant), which is kept by
+reference so that later writes to it are visible.
 """
 
 from __future__ import annotations
@@ -23,52 +23,54 @@ from millrace._src.runtime.tensor.source_location import user_source_line
 
 __all__ = ["GraphBreak", "CapturedCall", "GraphCapture", "Slot"]
 
-# Calls by which a value of a tensor reaches Python: what Python then does with it is not in the recording.
+# Calls that read a tensor's value from Python: what Python does with it cannot be captured.
 _HOST_READ_OPS = frozenset({"aten::is_nonzero", "aten::item", "aten::equal"}) | PRIVATE_OPERATORS["values"]
-# Results whose shape depends on values: what Python does with such a shape is not in the recording.
+# Calls whose result shape depends on values: what Python does with such a shape cannot be captured.
 _DATA_DEPENDENT_SHAPE_OPS = PRIVATE_OPERATORS["shapes"] | {
     "aten::nonzero", "aten::masked_select", "aten::unique_dim", "aten::unique_consecutive",
 }  # fmt: skip
-# Operators with a number, of which PyTorch makes a tensor in every call: that takes longer than the rest of it.
+# Operators with a scalar operand, which PyTorch converts to a tensor in every call: that takes longer than the kernel.
 _SCALAR_OPERAND_OPS = {
     f"aten::{name}": getattr(torch.ops.aten, name).Tensor
     for name in ("add", "sub", "mul", "div", "add_", "sub_", "mul_", "div_")
 }
 _SCALAR_TENSOR_DTYPES = (torch.float32, torch.float64)
-# Below autograd these give the tensor itself.
+# Below autograd these return the tensor itself.
 _ALIAS_OPS = frozenset({"aten::detach", "aten::alias", "aten::lift_fresh"})
 
 
 class Slot(NamedTuple):
-    """Where a tensor comes from: an argument ("in"), an earlier call ("temp"), or outside ("out")."""
+    """The source of a tensor: an argument ("in"), an earlier call ("temp"), or an external tensor ("out")."""
 
     source: str
     number: int
 
 
 class CapturedCall(NamedTuple):
-    """One call: the operator, its arguments with slots for tensors, the slots of its results, and the user's line."""
+    """A captured call: operator, arguments with slots for tensors, slots of the results, and the user's
+    source line.
+    """
 
     func: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     results: tuple[Slot | None, ...]
-    # how the results come: "one", "many" (a tuple or list of them), "nest" (a tuple with lists in it), or "none"
+    # structure of the results: "one", "many" (a tuple or list), "nest" (a tuple that contains lists), or "none"
     result_structure: str
     source_line: str
-    # of a nest: how many results each list has, -1 for one that stands alone
+    # for "nest": the length of each list, -1 for a single tensor
     lengths: tuple[int, ...] = ()
 
 
 class GraphBreak(NamedTuple):
-    """Why a step cannot be replayed: what left for Python, and the user's line."""
+    """Why a step cannot be replayed: what Python read, and the user's source line."""
 
     cause: str
     source_line: str
 
 
 class GraphCapture(DispatchMode):
-    """Runs and writes down what happens inside its ``with`` block."""
+    """Runs and captures the operations inside its ``with`` block."""
 
     def __init__(self, inputs: list[torch.Tensor]) -> None:
         super().__init__()
@@ -78,7 +80,7 @@ class GraphCapture(DispatchMode):
         self.graph_break: GraphBreak | None = None
         self._slots: dict[int, tuple[weakref.ref[torch.Tensor], Slot]] = {}
         self._scalar_tensors: dict[tuple[torch.dtype, str], torch.Tensor] = {}
-        # of results: shape, type, strides and device; and in whose storage those are that have none of their own
+        # of results: shape, dtype, strides and device; and the owner of the storage of those that share one
         self.result_specs: dict[Slot, Any] = {}
         self.storage_owners: dict[Slot, Slot] = {}
         for number, tensor in enumerate(inputs):
@@ -94,12 +96,12 @@ class GraphCapture(DispatchMode):
         storage.host_read_listeners.remove(self.break_graph)
 
     def break_graph(self, cause: str) -> None:
-        """A value has gone where the recording cannot follow; the step itself goes on."""
+        """Record a graph break; the step itself continues."""
         if self.graph_break is None:
             self.graph_break = GraphBreak(cause, user_source_line())
 
     def is_external(self, tensor: torch.Tensor) -> bool:
-        """Whether a tensor is neither an input nor computed here: an attribute, or a constant."""
+        """Whether a tensor is neither an input nor computed in the capture: an attribute, or a constant."""
         known = self._slots.get(id(tensor))
         return known is None or known[0]() is not tensor or known[1].source == "out"
 
@@ -113,7 +115,7 @@ class GraphCapture(DispatchMode):
         if known is not None and known[0]() is tensor:
             return known[1]
         slot = Slot("out", len(self.external_tensors))
-        self.external_tensors.append(tensor)  # alive from here on: its number stays its own
+        self.external_tensors.append(tensor)  # a reference is kept, so that its id is not reused
         self._assign_slot(tensor, slot)
         return slot
 
@@ -156,7 +158,7 @@ class GraphCapture(DispatchMode):
         if self.num_temporaries > first_new:
             self._record_result_specs(result, (args, kwargs), first_new)
         if structure == "other" and not any(isinstance(each, torch.Tensor) for each in args):
-            return  # a fact about types, say: the same in every replay
+            return  # for example a property of types: the same in every replay
         if structure == "other":
             self.break_graph(f"a result that is no tensor ({name})")
             return
@@ -164,9 +166,10 @@ class GraphCapture(DispatchMode):
         self.calls.append(CapturedCall(func, *templates, results, structure, user_source_line(), lengths))
 
     def _replace_scalar_operand(self, func: Any, left: Any, right: Any) -> tuple[Any, tuple[Any, Any]]:
-        """The same call with its number as a tensor that is made once.
+        """The same call with its scalar operand as a cached tensor.
 
-        The bits stay: in the type of the other operand, to which PyTorch rounds it too, it cannot change the result's.
+        The bits are the same: PyTorch rounds the scalar to the dtype of the other operand too, and the result
+        dtype cannot change.
         """
         number = type(right) is float or (type(right) is int and abs(right) < 2**53)
         if not number or left.dtype not in _SCALAR_TENSOR_DTYPES or left.device.type != "cpu":
@@ -190,7 +193,7 @@ class GraphCapture(DispatchMode):
         return (), "other"
 
     def _record_result_specs(self, result: Any, arguments: Any, first_new: int) -> None:
-        """Note what new results are, and which argument's storage they are in, if it is one's."""
+        """Record shape, dtype, strides and device of new results, and the argument whose storage they share."""
         storages = {_storage(tensor): self.slot_of(tensor) for tensor in _tensors(arguments)}
         for tensor in _tensors(result):
             slot = self.slot_of(tensor)
@@ -203,7 +206,7 @@ class GraphCapture(DispatchMode):
     def _slot_of_result(self, tensor: torch.Tensor) -> Slot:
         known = self._slots.get(id(tensor))
         if known is not None and known[0]() is tensor:
-            return known[1]  # written in place
+            return known[1]  # modified in place
         slot = Slot("temp", self.num_temporaries)
         self.num_temporaries += 1
         self._assign_slot(tensor, slot)
@@ -211,7 +214,7 @@ class GraphCapture(DispatchMode):
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors inside arguments or results."""
+    """Iterate over the tensors of arguments or results."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -223,5 +226,5 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _storage(tensor: torch.Tensor) -> int:
-    """Where its memory begins; 0 for all that have none, such as empty and sparse tensors."""
+    """The address of the storage; 0 for tensors without one, such as empty and sparse tensors."""
     return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else 0

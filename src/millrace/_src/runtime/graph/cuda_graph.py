@@ -1,4 +1,4 @@
-"""A recorded step on a GPU: captured once as a CUDA Graph, launched as one from then on."""
+"""CUDA Graphs: a captured step on a GPU is recorded once and launched as one graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
 
 
 def capture_cuda_graph(program: Program, like: list[torch.Tensor]) -> Run:
-    """The program as a CUDA Graph, or as it is where its tensors are not all on one device."""
+    """The program as a CUDA Graph, or the program itself if its tensors are not all on one device."""
     everything = [*like, *program.external_tensors]
     devices = {tensor.device for tensor in everything if tensor.dim() or tensor.is_cuda}
     if len(devices) != 1 or next(iter(devices)).type != "cuda":
@@ -25,15 +25,15 @@ def capture_cuda_graph(program: Program, like: list[torch.Tensor]) -> Run:
     graph = torch.cuda.CUDAGraph()
     try:
         torch.cuda.synchronize()
-        # what the recorded step has let go of stays with its stream, and the side stream would take as much again
+        # memory cached for the main stream is not available to the side stream, which would allocate as much again
         torch.cuda.empty_cache()
         with rollback(program.external_tensors):
             warmup_stream = torch.cuda.Stream()
             warmup_stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(warmup_stream):
-                program(static_inputs)  # libraries set themselves up
+                program(static_inputs)  # warm-up: libraries initialize
             torch.cuda.current_stream().wait_stream(warmup_stream)
-            # only this thread must keep from what a capture forbids: a sink's allocates and waits meanwhile
+            # only this thread is restricted during the capture: the thread of a data sink allocates and waits meanwhile
             with torch.cuda.graph(graph, capture_error_mode="thread_local"):
                 static_outputs = program(static_inputs)
     except RuntimeError as error:
@@ -44,7 +44,7 @@ def capture_cuda_graph(program: Program, like: list[torch.Tensor]) -> Run:
         for static_input, tensor in zip(static_inputs, tensors, strict=True):
             static_input.copy_(tensor)
         graph.replay()
-        # the next launch writes to the same memory: what the user keeps is a copy
+        # the next launch overwrites the same memory, so the user gets copies
         return [tensor.clone() for tensor in static_outputs]
 
     return run

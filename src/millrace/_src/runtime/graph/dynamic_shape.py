@@ -1,4 +1,6 @@
-"""``enable_dynamic``: what a function says of arguments whose shapes change, and memory that recordings hold."""
+"""``enable_dynamic``: declared dynamic shapes of function arguments; ``ms_memory_recycle``: release of
+captures.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,10 @@ _MESSAGE_PREFIX = "When using decorator enable_dynamic, "
 
 
 def enable_dynamic(**kwargs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say which lengths of a function's arguments change, as ``Tensor(shape=[None, 3], ...)``; calls are checked.
+    """Declare which lengths of a function's arguments change, as ``Tensor(shape=[None, 3], ...)``. Calls are
+    checked.
 
-    A function that is recorded keeps a recording for each shape, so it needs nothing more.
+    A function keeps one capture per shape, so nothing else is needed.
 
     >>> from millrace import float32, jit
     >>> @enable_dynamic(x=Tensor(shape=[None], dtype=float32))
@@ -68,13 +71,13 @@ def _check(declared: Any, got: Any) -> None:
     if isinstance(declared, (tuple, list)):
         if not isinstance(got, (tuple, list)) or len(got) != len(declared):
             raise ArgumentTypeError(
-                f"{_MESSAGE_PREFIX}a tuple or list of {len(declared)} is wanted, but got {got!r}."
+                f"{_MESSAGE_PREFIX}expected a tuple or list of {len(declared)}, but got {got!r}."
             )
         for part, argument in zip(declared, got, strict=True):
             _check(part, argument)
         return
     if not isinstance(got, Tensor):
-        raise ArgumentTypeError(f"{_MESSAGE_PREFIX}a Tensor is wanted, but got {type(got)}.")
+        raise ArgumentTypeError(f"{_MESSAGE_PREFIX}expected a Tensor, but got {type(got)}.")
     if got.dtype is not declared.dtype:
         raise ArgumentTypeError(
             f"{_MESSAGE_PREFIX}input tensor dtype = {got.dtype}, dynamic tensor dtype = {declared.dtype}, "
@@ -91,7 +94,7 @@ def _check(declared: Any, got: Any) -> None:
 
 
 def ms_memory_recycle() -> None:
-    """Let go of all recordings and of the device's cached memory, as between two nets in one process.
+    """Release all captures and the cached memory of the device, as between two networks in one process.
 
     >>> ms_memory_recycle()
     """

@@ -1,9 +1,9 @@
-"""The quickest way from Python to a recorded kernel.
+"""Fast dispatch: the cheapest Python callable for a captured operator.
 
-Calling an operator by its overload costs a microsecond more than PyTorch's own functions and methods, which are
-compiled for their arguments. Those in the lists below take the operator's arguments as they are, in its order, and
-reach the same overload with the same values: tests/unit/runtime/graph/test_fast_dispatch.py looks at what each
-of them dispatches. All others go by the overload.
+Calling an operator overload costs a microsecond more than PyTorch's functions and methods, which parse their
+arguments in C++. Those in the lists below take the operator's arguments unchanged, in order, and reach the
+same overload with the same values: tests/unit/runtime/graph/test_fast_dispatch.py checks what each of them
+dispatches. All other operators are called by overload.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .capture import CapturedCall, Slot
 
 __all__ = ["AS_FUNCTIONS", "AS_METHODS", "AS_NN", "VARARG_SIZE_OPS", "fastest_callable"]
 
-# torch.NAME without the frame of Python.
+# torch.NAME without a Python frame.
 AS_FUNCTIONS = frozenset(
     (
         "abs", "add", "addcdiv", "addcmul", "addmm", "amax", "amin", "baddbmm", "bmm", "cat", "ceil", "clamp",
@@ -40,16 +40,16 @@ AS_FUNCTIONS = frozenset(
 AS_NN = frozenset(
     ["avg_pool2d", "gelu", "hardswish", "leaky_relu", "max_pool2d_with_indices", "mse_loss", "silu"]
 )
-# tensor.NAME; those that write in place are methods all.
+# tensor.NAME; all in-place operators are methods too.
 AS_METHODS = frozenset(["expand", "view"])
-# Methods that take a list of sizes quicker as arguments one by one.
+# Methods that parse sizes faster as separate arguments than as a list.
 VARARG_SIZE_OPS = frozenset({"view"})
-# Python's own spelling of these takes other arguments than the operator.
+# The Python methods of these take other arguments than the operator.
 _BY_OVERLOAD = frozenset({"random_", "index_put_", "normal_", "uniform_", "bernoulli_", "resize_", "set_"})
 
 
 def fastest_callable(call: CapturedCall) -> tuple[Callable[..., Any], bool]:
-    """What to call, and whether its list of sizes goes as arguments one by one."""
+    """The callable, and whether its list of sizes is passed as separate arguments."""
     operator = describe_operator(call.func).name
     namespace, _, name = operator.partition("::")
     function = None
@@ -63,7 +63,7 @@ def fastest_callable(call: CapturedCall) -> tuple[Callable[..., Any], bool]:
             if function is not None and name in VARARG_SIZE_OPS:
                 if isinstance(call.args[1], list):
                     return function, bool(call.args[1])
-                function = None  # another type for the same bits: `view.dtype`
+                function = None  # a reinterpretation of the bits: `view.dtype`
     return (function or kernel_of(call.func)), False
 
 

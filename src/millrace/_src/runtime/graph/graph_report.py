@@ -1,4 +1,4 @@
-"""What graphs did: calls recorded, replayed, run operation by operation, and why."""
+"""Report of Graph mode: captured, replayed and eager calls, and the reasons of graph breaks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["GraphReport", "graph_report", "save_graphs"]
 
 
 class GraphReport:
-    """A line for each function or cell that ran as a graph; ``to_dict`` for programs."""
+    """A line for each function or Cell that ran as a graph; ``to_dict`` returns the data."""
 
     def __init__(self, graphs: list[CaptureCache]) -> None:
         self.rows: list[dict[str, Any]] = [
@@ -37,15 +37,13 @@ class GraphReport:
         ]
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """Everything as plain values."""
+        """The report as plain values."""
         return self.rows
 
     def __str__(self) -> str:
         if not self.rows:
             return "No graph ran: set_context(mode=GRAPH_MODE), or decorate a function with @jit."
-        lines = [
-            f"{'graph':32} {'recorded':>8} {'replayed':>8} {'plainly':>8} {'calls':>6} {'to record':>10}"
-        ]
+        lines = [f"{'graph':32} {'captured':>8} {'replayed':>8} {'eager':>8} {'calls':>6} {'capture':>10}"]
         for row in self.rows:
             lines.append(
                 f"{row['name'][:32]:32} {row['recorded']:8,} {row['replayed']:8,} {row['fell_back']:8,} "
@@ -59,7 +57,7 @@ class GraphReport:
 
 
 def graph_report() -> GraphReport:
-    """What graphs did in this process so far.
+    """The report of Graph mode for this process.
 
     >>> isinstance(graph_report().to_dict(), list)
     True
@@ -68,7 +66,7 @@ def graph_report() -> GraphReport:
 
 
 def save_graphs(folder: str) -> list[Path]:
-    """Write every recording as readable Python, one file each: the calls in their order, with the user's lines."""
+    """Write every captured program as readable Python, one file each, with the user's source lines."""
     paths = []
     directory = Path(folder)
     directory.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""``jit``: a function, or a cell's ``construct``, as a graph whatever the mode is."""
+"""``jit``: run a function, or a Cell's ``construct``, as a graph in any mode."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def jit(
     backend: str = "",
     **options: Any,
 ) -> Any:
-    """Run a function as a graph: recorded on its first call, replayed on later ones with arguments of the same kind.
+    """Run a function as a graph: captured on its first call, replayed for later arguments of the same shapes
+    and types.
 
-    All three capture modes record; ``fullgraph=True`` makes a value that leaves for Python an error. ``jit_level="O1"``
-    hands the function to ``torch.compile``, which takes long to start and may change the last bits.
+    All three capture modes trace. ``fullgraph=True`` makes a graph break (Python reads a tensor's value) an
+    error. ``jit_level="O1"`` uses ``torch.compile``, which takes long to start and may change the last bits.
 
     >>> from millrace import Tensor
     >>> twice = jit(lambda x: x * 2)
@@ -62,7 +63,7 @@ def jit(
 
 
 class _JitFunction:
-    """A function that runs as a graph. As an attribute of a class it is a method, with recordings for each object."""
+    """A function that runs as a graph. As a class attribute it is a method, with captures for each object."""
 
     def __init__(self, function: Callable[..., Any], strict: bool, compiled: bool) -> None:
         functools.update_wrapper(self, function)
@@ -82,12 +83,12 @@ class _JitFunction:
             return run_graph(owner, self._function, args, kwargs)
 
     def capture_key(self) -> Any:
-        """The cells that the function's code names, and their state."""
+        """The Cells that the function's code names, and their state."""
         return modes.function_capture_key(self._function)
 
 
 class _BoundMethodOwner:
-    """A method of one cell: what it depends on is the cell's."""
+    """A method of one Cell: its captures depend on the Cell."""
 
     def __init__(self, cell: Any, name: str) -> None:
         self._cell, self.__qualname__ = cell, name
@@ -106,7 +107,7 @@ def _owner_of(jitted: _JitFunction, cell: Any) -> _BoundMethodOwner:
 
 @functools.cache
 def _torch_compile(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function through torch.compile, on PyTorch's own tensors."""
+    """The function compiled by torch.compile, on PyTorch tensors."""
     from millrace._src.core.values.tensor import Tensor
     from millrace._src.runtime.tensor.storage import opaque_call_listeners, unwrap_all, wrap_all
 
@@ -128,7 +129,7 @@ def _torch_compile(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ms_function(fn: Callable[..., Any] | None = None, input_signature: Any = None, **options: Any) -> Any:
-    """The old name of :func:`jit`.
+    """The former name of :func:`jit`.
 
     >>> from millrace import Tensor
     >>> ms_function(lambda x: x + 1)(Tensor([1.0])).item()
@@ -138,7 +139,7 @@ def ms_function(fn: Callable[..., Any] | None = None, input_signature: Any = Non
 
 
 def jit_class(cls: C) -> C:
-    """Let a class be used inside graphs: every class may be here, so it is given back as it is.
+    """Mark a class as usable inside graphs. Every class is, so it is returned unchanged.
 
     >>> @jit_class
     ... class Scale:
@@ -159,7 +160,7 @@ ms_class = jit_class
 
 
 def lazy_inline(fn: F | None = None, attrs: Any = None, policy: Any = None) -> Any:
-    """Taken and given back: a recording has no functions to inline.
+    """Accepted for compatibility and returned unchanged: a capture has no functions to inline.
 
     >>> lazy_inline(len) is len
     True
@@ -168,7 +169,7 @@ def lazy_inline(fn: F | None = None, attrs: Any = None, policy: Any = None) -> A
 
 
 def no_inline(fn: F | None = None) -> Any:
-    """Taken and given back: a recording has no functions to inline.
+    """Accepted for compatibility and returned unchanged: a capture has no functions to inline.
 
     >>> no_inline(len) is len
     True
@@ -178,7 +179,7 @@ def no_inline(fn: F | None = None) -> Any:
 
 @checked
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
-    """Numbers that may change from call to call without another recording: as tensors.
+    """Convert numbers that may change from call to call into tensors, so that they need no new capture.
 
     >>> mutable(3).item(), mutable((1, 2.0))[1].item()
     (3, 2.0)
@@ -200,7 +201,7 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
 
 
 class JitConfig:
-    """Settings of graphs for one cell. ``jit_syntax_level="STRICT"`` makes a value that leaves for Python an error.
+    """Graph settings of one Cell. ``jit_syntax_level="STRICT"`` makes a graph break an error.
 
     >>> JitConfig(jit_level="O1").jit_config_dict["jit_level"]
     'O1'

@@ -1,6 +1,6 @@
 """The operators that a stored program may call, with their schemas. Generated: never edit it.
 
-``python -m tests.unit.runtime.graph.record_operators`` writes it from what the exporter emits for the zoo, the layers and the
+``python -m tests.unit.runtime.graph.record_operators`` writes it from what the exporter emits for the model zoo, the layers and the
 operations, without what ``operators.DENIED`` names.
 """
 # fmt: off

@@ -1,4 +1,4 @@
-"""Cleaning a recording up. Each pass takes a tuple of calls and gives one that does the same."""
+"""Rewrite passes of captured calls. Each pass returns an equivalent tuple of calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .capture import CapturedCall, Slot
 
 __all__ = ["PASSES", "Calls", "rename_slots", "iter_slots"]
 
-# A view of something that lives outside is one for good: its storage is never exchanged.
+# A view of an external tensor stays valid: its storage is never replaced.
 _VIEWS = frozenset(
     f"aten::{name}"
     for name in (
@@ -27,7 +27,7 @@ Calls = tuple[CapturedCall, ...]
 
 
 def iter_slots(value: Any) -> Iterator[Slot]:
-    """The slots inside arguments."""
+    """Iterate over the slots of arguments."""
     if isinstance(value, Slot):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -49,7 +49,7 @@ def _rename_slots_in(value: Any, names: dict[Slot, Slot]) -> Any:
 
 
 def rename_slots(call: CapturedCall, names: dict[Slot, Slot]) -> CapturedCall:
-    """The call with the slots of its arguments under other names."""
+    """The call with the slots of its arguments renamed."""
     if not names:
         return call
     return call._replace(args=_rename_slots_in(call.args, names), kwargs=_rename_slots_in(call.kwargs, names))
@@ -58,7 +58,7 @@ def rename_slots(call: CapturedCall, names: dict[Slot, Slot]) -> CapturedCall:
 def fold_constant_views(
     calls: Calls, kept: set[Slot], outside: ExternalTensors
 ) -> tuple[Calls, dict[Slot, Slot]]:
-    """Views of what lives outside are made once, now."""
+    """Compute views of external tensors once."""
     names: dict[Slot, Slot] = {}
     remaining: list[CapturedCall] = []
     for call in calls:
@@ -69,7 +69,7 @@ def fold_constant_views(
             args, kwargs = _substitute_slots(call.args, outside), _substitute_slots(call.kwargs, outside)
             with torch.no_grad():
                 view = call.func(*args, **kwargs)
-            # `reshape` and the private form of `view` may copy: then it is no view of what others write to
+            # `reshape` and the private variant of `view` may copy: then it is no view
             if view.untyped_storage().data_ptr() == outside[slots[0].number].untyped_storage().data_ptr():
                 result = call.results[0]
                 assert result is not None
@@ -93,7 +93,7 @@ def _substitute_slots(value: Any, outside: ExternalTensors) -> Any:
 def cancel_transposes(
     calls: Calls, kept: set[Slot], outside: ExternalTensors
 ) -> tuple[Calls, dict[Slot, Slot]]:
-    """``t(t(x))`` is x."""
+    """Replace ``t(t(x))`` by x."""
     names: dict[Slot, Slot] = {}
     transposed: dict[Slot, Slot] = {}
     remaining: list[CapturedCall] = []
@@ -113,7 +113,9 @@ def cancel_transposes(
 def eliminate_dead_calls(
     calls: Calls, kept: set[Slot], outside: ExternalTensors
 ) -> tuple[Calls, dict[Slot, Slot]]:
-    """Calls whose results nobody uses, unless they write somewhere, draw random numbers or talk to other processes."""
+    """Remove calls with unused results, except those with side effects: writes, random numbers,
+    communication.
+    """
     needed = set(kept)
     remaining: list[CapturedCall] = []
     for call in reversed(calls):
@@ -122,7 +124,7 @@ def eliminate_dead_calls(
             operator.is_mutable
             or torch.Tag.nondeterministic_seeded in call.func.tags
             or call.result_structure == "none"
-            or operator.name.startswith("millrace::")  # the other processes wait for it
+            or operator.name.startswith("millrace::")  # other processes take part in it
         )
         if effect or any(slot in needed for slot in call.results):
             needed.update(iter_slots((call.args, call.kwargs)))

@@ -1,7 +1,7 @@
-"""A recording as a program: straight-line Python that calls PyTorch's functions one after the other.
+"""Captured programs: straight-line Python that calls PyTorch's functions.
 
-It runs below autograd: backward is part of what was recorded, and nothing has to be remembered for another one. A
-result is let go after its last use. Each line knows the user's line it came from.
+A program runs below autograd: the backward pass is part of the capture. A result is released after its last
+use. Each line carries the user's source line.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _VARIABLE_PREFIX = {"in": "i", "temp": "t", "out": "c"}
 
 
 class Program:
-    """What a recording does, to be called with its inputs; gives the recorded results."""
+    """An executable capture: called with the inputs, it returns the results."""
 
-    # on a GPU: why it is replayed call by call, and not as one CUDA Graph
+    # on a GPU: why it is replayed call by call instead of as one CUDA Graph
     cuda_graph_failure = ""
 
     def __init__(self, recorder: GraphCapture, results: list[Slot]) -> None:
@@ -53,13 +53,13 @@ class Program:
             if call is None:
                 raise
             translated = translate_error(describe_operator(call.func).name.partition("::")[2], error)
-            translated.add_note(f"  in a recorded step, at {call.source_line or 'a line unknown'}")
+            translated.add_note(f"  in a captured step, at {call.source_line or 'an unknown line'}")
             if translated is error:
                 raise
             raise translated from None
 
     def failed_call(self, error: BaseException) -> CapturedCall | None:
-        """The recorded call that failed; it knows the user's line."""
+        """The captured call that failed, with the user's source line."""
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename == self._name and frame.lineno is not None:
                 number = self._lines.get(frame.lineno)
@@ -68,10 +68,10 @@ class Program:
 
     @property
     def source(self) -> str:
-        """The program as it runs, with the user's lines."""
+        """The source code of the program, with the user's source lines."""
         return self._text
 
-    # writing it -------------------------------------------------------------------------------------
+    # code generation --------------------------------------------------------------------------------
 
     def _compile(self) -> Callable[..., Any]:
         scope: dict[str, Any] = {
@@ -102,7 +102,7 @@ class Program:
                 lines.append("    del " + ", ".join(sorted(_name(slot) for slot in dead)))
         lines.append(f"    return [{', '.join(_name(slot) for slot in self.results)}]")
         self._text = "\n".join(lines) + "\n"
-        self._name = f"<recorded step {id(self):#x}>"
+        self._name = f"<captured step {id(self):#x}>"
         linecache.cache[self._name] = (len(self._text), None, self._text.splitlines(True), self._name)
         exec(compile(self._text, self._name, "exec"), scope)
         run: Callable[..., Any] = scope["run"]
@@ -113,7 +113,7 @@ class Program:
 
 
 def _detached_alias(tensor: torch.Tensor) -> torch.Tensor:
-    """The same storage without a history: what is written to it is seen."""
+    """An alias of the same storage without autograd history; writes to it are visible."""
     return tensor.detach() if tensor.requires_grad else tensor
 
 
@@ -136,7 +136,7 @@ def _assignment_target(call: CapturedCall) -> str:
 
 
 def _nest_names(names: list[str], lengths: tuple[int, ...]) -> list[str]:
-    """Names as they stand in a tuple with lists in it."""
+    """Names grouped like the nested results."""
     name_iterator, parts = iter(names), []
     for length in lengths:
         parts.append(
@@ -148,7 +148,7 @@ def _nest_names(names: list[str], lengths: tuple[int, ...]) -> list[str]:
 
 
 def _returns_mutated_argument(call: CapturedCall) -> bool:
-    """The result is the argument that was written to."""
+    """Whether the result is the argument that was written to."""
     return call.results[0] in set(iter_slots((call.args, call.kwargs)))
 
 

@@ -1,4 +1,4 @@
-"""Writing a recording as plain data: what the exporter emits."""
+"""Export of a captured program as plain data."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .stored_arguments import slots_in, write_value
 
 __all__ = ["UNINITIALISED", "VERSIONS", "generalize_rows", "qualified_name", "store_program"]
 
-# 1: lengths are constants; 2: some depend on the number of rows
+# 1: lengths are constants; 2: some depend on the batch size
 VERSIONS = (1, 2)
-# Operators that return uninitialised memory -> what is written in their place. Unused results are not written at all.
+# Operators that return uninitialized memory -> their replacement in the file. Calls with unused results are omitted.
 UNINITIALISED = {
     "aten::empty.memory_format": torch.ops.aten.zeros.default,
     "aten::empty_like": torch.ops.aten.zeros_like.default,
@@ -29,14 +29,14 @@ UNINITIALISED = {
 def store_program(
     forward: Callable[[], Any], inputs: list[torch.Tensor], names: dict[int, str]
 ) -> tuple[dict[str, Any], list[torch.Tensor]]:
-    """The forward pass of a network as plain data, and the tensors that it needs; `names` by the ids of tensors."""
+    """The forward pass of a network as plain data, and its tensors; `names` maps ids of tensors to names."""
     recorder = GraphCapture(inputs)
     with torch.no_grad(), recorder:
         outputs = forward()
     if recorder.graph_break is not None:
         raise OperationError(
-            f"the net cannot be exported: {recorder.graph_break.cause} leaves for Python at "
-            f"{recorder.graph_break.source_line or 'a line unknown'}, and what Python does with it cannot be recorded"
+            f"the network cannot be exported: Python reads {recorder.graph_break.cause} at "
+            f"{recorder.graph_break.source_line or 'an unknown line'}, and what Python does with it cannot be captured"
         )
     single = isinstance(outputs, torch.Tensor)
     results = [recorder.slot_of(tensor) for tensor in ([outputs] if single else outputs)]
@@ -69,9 +69,9 @@ def store_program(
 
 
 def generalize_rows(recorded: Sequence[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
-    """One program for any number of rows, from recordings of the same net with several such numbers.
+    """One program for any batch size, from captures of the same network with several batch sizes.
 
-    A number that differs between them must follow from the number of rows: so many times it, and so many more.
+    An integer that differs between them must be an affine function of the batch size.
     """
     program = _merge_values([rows for rows, _ in recorded], [description for _, description in recorded], ())
     program["version"] = VERSIONS[1]
@@ -94,9 +94,10 @@ def _merge_values(rows: list[int], values: list[Any], path: tuple[Any, ...]) -> 
     elif all(isinstance(value, dict) and value.keys() == first.keys() for value in values):
         return {key: _merge_values(rows, [value[key] for value in values], (*path, key)) for key in first}
     raise OperationError(
-        "the net cannot be exported for any number of rows: with "
-        f"{', '.join(map(str, rows))} rows it does different things ({'.'.join(map(str, path))}: "
-        f"{', '.join(str(value)[:60] for value in values)}). Export it for one number, with tensors of that shape"
+        "the network cannot be exported for any number of rows: with "
+        f"{', '.join(map(str, rows))} rows its programs differ ({'.'.join(map(str, path))}: "
+        f"{', '.join(str(value)[:60] for value in values)}). Export it for one number of rows, "
+        "with tensors of that shape"
     )
 
 
@@ -105,7 +106,7 @@ def _tuples_to_lists(value: Any) -> Any:
 
 
 def _replace_uninitialised(call: CapturedCall) -> CapturedCall:
-    """The call, with zeros in the place of uninitialised memory."""
+    """The call with zeros instead of uninitialized memory."""
     zeros = UNINITIALISED.get(qualified_name(call.func))
     if zeros is None:
         return call
@@ -118,7 +119,7 @@ def _replace_uninitialised(call: CapturedCall) -> CapturedCall:
 
 
 def qualified_name(func: Any) -> str:
-    """The name of an operator as the table has it, ``aten::add.Tensor``."""
+    """The name of an operator in the table, ``aten::add.Tensor``."""
     operator = describe_operator(func)
     return f"{operator.name}.{operator.overload}" if operator.overload else operator.name
 

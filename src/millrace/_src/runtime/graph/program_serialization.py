@@ -1,7 +1,8 @@
-"""A recording that a file can hold: its calls as plain data, its tensors by number.
+"""Serialized programs: captured calls as plain data, tensors by index.
 
-Reading one runs nothing. A program calls operators of the table in ``operators.py`` only, with arguments that fit their
-schemas; the size of every result is computed with tensors that have no memory, and bounded, before the first call runs.
+Reading a program runs nothing. It calls only operators of the table in ``allowed_operators.py``, with
+arguments that fit their schemas. The size of every result is computed with meta tensors and limited before
+the first call runs.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from .stored_sizes import ProgramSize, SizeError, measure_program
 __all__ = ["DTYPES", "Rows", "StoredCall", "SerializedProgram", "generalize_rows", "store_program"]
 
 _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
-# How many different numbers of rows are remembered as checked.
+# Maximum number of batch sizes that are remembered as checked.
 _REMEMBERED = 4096
 
 
 class SerializedProgram:
-    """The recorded forward pass of a network: called with tensors, it returns what the network returned.
+    """The captured forward pass of a network: called with tensors, it returns the network's results.
 
-    ``calls`` are the operators in order; ``results`` the slots that are returned; ``names`` the parameters among its
-    ``tensors``, by position; ``inputs`` shapes and types of what it takes, -1 being a free number of rows;
+    ``calls`` are the operators in order; ``results`` the returned slots; ``names`` the parameter names of its
+    ``tensors``, by index; ``inputs`` the shapes and dtypes of the inputs, with -1 for a free batch size;
     ``input_names`` their names.
     """
 
@@ -66,7 +67,7 @@ class SerializedProgram:
         self.tensors = tensors
         self._free = [index for index, (shape, _) in enumerate(self.inputs) if shape[:1] == (-1,)]
         self._compile()
-        # numbers of rows whose first call has shown that kernels return what was computed for them
+        # batch sizes for which a first call confirmed the computed result shapes
         self._checked: set[int] = set()
         self._sizes: dict[int, ProgramSize] = {}
         for rows in (1, 2) if self._free else (0,):
@@ -82,7 +83,7 @@ class SerializedProgram:
                 if not isinstance(item, list) or len(item) != 5:
                     raise ValueError("expected an operator, its arguments, its results and their form")
                 if isinstance(item[0], str) and item[0] in UNINITIALISED:
-                    # Version 0.2.0 wrote such calls for BatchNorm, whose results nobody reads: they do not run.
+                    # Version 0.2.0 wrote such calls for BatchNorm; their results are unused, and they are skipped.
                     skipped |= {slot: item[0] for slot in map(_parse_result, _list(item[3], 1)) if slot}
                     continue
                 call = StoredCall(item)
@@ -98,7 +99,7 @@ class SerializedProgram:
         return calls, defined
 
     def _compile(self) -> None:
-        """Prepare the calls: tensors by position in a list, and which of them no later call reads."""
+        """Prepare the calls: tensors by index in a list of values, and which of them no later call reads."""
         order = [Slot("in", index) for index in range(len(self.inputs))]
         order += [Slot("out", index) for index in range(len(self.tensors))]
         fixed = len(order)
@@ -120,7 +121,7 @@ class SerializedProgram:
         self._copies: set[int] = set()
 
     def accepts_inputs(self, specs: Sequence[tuple[tuple[int, ...], str]]) -> bool:
-        """Whether the program takes inputs of these shapes and types."""
+        """Whether the program accepts inputs of these shapes and dtypes."""
         rows = {
             shape[0]
             for (shape, _), (declared_shape, _) in zip(specs, self.inputs, strict=False)
@@ -136,7 +137,7 @@ class SerializedProgram:
         )
 
     def _compute_size(self, rows: int) -> ProgramSize:
-        """What a call with this number of rows takes; FormatError beyond the limits."""
+        """The memory of a call with this batch size; raises FormatError beyond the limits."""
         if rows > limits.ARCHIVE.rows:
             raise SizeError(f"expected at most {limits.ARCHIVE.rows} rows, got {rows}. Send fewer at a time")
         if rows not in self._sizes:
@@ -185,7 +186,7 @@ class SerializedProgram:
         return [values[index] for index in self._results]
 
     def _compare(self, number: int, expected: Any, values: list[Any]) -> None:
-        """Stop where a kernel returns something else than what the sizes were computed with."""
+        """Raise an error if a kernel returns another shape or dtype than was computed."""
         for index, shape, dtype in expected:
             tensor = values[index]
             if tensor.shape != shape or tensor.dtype != dtype:
@@ -215,7 +216,7 @@ class StoredCall:
 
     @property
     def written_slots(self) -> list[Slot]:
-        """The tensors that the call writes into."""
+        """The tensors that the call writes to."""
         arguments = {
             argument.name: self.args[index] if index < len(self.args) else self.kwargs.get(argument.name)
             for index, argument in enumerate(self.operator.arguments)
@@ -241,7 +242,9 @@ class StoredCall:
         return computed
 
     def compile(self, value_indices: dict[Slot, int]) -> tuple[Any, ...]:
-        """What :meth:`StoredGraph.__call__` takes of it: constants in a template, and where tensors go into it."""
+        """The compiled form for :meth:`SerializedProgram.__call__`: a template of constants, and where
+        tensors are inserted.
+        """
         template: list[Any] = list(self.args)
         tensors: list[tuple[int, int]] = []
         open_arguments: list[tuple[Any, Any]] = []
@@ -271,11 +274,11 @@ class StoredCall:
 
 
 class _ValueIndex(int):
-    """A position in the list of values."""
+    """An index into the list of values."""
 
 
 def _is_open(value: Any) -> bool:
-    """Whether a value holds a tensor or a length that depends on the number of rows."""
+    """Whether a value contains a tensor or a length that depends on the batch size."""
     return isinstance(value, (Slot, Rows)) or (isinstance(value, list) and any(map(_is_open, value)))
 
 
@@ -292,7 +295,7 @@ def _fill_arguments(
     values: list[Any],
     rows: int,
 ) -> dict[str, Any]:
-    """Put tensors and lengths where the template cannot hold them; the keyword arguments."""
+    """Insert tensors and lengths into the template; returns the keyword arguments."""
     for index, value in open_arguments:
         if type(index) is int:
             args[index] = _resolve_value(value, values, rows)

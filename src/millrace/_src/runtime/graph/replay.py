@@ -1,4 +1,4 @@
-"""Running a step as a graph: recorded the first time that its arguments look like this, replayed from then on."""
+"""Graph execution: a step is captured for the first arguments of a signature and replayed afterwards."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .signature import flatten_arguments, flatten_results
 
 __all__ = ["CaptureCache", "capture_cache_of", "run_graph"]
 
-# Recordings that one function keeps; with more shapes than that, the others run operation by operation.
+# Maximum number of captures of one function; further signatures run operation by operation.
 MAX_CAPTURES = 64
 
 
 class CachedProgram:
-    """One recording, ready to run."""
+    """A captured program that is ready to run."""
 
     def __init__(
         self, program: Program, build: Callable[[list[torch.Tensor]], Any], pinned_objects: list[Any]
@@ -47,7 +47,7 @@ class CachedProgram:
 
 @dataclasses.dataclass
 class CaptureCache:
-    """The recordings of one function or cell, and what became of its calls."""
+    """The captures of one function or Cell, and statistics of its calls."""
 
     name: str
     entries: dict[Hashable, CachedProgram | GraphBreak] = dataclasses.field(default_factory=dict)
@@ -59,7 +59,7 @@ class CaptureCache:
     state: Hashable = None
 
     def graph_breaks(self) -> list[GraphBreak]:
-        """Why some of its calls run operation by operation."""
+        """The reasons of calls that run operation by operation."""
         return [entry for entry in self.entries.values() if isinstance(entry, GraphBreak)]
 
 
@@ -67,7 +67,7 @@ _caches: weakref.WeakKeyDictionary[Any, CaptureCache] = weakref.WeakKeyDictionar
 
 
 def capture_cache_of(owner: Any) -> CaptureCache:
-    """The recordings of a function or cell."""
+    """The capture cache of a function or Cell."""
     cache = _caches.get(owner)
     if cache is None:
         name = getattr(owner, "__qualname__", None) or type(owner).__name__
@@ -97,7 +97,7 @@ def run_graph(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], k
         cache.eager_calls += 1
         return function(*args, **kwargs)
     if len(cache.entries) >= MAX_CAPTURES:
-        if getattr(owner, "_input_signature", None) is None:  # set_inputs said that shapes change
+        if getattr(owner, "_input_signature", None) is None:  # set_inputs declared changing shapes
             _warn_cache_full(cache.name)
         cache.eager_calls += 1
         return function(*args, **kwargs)
@@ -135,9 +135,9 @@ def _capture(
 
 def _report_graph_break(name: str, leaving: GraphBreak) -> None:
     text = (
-        f"{name} runs operation by operation: {leaving.cause} leaves for Python at "
-        f"{leaving.source_line or 'a line unknown'}, and what Python does with it cannot be recorded. "
-        "Use ops.where, ops.select or a masked sum in its place"
+        f"{name} runs operation by operation: Python reads {leaving.cause} at "
+        f"{leaving.source_line or 'an unknown line'}, and what Python does with it cannot be captured. "
+        "Use ops.where, ops.select or a masked sum instead"
     )
     if modes.raise_on_graph_break:
         raise OperationError(text + "; or set_context(jit_syntax_level=1 (LAX))")
@@ -146,7 +146,7 @@ def _report_graph_break(name: str, leaving: GraphBreak) -> None:
 
 def _warn_cache_full(name: str) -> None:
     warnings.warn(
-        f"{name} was called with more than {MAX_CAPTURES} kinds of shapes and values; further ones "
+        f"{name} was called with more than {MAX_CAPTURES} combinations of shapes and values; further ones "
         "run operation by operation. "
         "Pad batches to a few sizes, and pass numbers that change as tensors",
         UserWarning,

@@ -1,12 +1,14 @@
-"""Shapes and types of results, for two groups of operators.
+"""Shape inference of results, for two groups of operators.
 
-The first group is what almost every network computes with. PyTorch has meta kernels for these, but many are written
-in Python: the first one imports for seconds, and each call takes a millisecond. A rule returns what the CPU kernel
-returns, or NotImplemented, and then the meta kernel is called.
+The first group are the most common operators. PyTorch has meta kernels for these, but many are written in
+Python: the first one imports for seconds, and each call takes a millisecond. A rule returns the result of the
+CPU kernel as a meta tensor, or NotImplemented to use the meta kernel.
 
-The second group are operators whose CPU kernels read beyond a tensor that is too small: callers inside PyTorch check
-the shapes for them. A program from a file calls them directly, so their rules check everything the kernel relies on.
-None in the place of a result means that no later call may read it.
+The second group are operators whose CPU kernels read beyond a tensor that is too small: callers inside
+PyTorch check the shapes for them. A program from a file calls them directly, so their rules check everything
+the kernel relies on.
+
+None instead of a result means that no later call may read it.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ def _axes(dim: Sequence[int] | None, rank: int) -> list[int]:
     return axes
 
 
-# element by element ---------------------------------------------------------------------------------
+# elementwise ----------------------------------------------------------------------------------------
 
 
 @_rule(
@@ -253,7 +255,7 @@ def _layer_norm(input: Tensor, shape: Any, weight: Any, bias: Any, eps: float) -
 
 
 def _windows(self: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any) -> list[int] | None:
-    """The shape of what windows over the last two axes give; None where another rule is needed."""
+    """The result shape of windows over the last two axes; None if another rule is needed."""
     sizes = [
         list(value) * (2 if len(value) == 1 else 1) for value in (kernel, stride or kernel, padding, dilation)
     ]

@@ -1,4 +1,6 @@
-"""What a recording depends on: the tree of its arguments, shapes and types of tensors, values of everything else."""
+"""Signature of a capture: structure of the arguments, shapes and dtypes of tensors, values of everything
+else.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,13 @@ _BY_VALUE = (bool, int, float, complex, str, bytes, type(None), DType, type, tor
 
 
 class FlattenedArguments:
-    """The tensors among some arguments, and a key of all that is not a tensor's values."""
+    """The tensors of some arguments, and a key of everything except the tensors' values."""
 
     __slots__ = ("key", "pinned_objects", "tensors")
 
     def __init__(self) -> None:
         self.tensors: list[torch.Tensor] = []
-        # objects that count by identity: they must not be replaced by others at the same address
+        # objects compared by identity: a reference keeps their address from being reused
         self.pinned_objects: list[Any] = []
         self.key: Hashable = ()
 
@@ -36,7 +38,7 @@ def flatten_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Flattene
 
     def key_of(value: Any) -> Hashable:
         if isinstance(value, Tensor):
-            if isinstance(value, Parameter):  # it lives outside, wherever it is met
+            if isinstance(value, Parameter):  # an external tensor
                 flat.pinned_objects.append(value)
                 return ("parameter", id(value))
             data = value._torch
@@ -65,7 +67,7 @@ def flatten_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Flattene
 
 
 def flatten_results(value: Any) -> tuple[list[torch.Tensor], Callable[[list[torch.Tensor]], Any]]:
-    """The tensors of a result, and what puts other tensors into their places."""
+    """The tensors of a result, and a function that rebuilds the result with other tensors."""
     tensors: list[torch.Tensor] = []
 
     def plan(part: Any) -> Callable[[list[torch.Tensor]], Any]:

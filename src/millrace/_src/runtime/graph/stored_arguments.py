@@ -1,4 +1,6 @@
-"""Arguments of a stored call: read from JSON and checked against the operator's schema, and written as JSON."""
+"""Arguments of a serialized call: read from JSON and checked against the operator's schema, and written as
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from .capture import Slot
 
 __all__ = ["DTYPES", "Rows", "parse_arguments", "parse_slot", "slots_in", "write_value"]
 
-# Element types of dense tensors. Types of quantised storage have no place in a file.
+# Dtypes of dense tensors. Quantized dtypes are not allowed in a file.
 DTYPES: dict[str, torch.dtype] = {
     str(dtype): dtype
     for dtype in (
@@ -42,21 +44,21 @@ _NAMED: dict[str, dict[str, Any]] = {
 _OF_TYPE = {"ScalarType": "dtype", "Layout": "layout", "MemoryFormat": "memory_format"}
 _LIST = re.compile(r"(.*)\[(\d*)\]")
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9_. \-]*")
-# Integers that stand for a choice. A kernel that knows no such choice returns memory that it has not written.
+# Integers that encode an option. For an unknown option a kernel returns uninitialized memory.
 _ENUMERATIONS = ("reduction", "interpolation_mode", "padding_mode")
 _LARGEST_SIZE = 1 << 40
 _END_OF_AXIS = (1 << 63) - 1
 
 
 class Rows(NamedTuple):
-    """A length that depends on the number of rows: ``times * rows + offset``."""
+    """A length that depends on the batch size: ``times * rows + offset``."""
 
     times: int
     offset: int
 
 
 def parse_slot(value: Any) -> Slot:
-    """A slot from its JSON form, ``["temp", 3]``."""
+    """Parse a slot from JSON, ``["temp", 3]``."""
     if (
         not isinstance(value, list)
         or len(value) != 2
@@ -69,7 +71,7 @@ def parse_slot(value: Any) -> Slot:
 
 
 def parse_arguments(operator: Operator, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call, checked: their number, their names and their types. ValueError where they are wrong."""
+    """Parse and check the arguments of a call: number, names and types. Raises ValueError if they are wrong."""
     named = _single(kwargs, "dict") if isinstance(kwargs, dict) else None
     if not isinstance(args, list) or not isinstance(named, dict):
         raise ValueError("expected a list and a dictionary of arguments")
@@ -79,7 +81,7 @@ def parse_arguments(operator: Operator, args: Any, kwargs: Any) -> tuple[list[An
     by_name = {argument.name: argument for argument in operator.arguments[len(args) :]}
     unknown = [name for name in named if name not in by_name]
     if unknown:
-        raise ValueError(f"there is no argument {_format_value(unknown[0])}, or it is given twice")
+        raise ValueError(f"there is no argument {_format_value(unknown[0])}, or it is passed twice")
     missing = [name for name, argument in by_name.items() if argument.required and name not in named]
     if missing:
         raise ValueError(f"the argument {missing[0]!r} is missing")
@@ -93,7 +95,7 @@ def _parse(value: Any, argument: Argument) -> Any:
     if value is None and argument.optional:
         return None
     if argument.type == "Tensor" and argument.name == "other" and not _is_slot(value):
-        declared = "Scalar"  # PyTorch makes a tensor of the number
+        declared = "Scalar"  # PyTorch converts the number to a tensor
     else:
         declared = argument.type
     try:
@@ -116,7 +118,7 @@ def _is_slot(value: Any) -> bool:
 
 
 def _is_moderate(value: Any) -> bool:
-    """Whether scales of an interpolation stay where a kernel can compute positions as integers."""
+    """Whether interpolation scales allow a kernel to compute positions as integers."""
     if isinstance(value, list):
         return all(_is_moderate(item) for item in value)
     return not isinstance(value, float) or 2**-16 <= value <= 2**16
@@ -145,7 +147,7 @@ def _parse_type(value: Any, declared: str) -> Any:
         return _parse_scalar(value)
     if declared == "str":
         if not _PLAIN_TEXT.fullmatch(_text(value)):
-            raise ValueError("expected a word")
+            raise ValueError("expected plain characters")
         return value
     if declared == "Device":
         if _single(value, "device") != "cpu":
@@ -187,7 +189,7 @@ def _parse_rows(value: Any) -> Rows:
 
 
 def _single(value: Any, key: str) -> Any:
-    """What a dictionary with this one key holds."""
+    """The value of a dictionary with this one key."""
     if not isinstance(value, dict) or list(value) != [key]:
         raise ValueError(f"expected {{{key!r}: ...}}")
     return value[key]
@@ -200,13 +202,13 @@ def _text(value: Any) -> str:
 
 
 def _format_value(value: Any) -> str:
-    """A value from a file, for a message: short, and without characters that a terminal obeys."""
+    """A value from a file for a message: short, and without control characters."""
     shown = ascii(value) if not isinstance(value, int) or abs(value) < 1 << 70 else "a huge integer"
     return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
 def slots_in(value: Any) -> list[Slot]:
-    """The slots inside parsed arguments."""
+    """The slots of parsed arguments."""
     if isinstance(value, Slot):
         return [value]
     if isinstance(value, dict):
@@ -215,7 +217,7 @@ def slots_in(value: Any) -> list[Slot]:
 
 
 def write_value(value: Any) -> Any:
-    """A value as JSON: what JSON lacks is a dictionary with one key."""
+    """A value as JSON. Types that JSON lacks are dictionaries with one key."""
     if isinstance(value, Slot):
         return {"slot": list(value)}
     if value is None or isinstance(value, (bool, int, str)):

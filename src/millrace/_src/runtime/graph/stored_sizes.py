@@ -1,4 +1,4 @@
-"""How much memory a stored program takes, computed before it runs: on meta tensors, which have shapes and no memory."""
+"""Memory of a serialized program, computed before it runs on meta tensors, which have shapes and no memory."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _META = torch.device("meta")
 
 
 class SizeError(FormatError):
-    """A program that takes more memory, or more rows, than the limits allow."""
+    """A program that needs more memory, or more rows, than the limits allow."""
 
 
 class _LiveBytes:
-    """Bytes of the storages that values hold."""
+    """Total bytes of the live storages."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -60,25 +60,25 @@ class _LiveBytes:
 
 
 class ProgramSize(NamedTuple):
-    """What a program does with one number of rows."""
+    """Properties of a program for one batch size."""
 
-    # positions of inputs and constants that it writes into, or that it returns
+    # indices of inputs and constants that it writes to, or that it returns
     copies: set[int]
-    # of each call: position, shape and type of every result that is read later
+    # per call: index, shape and dtype of every result that is read later
     expected: list[list[tuple[int, torch.Size, torch.dtype]]]
 
 
 def measure_program(graph: SerializedProgram, rows: int) -> ProgramSize:
-    """Check every call of a program for so many rows, without running it.
+    """Check every call of a program for a batch size, without running it.
 
-    FormatError where a call cannot be computed, or takes more than the limits allow.
+    Raises FormatError if a call cannot be computed, or exceeds the limits.
     """
     values: list[Any] = [
         torch.empty((rows, *shape[1:]) if shape[:1] == (-1,) else shape, dtype=DTYPES[dtype], device=_META)
         for shape, dtype in graph.inputs
     ]
     values += [torch.empty(tensor.shape, dtype=tensor.dtype, device=_META) for tensor in graph.tensors]
-    fixed = list(values)  # keeps their storages alive, so that no other has the same key
+    fixed = list(values)  # keeps their storages alive, so that keys are unique
     owners = {storage_key(tensor): index for index, tensor in enumerate(fixed)}
     values += [None] * (len(graph.value_indices) - len(values))
     live = _LiveBytes()
@@ -105,7 +105,7 @@ def measure_program(graph: SerializedProgram, rows: int) -> ProgramSize:
     if any(values[graph.value_indices[slot]] is None for slot in graph.results):
         raise FormatError("the archive's program returns a tensor that no program may read")
     returned = _owners_of(graph.results, values, graph.value_indices, owners)
-    # who changes a result must not change a constant
+    # modifying a result must not modify a constant
     copies |= {index for index in returned if index >= len(graph.inputs)}
     return ProgramSize(copies, expected)
 
@@ -113,7 +113,7 @@ def measure_program(graph: SerializedProgram, rows: int) -> ProgramSize:
 def _owners_of(
     slots: list[Slot], values: list[Any], value_indices: dict[Slot, int], owners: dict[int, int]
 ) -> set[int]:
-    """The positions of inputs and constants whose storage these tensors use."""
+    """The indices of inputs and constants whose storage these tensors use."""
     keys = [storage_key(values[value_indices[slot]]) for slot in slots]
     return {owners[key] for key in keys if key in owners}
 
@@ -134,7 +134,7 @@ def _infer(call: StoredCall, values: list[Any], value_indices: dict[Slot, int], 
 def _store_results(
     call: StoredCall, computed: Any, values: list[Any], value_indices: dict[Slot, int], live: _LiveBytes
 ) -> list[tuple[int, torch.Size, torch.dtype]]:
-    """Put the results of a call where later calls find them; what the CPU kernel must return."""
+    """Store the results of a call for later calls; returns what the CPU kernel must return."""
     results = () if call.form == "none" else (computed,) if call.form == "one" else tuple(computed)
     if len(results) != len(call.results):
         raise ValueError(f"expected {len(call.results)} results, got {len(results)}")

@@ -1,1 +1,1 @@
-"""What makes ``Tensor`` compute: storage on PyTorch, operators, indexing, parameters, initializers, the context."""
+"""``Tensor`` on PyTorch: storage, operators, indexing, parameters, initializers, context."""

@@ -1,4 +1,4 @@
-"""``tensor``: a new ``Tensor`` from values."""
+"""``tensor``: create a ``Tensor`` from values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def tensor(
     init: Any = None,
     const_arg: bool = False,
 ) -> Tensor:
-    """A new ``Tensor`` from values, or from a shape and an initializer.
+    """Create a ``Tensor`` from values, or from a shape and an initializer.
 
     >>> import millrace as ms
     >>> ms.tensor([1.0, 2.0], ms.float16).dtype

@@ -1,4 +1,4 @@
-"""The device that the context names, in PyTorch: where tensors go, and what is asked of its kernels."""
+"""Device placement: moving tensors to the context's device, compute dtype, kernel settings."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ __all__ = [
 
 
 def creation_device() -> str | None:
-    """Where an operation makes a tensor of nothing: on the context's device; None, PyTorch's own way, on a CPU.
+    """The device argument for new tensors: the context's device; None on a CPU.
 
-    One that is made on the host would have to be moved in every step, and keeps a step from being one CUDA Graph.
+    A tensor that is created on the host would be transferred in every step, and would prevent a CUDA Graph.
     """
     device = get_device()
     return None if device == "cpu" else device
 
 
 def to_context_device(data: torch.Tensor) -> torch.Tensor:
-    """A tensor on the context's device."""
+    """Move a tensor to the context's device."""
     return data if get_device() == "cpu" else data.to(get_device())
 
 
 def ensure_on_device(tensor: Tensor) -> torch.Tensor:
-    """The tensor of PyTorch inside one of ours, which is moved to the context's device where it waits on the host."""
+    """The PyTorch tensor of a Tensor, moved from the host to the context's device if needed."""
     data = tensor._torch
     if get_device() != "cpu" and data.device.type == "cpu":
         data = tensor._torch = data.to(get_device())
@@ -48,18 +48,21 @@ def ensure_on_device(tensor: Tensor) -> torch.Tensor:
 
 
 def align_devices(error: BaseException, values: Iterable[Any]) -> bool:
-    """Move tensors to the context's device where an operation failed because they were on several; whether one moved.
+    """Move tensors to the context's device if an operation failed because of mixed devices; whether one
+    moved.
 
-    A batch of the pipeline comes on the host, and MindSpore moves it when it is used; so it is moved here, once.
+    A pipeline batch is on the host. MindSpore transfers it on use; so it is transferred here, once.
     """
     if not isinstance(error, RuntimeError) or len(_devices(values)) < 2:
-        return False  # its words differ from kernel to kernel: what counts is where the tensors are
+        return False  # the error text differs between kernels, so the devices of the tensors decide
     device = torch.device(get_device())
     return _move_to_device(values, device)
 
 
 def cast_to_compute_dtype(values: Any) -> Any:
-    """The same with all floating tensors in the type that the running Cell computes in; None where they are already."""
+    """The values with floating tensors cast to the compute dtype of the running Cell; None if no cast is
+    needed.
+    """
     dtype = modes.thread_state.compute_dtype
     if dtype is None or not _needs_float_cast(values, dtype):
         return None
@@ -84,7 +87,7 @@ def _cast_floats(value: Any, dtype: torch.dtype) -> Any:
 
 
 def _devices(values: Iterable[Any]) -> set[torch.device]:
-    """Where the tensors are."""
+    """The devices of the tensors."""
     devices: set[torch.device] = set()
     for value in values:
         if isinstance(value, Tensor):
@@ -113,7 +116,7 @@ def _on_setting_changed(name: str, value: Any) -> None:
 
 
 def _limit_torch_threads(environment: Mapping[str, str] = os.environ) -> None:
-    """No more threads than a container's share of the cores; PyTorch counts those of the machine."""
+    """Limit PyTorch's threads to the container's share of the cores; PyTorch counts the cores of the machine."""
     if "OMP_NUM_THREADS" not in environment and available_cores() < torch.get_num_threads():
         torch.set_num_threads(available_cores())
 

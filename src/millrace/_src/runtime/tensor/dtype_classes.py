@@ -1,4 +1,4 @@
-"""Classes of types: what ``isinstance(dtype, Int)`` asks, the type of a tensor, types of quantised weights."""
+"""Dtype classes: ``Int`` for ``isinstance``, tensor types, quantized dtypes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _IntMeta(type):
 
 
 class Int(metaclass=_IntMeta):
-    """The class of signed integer types; called with a number of bits it gives the type.
+    """The class of signed integer dtypes; ``Int(nbits)`` returns the dtype.
 
     >>> isinstance(mstype.int32, Int), isinstance(mstype.float32, Int), Int(64)
     (True, False, millrace.int64)
@@ -36,7 +36,7 @@ class Int(metaclass=_IntMeta):
 
 
 class TensorType:
-    """The type of a tensor whose elements are of a type.
+    """The type of a tensor with a given element dtype.
 
     >>> TensorType(mstype.float32)
     mindspore.tensor[float32]
@@ -44,11 +44,11 @@ class TensorType:
 
     def __init__(self, element_type: DType | None = None) -> None:
         if element_type is not None and not isinstance(element_type, DType):
-            raise ArgumentTypeError(f"For 'TensorType', an element type is wanted, but got {element_type!r}.")
+            raise ArgumentTypeError(f"For 'TensorType', expected an element dtype, but got {element_type!r}.")
         self._element = element_type
 
     def element_type(self) -> DType | None:
-        """The type of the elements."""
+        """The element dtype."""
         return self._element
 
     def __eq__(self, other: object) -> bool:
@@ -66,7 +66,7 @@ class TensorType:
 
 
 class NullType:
-    """The type of nothing."""
+    """The type of an absent value."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NullType)
@@ -85,7 +85,7 @@ null = NullType()
 
 
 class QuantDtype(enum.Enum):
-    """Types of quantised weights, by their number of bits; nothing computes in them here.
+    """Dtypes of quantized weights by their number of bits. No operation computes in them.
 
     >>> str(QuantDtype.INT8)
     'INT8'
@@ -100,5 +100,5 @@ class QuantDtype(enum.Enum):
         return self.name
 
 
-# as MindSpore writes them
+# MindSpore's names
 _NullType, _null = NullType, null

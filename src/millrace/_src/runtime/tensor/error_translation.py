@@ -1,4 +1,6 @@
-"""What PyTorch raises, as MindSpore raises it: its class, what was got, where in the user's file, and what helps."""
+"""Translation of PyTorch's errors into MindSpore's error classes, with arguments, user source line and
+advice.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from .source_location import is_internal_file, source_line_of_error, user_source
 
 __all__ = ["describe_value", "translate_error", "add_cell_path", "translate_call_error", "user_source_line"]
 
-# (words of PyTorch's text, the class that MindSpore has for it, what helps). The first that fits counts.
+# (pattern of PyTorch's text, MindSpore's error class, advice). The first match applies.
 _ERROR_PATTERNS: list[tuple[str, type[MillraceError], str]] = [
     (
         r"^Target -?\d+ is out of bounds",
@@ -26,7 +28,7 @@ _ERROR_PATTERNS: list[tuple[str, type[MillraceError], str]] = [
     (
         r"[Ee]xpected target dtype",
         ArgumentTypeError,
-        "labels are whole numbers: transforms.TypeCast(mindspore.int32) in the pipeline, or y.astype(mindspore.int32)",
+        "labels are integers: transforms.TypeCast(mindspore.int32) in the pipeline, or y.astype(mindspore.int32)",
     ),
     (
         r"multi-target not supported|to match target batch_size",
@@ -63,7 +65,7 @@ _ERROR_PATTERNS: list[tuple[str, type[MillraceError], str]] = [
 
 
 def describe_value(value: Any) -> str:
-    """A value in a few words.
+    """A short description of a value for error messages.
 
     >>> describe_value(Tensor([1.0, 2.0])), describe_value([1, "a"])
     ('Tensor(shape=[2], dtype=Float32)', "[1, 'a']")
@@ -79,7 +81,9 @@ def describe_value(value: Any) -> str:
 def translate_error(
     name: str, error: BaseException, args: Iterable[Any] = (), kwargs: dict[str, Any] | None = None
 ) -> BaseException:
-    """The error to raise in place of one of PyTorch's. Errors of ours, and a user's own, are left alone."""
+    """The error to raise in place of one of PyTorch's. Errors of Millrace and of user code are returned
+    unchanged.
+    """
     if isinstance(error, MillraceError) or not isinstance(
         error,
         (
@@ -131,8 +135,10 @@ def _out_of_memory(name: str, error: BaseException, got: list[str]) -> Operation
 def translate_call_error(
     error: Exception, cell: Any, args: Iterable[Any], kwargs: dict[str, Any]
 ) -> Exception:
-    """The error to raise in place of one of Python's that arguments of a Cell brought about: too many or too few of
-    them, or no tensors where a layer of ours wants some. All others, and those of a user's own lines, are left alone.
+    """The error to raise in place of a Python error caused by the arguments of a Cell.
+
+    These are a wrong number of arguments, and values that are no tensors where a built-in layer needs
+    tensors. All other errors, and those of user code, are returned unchanged.
 
     >>> translate_call_error(KeyError("mine"), Tensor([1.0]), (), {})
     KeyError('mine')
@@ -142,9 +148,9 @@ def translate_call_error(
     step, construct = error.__traceback__, getattr(type(cell), "construct", None)
     while step is not None:
         if not is_internal_file(step.tb_frame.f_code.co_filename):
-            return error  # it came through the user's lines
+            return error  # it was raised in user code
         step = step.tb_next
-    if construct is None or str(error).startswith("For '"):  # which is told already
+    if construct is None or str(error).startswith("For '"):  # already translated
         return error
     name, text = type(cell).__name__, str(error)
     is_binding_error = isinstance(error, TypeError) and f"{construct.__qualname__}()" in text
@@ -172,7 +178,7 @@ def translate_call_error(
 
 
 def add_cell_path(error: BaseException, cell: Any) -> None:
-    """Write into an error that passes through a cell which of the cells it came from: the innermost is asked first.
+    """Add to an error which Cell it came from; the innermost Cell is added first.
 
     >>> error = OperationError("too large")
     >>> add_cell_path(error, Tensor([1.0]))
@@ -197,7 +203,7 @@ def add_cell_path(error: BaseException, cell: Any) -> None:
 
 
 def _format_cell_path(trail: list[Any]) -> str:
-    """``Net.block.fc1 (Dense)``: from the outermost, by the names under which each holds the next."""
+    """``Net.block.fc1 (Dense)``: from the outermost Cell, by attribute names."""
     names = [type(trail[-1]).__name__]
     for outer, inner in zip(reversed(trail), reversed(trail[:-1]), strict=False):
         children = getattr(outer, "_cells", {})

@@ -1,4 +1,4 @@
-"""``Generator``: a source of random numbers that users hold; and the one that operations draw from."""
+"""``Generator``: a random number generator, and the default generator of operations."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = [
 
 
 class Generator:
-    """A source of random numbers with a state that can be kept and put back.
+    """A random number generator whose state can be saved and restored.
 
-    >>> draws = Generator()
-    >>> draws.manual_seed(3).initial_seed()
+    >>> generator = Generator()
+    >>> generator.manual_seed(3).initial_seed()
     3
-    >>> state = draws.get_state()
-    >>> draws.set_state(state)
+    >>> state = generator.get_state()
+    >>> generator.set_state(state)
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Generator:
 
     @property
     def _torch(self) -> torch.Generator:
-        """PyTorch's generator: this one's own, or that of the device in use."""
+        """PyTorch's generator: that of this object, or the default one of the device in use."""
         if self._generator is not None:
             return self._generator
         if get_device() == "cpu":
@@ -48,26 +48,26 @@ class Generator:
         return generator
 
     def seed(self) -> int:
-        """Begin anew with a seed that nobody knows; it is returned."""
+        """Seed with a non-deterministic number and return it."""
         return self._torch.seed()
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begin anew with this seed."""
+        """Set the seed."""
         if not isinstance(seed, int) or isinstance(seed, bool):
             raise ArgumentTypeError("Seed must be an integer.")
         self._torch.manual_seed(seed)
         return self
 
     def initial_seed(self) -> int:
-        """The seed it began with."""
+        """The seed that was set last."""
         return self._torch.initial_seed()
 
     def get_state(self) -> Tensor:
-        """The state as bytes. They are PyTorch's: MindSpore's state is another."""
+        """The state as bytes, in PyTorch's format, which differs from MindSpore's."""
         return wrap(self._torch.get_state())
 
     def set_state(self, state: Tensor) -> None:
-        """Go on from a state that :meth:`get_state` gave."""
+        """Restore a state of :meth:`get_state`."""
         if not isinstance(state, Tensor):
             raise ArgumentTypeError(
                 f"For 'Generator', the state must be a Tensor of get_state(), but got {state!r}."
@@ -76,8 +76,8 @@ class Generator:
             self._torch.set_state(unwrap(state).cpu())
         except (RuntimeError, TypeError) as error:
             raise OperationError(
-                f"For 'Generator', this is no state of a generator on {get_device()}: a tensor of "
-                f"{state.dtype}, shape {list(state.shape)}. Give what get_state() returned."
+                f"For 'Generator', expected the state of a generator on {get_device()}, got a tensor of "
+                f"{state.dtype}, shape {list(state.shape)}. Pass the result of get_state()."
             ) from error
 
     def __getstate__(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ default_generator._generator = None
 
 
 def manual_seed(seed: int) -> Generator:
-    """Begin the generator that operations draw from anew with this seed.
+    """Set the seed of the default generator of operations.
 
     >>> manual_seed(4).initial_seed(), initial_seed()
     (4, 4)
@@ -102,7 +102,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Begin the generator that operations draw from anew with a seed that nobody knows; it is returned.
+    """Seed the default generator of operations with a non-deterministic number and return it.
 
     >>> seed() == initial_seed()
     True
@@ -111,7 +111,7 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed that the generator of operations began with.
+    """The last seed of the default generator of operations.
 
     >>> isinstance(initial_seed(), int)
     True
@@ -120,7 +120,7 @@ def initial_seed() -> int:
 
 
 def get_rng_state() -> Tensor:
-    """The state of the generator that operations draw from.
+    """The state of the default generator of operations.
 
     >>> set_rng_state(get_rng_state())
     """
@@ -128,7 +128,7 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(state: Tensor) -> None:
-    """Let operations draw from here on as after :func:`get_rng_state`.
+    """Restore a state of :func:`get_rng_state`.
 
     >>> set_rng_state(get_rng_state())
     """

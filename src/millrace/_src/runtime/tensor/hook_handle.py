@@ -1,4 +1,4 @@
-"""What registering a hook gives."""
+"""``HookHandle``: removes a registered hook."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _keys = itertools.count()
 
 
 class HookHandle:
-    """What registering a hook gives; ``remove`` takes the hook away."""
+    """Handle of a registered hook; ``remove`` removes the hook."""
 
     def __init__(self, table: dict[int, Callable[..., Any]], key: int) -> None:
         self._table, self._key = table, key
 
     def remove(self) -> None:
-        """Take the hook away; a second time changes nothing."""
+        """Remove the hook; a second call has no effect."""
         self._table.pop(self._key, None)
 
 
 def add_hook(table: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> HookHandle:
-    """Keep a hook in a table."""
+    """Add a hook to a table and return its handle."""
     key = next(_keys)
     table[key] = hook
     return HookHandle(table, key)

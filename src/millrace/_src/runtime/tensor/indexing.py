@@ -1,4 +1,4 @@
-"""``x[index]`` and ``x[index] = value``: PyTorch's indexing, and what MindSpore takes beyond it."""
+"""Tensor indexing, ``x[index]`` and ``x[index] = value``: PyTorch's, with MindSpore's extensions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class _BadIndex(IndexError):
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
-    """The part that an index names; a view where it can be."""
+    """The selected part; a view if possible."""
     try:
         data = self._torch
-    except ArgumentTypeError:  # text, which only an array holds
+    except ArgumentTypeError:  # a string tensor, which only a NumPy array holds
         return self._wrap(np.asarray(self._array[index]), self._dtype)
     try:
         if index.__class__ is int:
@@ -41,7 +41,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
-    """Write into the part that an index names."""
+    """Write to the selected part."""
     data = self._torch
     if isinstance(value, (str, bytes)) or value is None:
         raise ArgumentTypeError(
@@ -52,7 +52,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         if isinstance(value, (bool, int, float, complex)):
             torch_value: Any = value
             if not data.is_floating_point() and not data.is_complex() and isinstance(value, float):
-                torch_value = int(value)  # as MindSpore: towards zero
+                torch_value = int(value)  # as in MindSpore: truncated towards zero
         else:
             torch_value = as_torch_tensor(value).to(data.dtype).to(data.device)
             if flips:
@@ -80,7 +80,7 @@ def _translate_index_error(error: Exception, tensor: Tensor, index: Any) -> Base
 
 
 def _normalize_index(index: Any, data: torch.Tensor) -> tuple[Any, list[int]]:
-    """An index as PyTorch takes it, and the axes of the result that are to be reversed after."""
+    """An index for PyTorch, and the axes of the result to reverse afterwards."""
     if isinstance(index, list) and any(isinstance(part, (list, tuple, slice)) for part in index):
         index = tuple(index)  # a list of lists is a tuple of lists
     if not isinstance(index, tuple):
@@ -88,7 +88,7 @@ def _normalize_index(index: Any, data: torch.Tensor) -> tuple[Any, list[int]]:
     parts: list[Any] = []
     flips: list[int] = []
     axis = 0  # of the input
-    result_axis = 0  # of the result, as long as only slices have come
+    result_axis = 0  # of the result, while all items are slices
     has_index_array = False
     for position, part in enumerate(index):
         item = _normalize_index_item(part)
@@ -98,7 +98,7 @@ def _normalize_index(index: Any, data: torch.Tensor) -> tuple[Any, list[int]]:
                 item = _reverse_negative_slice(item, size)
                 flips.append(result_axis)
                 if has_index_array:
-                    raise _BadIndex("a negative step does not go together with a list or tensor as index")
+                    raise _BadIndex("a negative step cannot be combined with a list or tensor as index")
             axis, result_axis = axis + 1, result_axis + 1
         elif item is None or item is True or item is False:
             result_axis += 1
@@ -111,7 +111,7 @@ def _normalize_index(index: Any, data: torch.Tensor) -> tuple[Any, list[int]]:
         else:
             is_index_array = isinstance(item, torch.Tensor) and item.ndim > 0
             if is_index_array and flips:
-                raise _BadIndex("a negative step does not go together with a list or tensor as index")
+                raise _BadIndex("a negative step cannot be combined with a list or tensor as index")
             has_index_array = has_index_array or is_index_array
             axis += item.ndim if isinstance(item, torch.Tensor) and item.dtype is torch.bool else 1
         parts.append(item)
@@ -145,7 +145,7 @@ def _normalize_index_item(part: Any) -> Any:
 
 
 def _reverse_negative_slice(part: slice, size: int) -> slice:
-    """The same elements as a slice with a negative step, from the other end."""
+    """The elements of a slice with a negative step as a slice with a positive step."""
     chosen = range(size)[part]
     if not chosen:
         return slice(0, 0)

@@ -1,7 +1,7 @@
-"""Initialisers: how the values of a parameter begin. Formulas are MindSpore's, random numbers are PyTorch's.
+"""Parameter initializers: constant, normal, uniform, Xavier, He, orthogonal and others.
 
-All draw from one generator, which ``set_seed`` starts anew: the same seed and the same order of calls give the same
-values.
+Formulas are MindSpore's, random numbers are PyTorch's. All use one generator, which ``set_seed`` seeds: the
+same seed and the same order of calls give the same values.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ _ALIASES: dict[str, type[Initializer]] = {}
 
 
 class Initializer:
-    """Base of all initialisers: a class of your own writes ``_initialize(arr)``, which fills an array or tensor."""
+    """Base class of all initializers. A subclass implements ``_initialize(arr)``, which fills an array or
+    tensor.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs
@@ -63,7 +65,7 @@ class Initializer:
         raise NotImplementedError("Must be overridden!")
 
     def fill(self, tensor: torch.Tensor) -> None:
-        """Fill a tensor of PyTorch; a user's own class fills an array."""
+        """Fill a PyTorch tensor; a user-defined class fills an array, which is copied."""
         array = torch.zeros(tensor.shape, dtype=tensor.dtype).numpy()
         self._initialize(array)
         tensor.copy_(torch.from_numpy(array))
@@ -74,7 +76,7 @@ class Initializer:
 
 
 class _TorchInitializer(Initializer):
-    """An initialiser written here: it fills PyTorch's tensor, and an array through it."""
+    """A built-in initializer: it fills a PyTorch tensor, and an array through it."""
 
     def _initialize(self, arr: Any) -> Any:
         tensor = torch.from_numpy(arr)
@@ -83,7 +85,7 @@ class _TorchInitializer(Initializer):
 
 
 def fan_in_and_fan_out(shape: Sequence[int]) -> tuple[int, int]:
-    """Inputs and outputs of one unit of a weight.
+    """Fan-in and fan-out of a weight.
 
     >>> fan_in_and_fan_out((16, 3, 5, 5))
     (75, 400)
@@ -98,7 +100,7 @@ def fan_in_and_fan_out(shape: Sequence[int]) -> tuple[int, int]:
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """The factor by which He's initialisers widen for what follows the weight."""
+    """The gain of He initialization for a nonlinearity."""
     plain = {
         "linear",
         "sigmoid",
@@ -133,21 +135,21 @@ def _fan(shape: Sequence[int], mode: str) -> int:
 
 
 class Zero(_TorchInitializer):
-    """All zeros."""
+    """Fill with zeros."""
 
     def fill(self, tensor: torch.Tensor) -> None:
         tensor.zero_()
 
 
 class One(_TorchInitializer):
-    """All ones."""
+    """Fill with ones."""
 
     def fill(self, tensor: torch.Tensor) -> None:
         tensor.fill_(1)
 
 
 class Constant(_TorchInitializer):
-    """One value, or a tensor's values."""
+    """Fill with one value, or with the values of a tensor."""
 
     def __init__(self, value: Any) -> None:
         super().__init__(value=value)
@@ -161,7 +163,7 @@ class Constant(_TorchInitializer):
 
 
 class Normal(_TorchInitializer):
-    """A normal distribution."""
+    """Normal distribution."""
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
         super().__init__(sigma=sigma, mean=mean)
@@ -172,7 +174,7 @@ class Normal(_TorchInitializer):
 
 
 class Uniform(_TorchInitializer):
-    """Even between -`scale` and `scale`."""
+    """Uniform distribution on ``[-scale, scale]``."""
 
     def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
@@ -183,7 +185,7 @@ class Uniform(_TorchInitializer):
 
 
 class TruncatedNormal(_TorchInitializer):
-    """A normal distribution cut off `a` and `b` deviations from the mean."""
+    """Normal distribution truncated at `a` and `b` standard deviations from the mean."""
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0) -> None:
         super().__init__(sigma=sigma, mean=mean, a=a, b=b)
@@ -194,7 +196,7 @@ class TruncatedNormal(_TorchInitializer):
 
 
 def fill_truncated_normal(tensor: torch.Tensor, sigma: float, mean: float, a: float, b: float) -> None:
-    """Draw through the inverse of the normal distribution function, so that each number costs one draw."""
+    """Inverse transform sampling of the truncated normal distribution: one random number per element."""
     low, high = (0.5 * (1 + math.erf(edge / math.sqrt(2))) for edge in (a, b))
     uniform_samples = torch.empty(tensor.shape, dtype=torch.float64).uniform_(
         2 * low - 1, 2 * high - 1, generator=initializer_generator()
@@ -204,7 +206,7 @@ def fill_truncated_normal(tensor: torch.Tensor, sigma: float, mean: float, a: fl
 
 
 class XavierUniform(_TorchInitializer):
-    """Even, as wide as Glorot says."""
+    """Xavier (Glorot) uniform initialization."""
 
     def __init__(self, gain: float = 1) -> None:
         super().__init__(gain=gain)
@@ -216,7 +218,7 @@ class XavierUniform(_TorchInitializer):
 
 
 class XavierNormal(_TorchInitializer):
-    """Normal, as wide as Glorot says."""
+    """Xavier (Glorot) normal initialization."""
 
     def __init__(self, gain: float = 1) -> None:
         super().__init__(gain=gain)
@@ -242,7 +244,7 @@ class _He(_TorchInitializer):
 
 
 class HeUniform(_He):
-    """Even, as wide as He says."""
+    """He (Kaiming) uniform initialization."""
 
     def fill(self, tensor: torch.Tensor) -> None:
         bound = math.sqrt(3.0) * self.deviation(tensor.shape)
@@ -250,14 +252,14 @@ class HeUniform(_He):
 
 
 class HeNormal(_He):
-    """Normal, as wide as He says."""
+    """He (Kaiming) normal initialization."""
 
     def fill(self, tensor: torch.Tensor) -> None:
         tensor.normal_(0, self.deviation(tensor.shape), generator=initializer_generator())
 
 
 class VarianceScaling(_TorchInitializer):
-    """Values whose variance is `scale` over the number of units."""
+    """Initialization with a variance of `scale` divided by the number of units."""
 
     def __init__(
         self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal"
@@ -284,7 +286,7 @@ class VarianceScaling(_TorchInitializer):
         count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
         scale = self.scale / max(1.0, count)
         if self.distribution == "truncated_normal":
-            # the deviation of a normal distribution cut off at two deviations
+            # the standard deviation of a normal distribution truncated at two standard deviations
             fill_truncated_normal(tensor, math.sqrt(scale) / 0.87962566103423978, 0.0, -2.0, 2.0)
         elif self.distribution == "untruncated_normal":
             tensor.normal_(0, math.sqrt(scale), generator=initializer_generator())
@@ -294,7 +296,7 @@ class VarianceScaling(_TorchInitializer):
 
 
 class Identity(_TorchInitializer):
-    """Ones on the diagonal of a matrix."""
+    """Identity matrix."""
 
     def fill(self, tensor: torch.Tensor) -> None:
         if tensor.ndim != 2:
@@ -305,7 +307,7 @@ class Identity(_TorchInitializer):
 
 
 class Sparse(_TorchInitializer):
-    """A normal distribution in which a part of each column is zero."""
+    """Normal distribution with a fraction of zeros in each column."""
 
     def __init__(self, sparsity: float, sigma: float = 0.01) -> None:
         super().__init__(sparsity=sparsity, sigma=sigma)
@@ -323,7 +325,7 @@ class Sparse(_TorchInitializer):
 
 
 class Dirac(_TorchInitializer):
-    """A convolution that hands its input through."""
+    """Dirac delta initialization: a convolution that preserves its input channels."""
 
     def __init__(self, groups: int = 1) -> None:
         super().__init__(groups=groups)
@@ -340,7 +342,7 @@ class Dirac(_TorchInitializer):
 
 
 class Orthogonal(_TorchInitializer):
-    """Rows, or columns, at right angles to each other."""
+    """(Semi-)orthogonal matrix."""
 
     def __init__(self, gain: float = 1.0) -> None:
         super().__init__(gain=gain)
@@ -361,7 +363,7 @@ _ALIASES |= {
 
 
 def resolve_initializer(init: Any) -> Initializer:
-    """An initialiser given as one, by name, or as the value itself."""
+    """An initializer from an instance, a name, or a constant."""
     if isinstance(init, Initializer):
         return init
     if isinstance(init, str):
@@ -378,7 +380,7 @@ def resolve_initializer(init: Any) -> Initializer:
 
 
 def defer_initialization(tensor: Tensor, init: Any, shape: Any, dtype: Any) -> None:
-    """Make a tensor that takes its values when they are first wanted."""
+    """Set up a tensor that is initialized on first use."""
     sizes = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
     torch_dtype = to_torch_dtype(dtype)
     if any(size < 0 for size in sizes):
@@ -389,7 +391,7 @@ def defer_initialization(tensor: Tensor, init: Any, shape: Any, dtype: Any) -> N
 
 
 def initializer(init: Any, shape: Any = None, dtype: DType = mstype.float32) -> Tensor:
-    """A tensor that takes its values from an initialiser when they are first wanted; ``init_data`` says now.
+    """Create a tensor that an initializer fills on first use; ``init_data`` fills it immediately.
 
     >>> initializer("ones", (2, 2)).init_data().tolist()
     [[1.0, 1.0], [1.0, 1.0]]
@@ -397,7 +399,7 @@ def initializer(init: Any, shape: Any = None, dtype: DType = mstype.float32) -> 
     if isinstance(init, Tensor):
         if shape is not None and init.shape != (tuple(shape) if not isinstance(shape, int) else (shape,)):
             raise ArgumentValueError(
-                "For 'initializer', when the variable 'init' is an instance of Tensor, 'shape' must be its own, "
+                "For 'initializer', when the variable 'init' is an instance of Tensor, 'shape' must be its shape, "
                 f"but got {shape} and {init.shape}."
             )
         return init

@@ -1,4 +1,6 @@
-"""Gives the hall's Tensor PyTorch's storage and operators. Importing a training room does this, once in a process."""
+"""Binding of runtime methods to `Tensor`: storage on PyTorch and operators. Runs once, on import of the
+runtime.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ _CLASS_INTERNALS = (
 
 
 def bind_tensor_methods() -> None:
-    """Equip Tensor; a second call changes nothing."""
+    """Bind the runtime methods to Tensor; a second call has no effect."""
     if is_runtime_loaded():
         return
     members: dict[str, Any] = {
@@ -42,6 +44,6 @@ def bind_tensor_methods() -> None:
 
 
 def bound_tensor_class() -> type[Tensor]:
-    """Tensor, equipped."""
+    """Tensor with the runtime methods bound."""
     bind_tensor_methods()
     return Tensor

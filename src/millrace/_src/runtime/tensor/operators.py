@@ -1,8 +1,8 @@
-"""Python's operators on tensors.
+"""Python operators on tensors.
 
-This is the hottest path of eager code: each method unwraps, calls PyTorch and wraps, with nothing between. Type
-promotion is PyTorch's, which is MindSpore's too (Python numbers never change the type within their family). What is
-left over, such as arrays, lists and values that are no operands at all, goes the slow way.
+This is the hot path of eager code: each method unwraps, calls PyTorch and wraps. Type promotion is PyTorch's,
+which equals MindSpore's (Python numbers never change the dtype within their category). Other operands, such
+as arrays, lists and unsupported values, take a slower path.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {}
 
 
 def _operand(value: Any) -> Any:
-    """The right-hand side as PyTorch takes it, or NotImplemented."""
+    """The right-hand operand for PyTorch, or NotImplemented."""
     if isinstance(value, Tensor):
         return value._torch
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
@@ -39,14 +39,14 @@ def _operand(value: Any) -> Any:
 
 
 def _as_tensor(number: Any, like: torch.Tensor) -> Any:
-    """A Python number as a tensor, in the type in which it meets the other one."""
+    """A Python number as a tensor of the promoted dtype."""
     if isinstance(number, torch.Tensor):
         return number
     return torch.tensor(number, dtype=torch.result_type(like, number), device=like.device)
 
 
 def _binary(name: str, function: Function, spare: Function | None = None) -> Callable[[Any, Any], Any]:
-    """The method for ``self <op> other``; `spare` takes over where the function has no answer."""
+    """Define the method for ``self <op> other``; `spare` is the fallback if the function raises."""
 
     def method(self: Tensor, right: Any) -> Any:
         right_type = right.__class__
@@ -71,7 +71,7 @@ def _binary(name: str, function: Function, spare: Function | None = None) -> Cal
 
 
 def _reflected(name: str, function: Function, spare: Function | None = None) -> None:
-    """The method for ``other <op> self``."""
+    """Define the method for ``other <op> self``."""
 
     def method(self: Tensor, left: Any) -> Any:
         operand = _operand(left)
@@ -104,7 +104,7 @@ def _retry_binary(name: str, error: Exception, spare: Function | None, left: Any
 
 
 def _subtract_bool(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """MindSpore subtracts truth values, and what is not 0 is true; PyTorch refuses."""
+    """MindSpore subtracts bool tensors (exclusive or); PyTorch raises an error."""
     if left.dtype is torch.bool and right.dtype is torch.bool:
         return torch.bitwise_xor(left, right)
     return torch.sub(left, right)
@@ -122,8 +122,8 @@ def _unary(name: str, function: Function) -> None:
 
 
 def _equality(name: str, function: Function, different: bool) -> None:
-    """== and !=: what no tensor can equal (None, text, a list) is just different."""
-    of_text = vars(Tensor)[f"__{name}__"]  # the hall's own, which knows text
+    """Define == or !=: operands that no tensor can equal (None, text, a list) compare as different."""
+    of_text = vars(Tensor)[f"__{name}__"]  # core's implementation for string tensors
 
     def method(self: Tensor, right: Any) -> Any:
         if not isinstance(right, (Tensor, bool, int, float, complex, np.ndarray, torch.Tensor, str, bytes)):
@@ -173,7 +173,7 @@ for _name, _function in {
     "neg": torch_functions.neg,
     "pos": torch_functions.positive,
     "abs": torch_functions.abs,
-    "invert": torch_functions.logical_not,  # ~ is "not" in MindSpore, for numbers too
+    "invert": torch_functions.logical_not,  # ~ is logical not in MindSpore, for numbers too
     "round": torch_functions.round,
 }.items():
     _unary(_name, _function)

@@ -1,7 +1,9 @@
-"""Out of memory: what was wanted, what there is, which tensors hold the most and where they were made, and what helps.
+"""Out-of-memory report: requested and free memory, the largest tensors and where they were allocated, and
+advice.
 
-Tensors are looked for only when memory has run out. Where each was made is known for those that a name of the user's
-code holds; ``set_context(debug_level=1)`` or ``MILLRACE_TENSOR_ORIGINS=1`` notes the line of every one as it is made.
+Tensors are searched only after memory has run out. The allocation line is known for tensors that a variable
+of user code refers to. ``set_context(debug_level=1)`` or ``MILLRACE_TENSOR_ORIGINS=1`` records the line of
+every allocation.
 """
 
 from __future__ import annotations
@@ -34,12 +36,12 @@ _WANTED = re.compile(
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, on a GPU or on the host."""
+    """Whether an error means that memory ran out, on a GPU or on the host."""
     return isinstance(error, (out_of_memory, MemoryError)) or "can't allocate memory" in str(error)
 
 
 def out_of_memory_report(error: BaseException, capped: int | None = None) -> list[str]:
-    """The lines of an error about memory, from what was wanted to what helps."""
+    """The lines of an out-of-memory error."""
     on_gpu = isinstance(error, out_of_memory) and torch.cuda.is_available()
     wanted = _requested_bytes(str(error))
     free, total = torch.cuda.mem_get_info() if on_gpu else _host_memory()
@@ -50,12 +52,12 @@ def out_of_memory_report(error: BaseException, capped: int | None = None) -> lis
     if on_gpu and capped is not None:
         lines.append(
             f"  cap: {_format_bytes(capped)} by set_memory(max_size=...), of which tensors hold "
-            f"{_format_bytes(torch.cuda.memory_allocated())}; the driver's own context comes on top"
+            f"{_format_bytes(torch.cuda.memory_allocated())}; the driver's context is added"
         )
     if on_gpu:
         processes = gpu_processes(f"GPU-{_device_uuid()}")
         if processes:
-            lines.append("  processes that hold the card:")
+            lines.append("  processes on the GPU:")
             lines += [f"    {line}" for line in format_processes(processes)]
     largest = largest_tensors(on_gpu)
     if largest:
@@ -66,7 +68,9 @@ def out_of_memory_report(error: BaseException, capped: int | None = None) -> lis
 
 
 def _device_uuid() -> str:
-    """The card's own; "" where PyTorch cannot tell: an error about memory must not become another."""
+    """The UUID of the GPU; "" if PyTorch cannot query it: an error about memory must not become another
+    error.
+    """
     try:
         return str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
     except (RuntimeError, AssertionError, AttributeError):
@@ -77,15 +81,19 @@ def _advice(wanted: int | None, total: int | None) -> str:
     if wanted is not None and total is not None and wanted > total:
         return "this one tensor is larger than all the memory: check the shapes above"
     helps = "a smaller batch_size; float16 or bfloat16; recompute for activations; smaller shapes of the tensors above"
-    return helps if _origins is not None else helps + "; set_context(debug_level=1) shows where each was made"
+    return (
+        helps
+        if _origins is not None
+        else helps + "; set_context(debug_level=1) shows where each was allocated"
+    )
 
 
 def largest_tensors(on_gpu: bool) -> list[str]:
-    """The largest living tensors in a few words each: one line for each memory that several may share."""
+    """The largest live tensors, one line for each storage."""
     names = _user_variable_names()
     rows: dict[int, tuple[int, str]] = {}
     for thing in gc.get_objects():
-        object_type = type(thing)  # what some objects say of their class is code that runs
+        object_type = type(thing)  # `__class__` of some objects runs code
         if issubclass(object_type, Tensor):
             data = _raw_tensor(thing)
         elif issubclass(object_type, torch.Tensor):
@@ -104,7 +112,7 @@ def largest_tensors(on_gpu: bool) -> list[str]:
 
 
 def _raw_tensor(tensor: Tensor) -> torch.Tensor | None:
-    """PyTorch's tensor inside one of ours, without making it."""
+    """The PyTorch tensor of a Tensor, without materializing it."""
     try:
         data: torch.Tensor = object.__getattribute__(tensor, "_torch")
     except AttributeError:
@@ -122,12 +130,12 @@ def _describe_tensor(thing: Any, data: torch.Tensor, names: dict[int, str]) -> s
         parts.append(names[id(thing)])
     allocation_line = _origins.line_of(data) if _origins is not None else ""
     if allocation_line:
-        parts.append(f"made at {allocation_line}")
+        parts.append(f"allocated at {allocation_line}")
     return ", ".join(parts)
 
 
 def _user_variable_names() -> dict[int, str]:
-    """The tensors that the user's running functions hold, with the names they have there."""
+    """The tensors that variables of running user functions refer to, with the variable names."""
     names: dict[int, str] = {}
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -149,7 +157,7 @@ def _requested_bytes(text: str) -> int | None:
 
 
 def _host_memory() -> tuple[int | None, int | None]:
-    """Free and total bytes of the host, or of the container's share where that is less."""
+    """Free and total bytes of the host, or of the container if its limit is lower."""
     known = memory_info()
     free, total = known.get("MemAvailable"), known.get("MemTotal")
     limit = cgroup_memory()
@@ -168,11 +176,11 @@ def _format_bytes(size: float | None) -> str:
     return f"{size:.1f} TiB"
 
 
-# --- where tensors were made ---------------------------------------------------------------------------------
+# --- allocation tracking -------------------------------------------------------------------------------------
 
 
 class _AllocationTracker(DispatchMode):
-    """Notes the user's line for every tensor that PyTorch makes, as long as it lives."""
+    """Records the user's source line for every tensor that PyTorch allocates, as long as it lives."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -191,7 +199,7 @@ class _AllocationTracker(DispatchMode):
     def _note(self, tensor: torch.Tensor, line: str) -> None:
         key = tensor.untyped_storage().data_ptr()
         known = self._lines.get(key)
-        if known is None or known[0]() is None:  # the first that was put into this memory
+        if known is None or known[0]() is None:  # the first tensor in this storage
             self._lines[key] = weakref.ref(tensor), line
 
     def line_of(self, tensor: torch.Tensor) -> str:
@@ -203,7 +211,7 @@ _origins: _AllocationTracker | None = None
 
 
 def track_allocations(wanted: bool) -> None:
-    """Note from here on, in this thread, where each tensor is made; or stop doing so."""
+    """Start or stop recording where tensors are allocated, in this thread."""
     global _origins
     if wanted and _origins is None:
         _origins = _AllocationTracker()

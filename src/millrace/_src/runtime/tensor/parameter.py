@@ -1,4 +1,4 @@
-"""``Parameter``: a tensor with a name that training changes. It owns one storage for life; every write is in place."""
+"""``Parameter``: a trainable tensor with a name. It keeps one storage; every write is in place."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_NAME_LENGTH = 1024
 
 
 class CheckedAttribute:
-    """An attribute of a parameter that is checked and kept for who asks."""
+    """A validated attribute of a parameter."""
 
     def __init__(
         self, default: Any, types: type | tuple[type, ...], text: str, least: int | None = None
@@ -55,7 +55,7 @@ class CheckedAttribute:
 
 
 class Parameter(Tensor):
-    """A tensor that belongs to a Cell and is trained. It has memory of its own, whatever it was made from.
+    """A trainable tensor of a Cell. It has its own memory, whatever it was created from.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> weight.set_data(Tensor([3.0, 4.0])).asnumpy().tolist()
@@ -89,7 +89,7 @@ class Parameter(Tensor):
         device: str | None = None,
     ) -> None:
         self.is_named = bool(name)
-        self.name = name  # checked before memory is taken
+        self.name = name  # checked before memory is allocated
         self.requires_grad = requires_grad
         self.layerwise_parallel = layerwise_parallel
         self.parallel_optimizer = parallel_optimizer
@@ -105,7 +105,7 @@ class Parameter(Tensor):
                 _lazy=default_input.__dict__["_lazy"], init=default_input.init, _place=to_context_device
             )
         elif isinstance(default_input, Tensor) and default_input.has_init:
-            self._torch = default_input._torch  # made a moment ago, for this parameter alone
+            self._torch = default_input._torch  # newly allocated for this parameter
         else:
             self._torch = as_torch_tensor(default_input).detach().clone()
         if not self.has_init:
@@ -114,7 +114,7 @@ class Parameter(Tensor):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether training changes it."""
+        """Whether training updates the parameter."""
         return bool(self.__dict__["_requires_grad"])
 
     @requires_grad.setter
@@ -126,7 +126,7 @@ class Parameter(Tensor):
 
     @property
     def name(self) -> str:
-        """The name; one is made up where none was given."""
+        """The name; generated if none was given."""
         return str(self.__dict__["_name"])
 
     @name.setter
@@ -144,22 +144,24 @@ class Parameter(Tensor):
 
     @property
     def inited_param(self) -> None:
-        """The parameter that took this one's place when it was initialised: none does, it keeps its own place."""
+        """The parameter that replaced this one at initialization: None, since parameters are initialized in
+        place.
+        """
         return None
 
     @property
     def param_info(self) -> Parameter:
-        """What MindSpore keeps of a parameter besides its values; here that is with the parameter itself."""
+        """MindSpore's metadata of a parameter; here it is stored in the parameter itself."""
         return self
 
     def add_pipeline_stage(self, stage: int) -> None:
-        """Keep the stage of a pipeline over devices that uses this parameter."""
+        """Store a pipeline stage that uses this parameter."""
         if not isinstance(stage, int) or isinstance(stage, bool) or stage < 0:
             raise ArgumentTypeError("`stage` must be a positive number of int type")
         self.__dict__.setdefault("pipeline_stages", []).append(stage)
 
     def set_param_ps(self, init_in_server: bool = False) -> None:
-        """Have a parameter server keep it, which ``set_ps_context(enable_ps=True)`` must have allowed."""
+        """Store the parameter on a parameter server; needs ``set_ps_context(enable_ps=True)``."""
         if not get_ps_context("enable_ps") or not os.environ.get("MS_ROLE"):
             raise OperationError(
                 "Must complete following two steps before calling set_param_ps: \n1. set_ps_context(enable_ps=True) \n"
@@ -170,18 +172,18 @@ class Parameter(Tensor):
     def set_param_fl(
         self, push_to_server: bool = False, pull_from_server: bool = False, requires_aggr: bool = True
     ) -> None:
-        """Keep what federated learning would do with it, which is nothing here."""
+        """Store federated-learning options, which have no effect."""
         self.__dict__.update(
             push_to_server=push_to_server, pull_from_server=pull_from_server, requires_aggr=requires_aggr
         )
 
     def capture_key(self) -> Any:
-        """What a recording that uses it depends on: its storage, and whether it is trained."""
+        """What a capture that uses the parameter depends on: its storage, and whether it is trained."""
         return id(self._torch), self.requires_grad
 
     @property
     def data(self) -> Parameter:
-        """The parameter itself; assigning writes its values."""
+        """The parameter itself; assignment writes its values."""
         return self
 
     @data.setter
@@ -189,14 +191,16 @@ class Parameter(Tensor):
         self.set_data(values)
 
     def value(self) -> Tensor:
-        """The values, as a tensor on the same memory."""
+        """The values, as a tensor that shares the memory."""
         return wrap(self._torch)
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
-        """Write values, in the parameter's element type. Another shape gives another storage, which graphs notice."""
+        """Write values in the parameter's dtype. A new shape allocates a new storage, which invalidates
+        captures.
+        """
         new = as_torch_tensor(data)
         if self.has_init and new.shape == self.shape:
-            allocate_storage(self)  # no initialiser has to run for values that are written over
+            allocate_storage(self)  # the values are overwritten, so the initializer does not run
         with torch.no_grad():
             if new.shape == self._torch.shape:
                 self._torch.copy_(new)
@@ -210,18 +214,18 @@ class Parameter(Tensor):
         return self.set_data(value)
 
     def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
-        """The parameter: its values were taken when it was made."""
+        """The parameter itself: it was initialized on creation."""
         return self
 
     def clone(self, init: Any = "same") -> Parameter:
-        """Another parameter of the same name with memory of its own: the same values, or those of an initialiser."""
+        """A copy with the same name and separate memory: the same values, or those of an initializer."""
         parameter = copy.copy(self)
         if init != "same":
             resolve_initializer(init).fill(parameter._torch)
         return parameter
 
     def copy(self) -> Parameter:
-        """Another parameter with memory of its own."""
+        """A copy with separate memory."""
         return self.clone()
 
     def __copy__(self) -> Parameter:
@@ -269,7 +273,7 @@ class ParameterTuple(tuple[Parameter, ...]):
         return super().__new__(cls, items)
 
     def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:
-        """Clones whose names begin with a prefix."""
+        """Copies whose names begin with a prefix."""
         if not isinstance(prefix, str):
             raise ArgumentTypeError(
                 f"For 'clone', the argument 'prefix' must be str, but got {type(prefix)}."

@@ -1,4 +1,4 @@
-"""Properties and methods of a tensor that PyTorch holds: what it is, and how it leaves for Python."""
+"""Tensor properties and conversion to Python and NumPy."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["TensorProperties", "is_tensor"]
 
 
 class TensorProperties:
-    """Everything here replaces the member of the same name in the hall's Tensor."""
+    """Members that replace those of the same name in core's Tensor."""
 
     def _begin(self: Any, data: Any, dtype: Any, shape: Any, init: Any) -> None:
-        """What the constructor leaves to us: another tensor, PyTorch's tensor, or an initialiser."""
+        """The part of the constructor for Tensors, PyTorch tensors and initializers."""
         if init is not None:
             if data is not None or shape is None or dtype is None:
                 raise ArgumentValueError(
-                    "For 'Tensor', 'init' goes together with 'shape' and 'dtype', and without 'input_data'."
+                    "For 'Tensor', 'init' requires 'shape' and 'dtype', and excludes 'input_data'."
                 )
             from .initializer import defer_initialization
 
@@ -43,7 +43,7 @@ class TensorProperties:
                 defer_initialization(self, "zeros", shape, dtype)
             return
         if shape is not None:
-            raise ArgumentValueError("For 'Tensor', give 'shape' with 'init', not with 'input_data'.")
+            raise ArgumentValueError("For 'Tensor', pass 'shape' with 'init', not with 'input_data'.")
         if isinstance(data, Tensor) and data.dtype.python is str:
             self._array, self._dtype = data._array, data._dtype
             return
@@ -67,7 +67,7 @@ class TensorProperties:
     @property
     def size(self: Any) -> int:
         """Number of elements."""
-        return max(0, math.prod(_storage(self).shape))  # a length that is not known is -1
+        return max(0, math.prod(_storage(self).shape))  # an unknown length is -1
 
     @property
     def itemsize(self: Any) -> int:
@@ -95,28 +95,28 @@ class TensorProperties:
 
     @property
     def mT(self: Any) -> Tensor:
-        """Matrices with their two axes exchanged."""
+        """Matrices with their last two axes swapped."""
         if self.ndim < 2:
             raise ArgumentValueError(f"For tensor.mT, there must be at least 2 axes, but got {self.ndim}.")
         return wrap(self._torch.transpose(-2, -1))
 
     @property
     def mH(self: Any) -> Tensor:
-        """Matrices with their two axes exchanged, and their elements conjugated."""
+        """The conjugate transpose of matrices."""
         if self.ndim < 2:
             raise ArgumentValueError(f"For tensor.mH, there must be at least 2 axes, but got {self.ndim}.")
         return wrap(torch.conj_physical(self._torch.transpose(-2, -1)))
 
     @property
     def H(self: Any) -> Tensor:
-        """A matrix with its two axes exchanged, and its elements conjugated."""
+        """The conjugate transpose of a matrix."""
         if self.ndim != 2:
             raise ArgumentValueError(f"For tensor.H only support 2-D Tensor, but got {self.ndim}-D.")
         return wrap(torch.conj_physical(self._torch.transpose(0, 1)))
 
     @property
     def device(self: Any) -> str:
-        """Where the elements are: ``"CPU"``, or ``"GPU:0"``."""
+        """The device of the elements: ``"CPU"``, or ``"GPU:0"``."""
         device = self._torch.device
         return "CPU" if device.type == "cpu" else f"GPU:{device.index or 0}"
 
@@ -129,7 +129,7 @@ class TensorProperties:
     numpy = asnumpy
 
     def astype(self: Any, dtype: Any, copy: bool = True) -> Tensor:
-        """A tensor of another element type."""
+        """Cast to another dtype."""
         if _holds_numpy_array(self) and (self._dtype is mstype.string or dtype is mstype.string):
             return type(self)(self._array, dtype)
         try:
@@ -149,7 +149,7 @@ class TensorProperties:
             raise translate_error("reshape", error, (self, *shape)) from None
 
     def copy(self: Any) -> Tensor:
-        """A tensor with memory of its own."""
+        """A copy with separate memory."""
         if _holds_numpy_array(self) and self._dtype is mstype.string:
             return self._wrap(self._array.copy(), self._dtype)
         return wrap(self._torch.clone())
@@ -206,14 +206,14 @@ class TensorProperties:
 
     @property
     def has_init(self: Any) -> bool:
-        """Whether an initialiser is still to give the values."""
+        """Whether the values are still to be initialized."""
         return "_lazy" in self.__dict__ and min(self.shape, default=0) >= 0
 
     def init_data(
         self: Any, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None
     ) -> Tensor:
-        """Take the values from the initialiser now."""
-        self._torch  # noqa: B018 (asking for it makes it)
+        """Run the initializer now."""
+        self._torch  # noqa: B018 (the access materializes it)
         return self
 
     def __repr__(self: Any) -> str:
@@ -242,7 +242,7 @@ def _is_torch(options: dict[str, Any]) -> bool:
 
 
 def _holds_numpy_array(tensor: Any) -> bool:
-    """Whether a tensor still holds the array of the data wing."""
+    """Whether a tensor still holds the NumPy array of the data pipeline."""
     try:
         object.__getattribute__(tensor, "_torch")
     except AttributeError:
@@ -251,7 +251,7 @@ def _holds_numpy_array(tensor: Any) -> bool:
 
 
 def _storage(tensor: Any) -> torch.Tensor | Array:
-    """Whichever storage a tensor holds."""
+    """The current storage of a tensor."""
     try:
         held: torch.Tensor | Array = object.__getattribute__(tensor, "_torch")
     except AttributeError:

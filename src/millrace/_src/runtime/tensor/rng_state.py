@@ -1,4 +1,6 @@
-"""The generators of the training wing: one for initialisers, PyTorch's own for operations. A seed starts them anew."""
+"""Random number generators of the runtime: one for initializers, PyTorch's for operations. A seed resets
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,12 @@ __all__ = [
 ]
 
 _initializer_generators: list[torch.Generator] = []
-# The generators of operations that were given a seed of their own: each goes on from call to call.
+# The generators of operations with an explicit seed: each continues from call to call.
 _op_generators: dict[tuple[int, int, torch.device], torch.Generator] = {}
 
 
 def initializer_generator() -> torch.Generator:
-    """The generator that initialisers draw from."""
+    """The generator of initializers."""
     if not _initializer_generators:
         generator = torch.Generator()
         seed = current()
@@ -34,7 +36,7 @@ def initializer_generator() -> torch.Generator:
 
 @contextmanager
 def use_initializer_generator(generator: torch.Generator) -> Iterator[None]:
-    """In here initialisers draw from another generator."""
+    """Use another generator for initializers inside the block."""
     previous = initializer_generator()
     _initializer_generators[0] = generator
     try:
@@ -46,9 +48,9 @@ def use_initializer_generator(generator: torch.Generator) -> Iterator[None]:
 def op_generator(
     seed: int | None, seed2: int = 0, device: torch.device | None = None
 ) -> torch.Generator | None:
-    """The generator of an operation with a seed of its own, or none: then PyTorch's own draws.
+    """The generator of an operation with an explicit seed, or None for PyTorch's default generator.
 
-    Calls with the same seed go on with the same numbers; `set_seed` starts them anew.
+    Calls with the same seed continue one sequence of random numbers; `set_seed` restarts it.
     """
     if not seed and not seed2:
         return None
@@ -61,12 +63,12 @@ def op_generator(
 
 
 def get_rng_states() -> dict[str, torch.Tensor]:
-    """Where every generator stands, by name: those of devices, of initialisers, of operations with their own seed.
+    """The states of all generators by name: devices, initializers, operations with an explicit seed.
 
-    >>> kept = get_rng_states()
-    >>> drawn = torch.rand(2).tolist()
-    >>> set_rng_states(kept)
-    >>> torch.rand(2).tolist() == drawn
+    >>> states = get_rng_states()
+    >>> numbers = torch.rand(2).tolist()
+    >>> set_rng_states(states)
+    >>> torch.rand(2).tolist() == numbers
     True
     """
     states = {"cpu": torch.get_rng_state()}
@@ -81,7 +83,7 @@ def get_rng_states() -> dict[str, torch.Tensor]:
 
 
 def set_rng_states(get_rng_states: dict[str, torch.Tensor]) -> None:
-    """Go on from :func:`get_rng_states`. What belongs to a device that is not here is left out."""
+    """Restore the states of :func:`get_rng_states`. States of devices that are not available are skipped."""
     for name, state in get_rng_states.items():
         prefix, *rest = name.split("/")
         if name == "cpu":

@@ -1,4 +1,4 @@
-"""Running something only for what it prepares: what it wrote and drew is taken back."""
+"""Rollback: run code for its side effects on caches only, and undo its writes and random numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["rollback"]
 
 @contextmanager
 def rollback(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
-    """What the block writes to these tensors is put back after it; so are all random numbers that it drew.
+    """Undo the writes of the block to these tensors, and restore the states of the random number generators.
 
     >>> weight = torch.ones(2)
     >>> with rollback([weight]):
@@ -22,7 +22,7 @@ def rollback(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
     >>> weight.tolist()
     [1.0, 1.0]
     """
-    # a tensor whose elements share memory (an expanded one) is nothing that a call writes to
+    # calls do not write to a tensor whose elements share memory (an expanded one)
     snapshots = [(tensor, tensor.detach().clone()) for tensor in tensors if not _overlaps(tensor)]
     rng_states = get_rng_states()
     try:

@@ -1,4 +1,4 @@
-"""Whether the installation computes, and whether a value is a tensor."""
+"""Installation check, and ``is_tensor``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["run_check"]
 
 
 def run_check() -> None:
-    """Multiply two tensors on the device in use, and print whether the product is right.
+    """Multiply two matrices on the device in use and print whether the result is correct.
 
     >>> run_check()
     PyTorch version:  ...
@@ -24,8 +24,8 @@ def run_check() -> None:
     product = (left @ left.T).cpu().tolist()
     if product != [[5.0, 14.0], [14.0, 50.0]]:
         raise OperationError(
-            f"The product of two small matrices came out as {product}; PyTorch {torch.__version__} does not compute "
-            f"rightly on {get_device()}. `millrace doctor` shows the environment."
+            f"The product of two small matrices is {product}; PyTorch {torch.__version__} does not compute "
+            f"correctly on {get_device()}. `millrace doctor` shows the environment."
         )
     sys.stdout.write(f"PyTorch version:  {torch.__version__}\n")
     sys.stdout.write(

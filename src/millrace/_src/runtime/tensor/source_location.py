@@ -1,4 +1,4 @@
-"""Where in the user's code something happens: the first frame outside of Millrace and PyTorch."""
+"""Source location in user code: the first stack frame outside of Millrace and PyTorch."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 
 def is_internal_file(filename: str) -> bool:
     """Whether a file belongs to Millrace or PyTorch, or is no file."""
-    return filename.startswith((_PACKAGE, _TORCH, "<frozen", "<recorded"))
+    return filename.startswith((_PACKAGE, _TORCH, "<frozen", "<captured"))
 
 
 def user_source_line() -> str:
-    """The file and line of the first frame outside of Millrace and PyTorch, or nothing."""
+    """File and line of the first frame outside of Millrace and PyTorch, or ""."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         if not is_internal_file(frame.f_code.co_filename):
@@ -32,7 +32,7 @@ def user_source_line() -> str:
 
 
 def source_line_of_error(error: BaseException) -> str:
-    """The user's line that an error passed last on its way here; where there was none, the one that called."""
+    """The last line of user code in an error's traceback; without one, the calling line."""
     location, step = "", error.__traceback__
     while step is not None:
         name = step.tb_frame.f_code.co_filename

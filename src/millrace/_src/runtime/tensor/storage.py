@@ -1,4 +1,4 @@
-"""One storage, two forms: a NumPy array of the data wing becomes a tensor of PyTorch, and back, without a copy."""
+"""Tensor storage: conversion between NumPy arrays and PyTorch tensors without a copy."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TORCH_DTYPES: dict[DType, torch.dtype] = {
     mstype.float8_e5m2: torch.float8_e5m2,
 }
 DTYPES_FROM_TORCH = {theirs: ours for ours, theirs in TORCH_DTYPES.items()}
-# A family of types stands for its widest everyday member.
+# A generic type maps to its common dtype.
 _GENERIC_DTYPES = {
     mstype.int_: torch.int64,
     mstype.uint: torch.uint64,
@@ -62,23 +62,23 @@ _GENERIC_DTYPES = {
 
 new_instance = object.__new__
 
-# Who wants to know that values of a tensor leave for Python: a recording, which cannot follow them there.
+# Called when Python reads a tensor's value: graph capture cannot follow it.
 host_read_listeners: list[Callable[[str], None]] = []
-# Who wants to know that an array shares a tensor's memory from now on, and may write to it: a save beside a step.
+# Called when an array starts to share a tensor's memory and may write to it: an asynchronous save depends on it.
 shared_memory_listeners: list[Callable[[torch.Tensor], None]] = []
-# Who wants to know that code runs next whose operations cannot be seen one by one.
+# Called before code runs whose operations cannot be intercepted.
 opaque_call_listeners: list[Callable[[], None]] = []
 
 
 def wrap(data: torch.Tensor) -> Tensor:
-    """A tensor of ours around one of PyTorch's."""
+    """Create a Tensor from a PyTorch tensor."""
     tensor = new_instance(Tensor)
     tensor._torch = data
     return tensor
 
 
 def wrap_all(value: Any) -> Any:
-    """The same with every tensor of PyTorch inside wrapped; named tuples of PyTorch become plain ones."""
+    """Wrap every PyTorch tensor of a nested value; named tuples become tuples."""
     if isinstance(value, torch.Tensor):
         return wrap(value)
     if isinstance(value, tuple):
@@ -89,12 +89,12 @@ def wrap_all(value: Any) -> Any:
 
 
 def unwrap(value: Any) -> Any:
-    """The tensor of PyTorch inside one of ours; any other value as it is."""
+    """The PyTorch tensor of a Tensor; other values unchanged."""
     return value._torch if isinstance(value, Tensor) else value
 
 
 def unwrap_all(value: Any) -> Any:
-    """The same with every tensor inside unwrapped."""
+    """Unwrap every Tensor of a nested value."""
     if isinstance(value, Tensor):
         return value._torch
     if isinstance(value, (tuple, list)):
@@ -105,7 +105,7 @@ def unwrap_all(value: Any) -> Any:
 
 
 def to_torch_dtype(dtype: Any) -> torch.dtype:
-    """PyTorch's name of an element type, which may be given in any of MindSpore's ways.
+    """PyTorch's dtype for a dtype in any of MindSpore's notations.
 
     >>> to_torch_dtype(mstype.float16), to_torch_dtype("int32"), to_torch_dtype(float)
     (torch.float16, torch.int32, torch.float32)
@@ -132,7 +132,7 @@ def to_torch_dtype(dtype: Any) -> torch.dtype:
 
 
 def from_array(array: Array, dtype: DType) -> torch.Tensor:
-    """An array as a tensor of PyTorch; it shares the memory where both can."""
+    """Convert an array to a PyTorch tensor; memory is shared if possible."""
     if dtype is mstype.bfloat16:
         return _share_memory(array.view(np.uint16)).view(torch.bfloat16)
     if dtype not in TORCH_DTYPES:
@@ -145,14 +145,14 @@ def from_array(array: Array, dtype: DType) -> torch.Tensor:
 def _share_memory(array: Array) -> torch.Tensor:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    # PyTorch has no negative strides, and no memory that may only be read
+    # PyTorch supports neither negative strides nor read-only memory
     if not array.flags.writeable or any(stride < 0 for stride in array.strides):
         array = array.copy()
     return torch.from_numpy(array)
 
 
 def materialize(tensor: Tensor) -> torch.Tensor:
-    """PyTorch's form of a tensor that held an array, or only an initialiser, until now."""
+    """The PyTorch tensor of a Tensor that held an array or an initializer."""
     lazy = tensor.__dict__.get("_lazy")
     if lazy is not None:
         if min(lazy.shape, default=0) < 0:
@@ -162,16 +162,16 @@ def materialize(tensor: Tensor) -> torch.Tensor:
         return allocate_storage(tensor, filled)
     data = from_array(tensor._array, tensor._dtype)
     tensor._torch = data
-    del tensor._array  # one storage: what the two forms said could differ from here on
+    del tensor._array  # keep one storage: two could diverge
     return data
 
 
 def allocate_storage(tensor: Tensor, data: torch.Tensor | None = None) -> torch.Tensor:
-    """Give memory to a tensor that held only an initialiser: with these values, or with whatever was there before."""
+    """Allocate a tensor that held only an initializer: with these values, or uninitialized."""
     lazy = tensor.__dict__.pop("_lazy")
     if data is None:
         data = _allocate(lazy.shape, lazy.dtype)
-    move = tensor.__dict__.pop("_place", None)  # where a parameter belongs
+    move = tensor.__dict__.pop("_place", None)  # moves a parameter to its device
     tensor._torch = data if move is None else move(data)
     return tensor._torch
 
@@ -180,7 +180,7 @@ def _allocate(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     try:
         return torch.empty(shape, dtype=dtype)
     except (RuntimeError, MemoryError) as error:
-        from .error_translation import translate_error  # it looks at storage too
+        from .error_translation import translate_error  # it imports this module
 
         raise translate_error(
             "Tensor", error, (), {"shape": tuple(shape), "dtype": DTYPES_FROM_TORCH[dtype]}
@@ -188,7 +188,7 @@ def _allocate(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
 
 
 def to_numpy(tensor: Tensor) -> Array:
-    """A tensor's elements as an array: shared memory on the CPU, a copy from a device."""
+    """The elements as an array: shared memory on the CPU, a copy from a device."""
     for listener in host_read_listeners:
         listener("the values of a tensor")
     data = tensor._torch.detach()
@@ -209,12 +209,12 @@ def to_numpy(tensor: Tensor) -> Array:
 
 
 def dtype_of(tensor: Tensor) -> DType:
-    """The element type of a tensor that PyTorch holds."""
+    """The dtype of a tensor on PyTorch."""
     return DTYPES_FROM_TORCH[tensor._torch.dtype]
 
 
 def as_torch_tensor(value: Any, dtype: Any = None) -> torch.Tensor:
-    """Any value that a Tensor can be made of, as a tensor of PyTorch."""
+    """Convert any value that a Tensor can be created from to a PyTorch tensor."""
     if isinstance(value, Tensor):
         data = value._torch
     elif isinstance(value, torch.Tensor):

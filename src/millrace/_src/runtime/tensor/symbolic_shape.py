@@ -1,4 +1,4 @@
-"""A tensor of which only the element type and some lengths are known: what ``set_inputs`` is told."""
+"""Symbolic shapes: tensors without values for ``set_inputs``, whose lengths may be unknown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Symbol", "AbstractStorage", "make_abstract"]
 
 
 class Symbol:
-    """A length that is not known, and what is known of it: its bounds, and what it leaves when divided.
+    """An unknown length with constraints: bounds, divisor and remainder.
 
     >>> Symbol(max=64, divisor=8).to_dict()
     {'max': 64, 'divisor': 8}
@@ -44,7 +44,7 @@ class Symbol:
         self.max, self.min, self.divisor, self.remainder, self.unique = max, min, divisor, remainder, unique
 
     def to_dict(self) -> dict[str, int]:
-        """What differs from a length of which nothing is known."""
+        """The constraints that differ from the defaults."""
         bounds = {
             name: getattr(self, name)
             for name, default in (("max", 0), ("min", 1), ("divisor", 1), ("remainder", 0))
@@ -57,7 +57,7 @@ class Symbol:
 
 
 class AbstractStorage(NamedTuple):
-    """What such a tensor holds in the place of a storage."""
+    """The storage of a tensor without values."""
 
     shape: tuple[int, ...]
     itemsize: int
@@ -70,15 +70,17 @@ class AbstractStorage(NamedTuple):
         return len(self.shape)
 
     def refuse(self) -> ArgumentValueError:
-        """Why it has no values."""
+        """The error for reading values."""
         return ArgumentValueError(
-            f"a tensor of shape {self.shape} has no values: it says what set_inputs is to expect. "
-            "Give lengths that are known, or data"
+            f"a tensor of shape {self.shape} has no values: it describes an input for set_inputs. "
+            "Pass known lengths, or data"
         )
 
 
 def make_abstract(tensor: Tensor, shape: Any, dtype: Any) -> bool:
-    """Make a tensor that says only what it is. False where all lengths are known: then there is memory to be had."""
+    """Set up a tensor without values. Returns False if all lengths are known, so that memory can be
+    allocated.
+    """
     if dtype is None:
         raise ArgumentValueError("If setting dynamic shape, dtype must not be None, init must be None")
     sizes: Sequence[Any] = (

@@ -1,4 +1,6 @@
-"""Members of Tensor about its memory: address, bytes, storage, moves, and marks that MindSpore keeps on tensors."""
+"""Storage methods of Tensor: address, bytes, storage, device transfers, and metadata that MindSpore keeps on
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -19,34 +21,34 @@ __all__ = ["StorageMethods", "UntypedStorage"]
 
 
 class UntypedStorage:
-    """The bytes behind a tensor, which tensors that are views of each other share."""
+    """The memory of a tensor, shared by tensors that are views of each other."""
 
     def __init__(self, held: torch.UntypedStorage) -> None:
         self._held = held
 
     def nbytes(self) -> int:
-        """How many bytes."""
+        """Size in bytes."""
         return self._held.nbytes()
 
     size = nbytes
     __len__ = nbytes
 
     def data_ptr(self) -> int:
-        """Where they begin."""
+        """The address of the first byte."""
         return self._held.data_ptr()
 
     @property
     def device(self) -> str:
-        """Where they are: ``"CPU"``, or ``"GPU:0"``."""
+        """The device of the memory: ``"CPU"``, or ``"GPU:0"``."""
         device = self._held.device
         return "CPU" if device.type == "cpu" else f"GPU:{device.index or 0}"
 
     def tolist(self) -> list[int]:
-        """The bytes as numbers."""
+        """The bytes as integers."""
         return list(self._held.tolist())
 
     def copy_(self, other: UntypedStorage) -> UntypedStorage:
-        """Write the bytes of another storage of the same size."""
+        """Copy the bytes of another storage of the same size."""
         self._held.copy_(other._held)
         return self
 
@@ -58,16 +60,16 @@ class UntypedStorage:
 
 
 class StorageMethods:
-    """Everything here becomes a member of Tensor."""
+    """Members that are added to Tensor."""
 
-    # the initialiser that gives the values, where one does
+    # the initializer of the values, if any
     init: Any = None
     init_finished: bool = True
     init_flag: bool = False
-    # a number that MindSpore adds to the seed of an initialiser; draws come from one generator here
+    # MindSpore adds it to the seed of an initializer; here all initializers share one generator
     delta_seed: int = 0
     const_arg: bool = False
-    # only parameters have it
+    # set for parameters only
     param_info: Any = None
 
     def data_ptr(self: Any) -> int:
@@ -75,19 +77,19 @@ class StorageMethods:
         return int(self._torch.data_ptr())
 
     def untyped_storage(self: Any) -> UntypedStorage:
-        """The bytes behind the tensor."""
+        """The storage of the tensor."""
         return UntypedStorage(self._torch.untyped_storage())
 
     storage = untyped_storage
 
     def get_bytes(self: Any) -> bytes:
-        """The elements as bytes, one row after the other."""
+        """The elements as bytes, in row-major order."""
         flat: torch.Tensor = self._torch.detach().cpu().contiguous().reshape(-1)
         return bytes(flat.view(torch.uint8).numpy().tobytes()) if flat.numel() else b""
 
     @staticmethod
     def convert_bytes_to_tensor(bytes_obj: bytes, dims: tuple[int, ...], dtype: DType) -> Tensor:
-        """The tensor whose :meth:`get_bytes` gave these bytes. They must be as many as the shape says."""
+        """Create a tensor from the bytes of :meth:`get_bytes`. Their number must match the shape."""
         torch_dtype = to_torch_dtype(dtype)
         meta_tensor = torch.empty(tuple(dims), dtype=torch_dtype, device="meta")
         if meta_tensor.nbytes != len(bytes_obj):
@@ -101,11 +103,11 @@ class StorageMethods:
         return wrap(torch.frombuffer(bytearray(bytes_obj), dtype=torch_dtype).reshape(tuple(dims)))
 
     def value(self: Any) -> Tensor:
-        """The values, as a tensor on the same memory."""
+        """The values, as a tensor that shares the memory."""
         return wrap(self._torch)
 
     def assign_value(self: Any, value: Any) -> Any:
-        """Take the values of another tensor; where its shape and type are the same they are written in place."""
+        """Take the values of another tensor; in place if shape and dtype are the same."""
         new = as_torch_tensor(value)
         with torch.no_grad():
             if new.shape == self._torch.shape and new.dtype == self._torch.dtype:
@@ -116,7 +118,7 @@ class StorageMethods:
         return self
 
     def set_dtype(self: Any, dtype: DType) -> DType:
-        """Turn the elements into another type, in this tensor; the type is returned."""
+        """Cast the elements in place and return the dtype."""
         wanted = to_torch_dtype(dtype)
         if self._torch.dtype != wanted:
             modes.invalidate_captures()
@@ -124,7 +126,9 @@ class StorageMethods:
         return DTYPES_FROM_TORCH[wanted]
 
     def set_const_arg(self: Any, const_arg: bool = True) -> Any:
-        """Keep the mark that values of this tensor are constants of a graph. A recording reads them in every run."""
+        """Mark the values of this tensor as constants of a graph. The mark is stored; a capture reads the
+        values in every run.
+        """
         if not isinstance(const_arg, bool):
             raise ArgumentTypeError(
                 f"For 'set_const_arg', 'const_arg' must be bool, but got {type(const_arg).__name__}."
@@ -133,51 +137,51 @@ class StorageMethods:
         return self
 
     def is_init(self: Any) -> bool:
-        """The mark of :meth:`set_init_flag`."""
+        """The flag of :meth:`set_init_flag`."""
         return bool(self.init_flag)
 
     def set_init_flag(self: Any, flag: bool) -> None:
-        """Keep a mark that the values were given."""
+        """Set a flag that the tensor is initialized."""
         self.init_flag = flag
 
     def hooks(self: Any) -> list[Callable[..., Any]]:
-        """The hooks that ``register_hook`` was given."""
+        """The hooks registered with ``register_hook``."""
         return list(self.__dict__.get("_gradient_hooks", {}).values())
 
     def offload(self: Any, release: bool = True) -> bool:
-        """Move the elements into the host's memory; later operations compute there. True where they are now."""
+        """Move the elements to host memory; later operations compute there. Returns True."""
         if self._torch.device.type != "cpu":
             modes.invalidate_captures()
             self._torch = self._torch.detach().cpu()
         return True
 
     def offload_file_path(self: Any) -> str:
-        """The file that holds the elements: none does."""
+        """The file that holds offloaded elements: always ""."""
         return ""
 
     def data_sync(self: Any, need_wait: bool = True) -> None:
-        """Wait until the device has computed this tensor."""
+        """Block until the device has computed this tensor."""
         if need_wait and self._torch.is_cuda:
             torch.cuda.synchronize(self._torch.device)
 
     def wait_pipeline(self: Any) -> None:
-        """Wait until the host has handed this tensor's computation to the device: it has."""
+        """Wait until the computation of this tensor is dispatched: it always is."""
 
     def flush_from_cache(self: Any) -> None:
-        """Write back what a cache of parameters holds: there is none."""
+        """Flush a parameter cache: there is none."""
 
     def is_persistent_data(self: Any) -> bool:
-        """Whether the elements are in persistent memory: they never are."""
+        """Whether the elements are in persistent memory: always False."""
         return False
 
     def slice_num_of_persistent_data(self: Any) -> None:
-        """The number of parts in persistent memory: there are none."""
+        """The number of slices in persistent memory: None."""
 
     def slice_shape_of_persistent_data(self: Any) -> None:
-        """The shape of a part in persistent memory: there is none."""
+        """The shape of a slice in persistent memory: None."""
 
     @property
     def symbolic_shape(self: Any) -> list[Any] | None:
-        """What ``Symbol`` said of lengths that are not known; None where nothing was said."""
+        """The constraints of ``Symbol`` for unknown lengths; None without any."""
         lazy = self.__dict__.get("_lazy")
         return lazy.symbols if isinstance(lazy, AbstractStorage) else None

@@ -13,7 +13,11 @@ import millrace as ms
 from millrace import Tensor, export, nn, ops
 from millrace._src.runtime.graph.batch_axis import find_mixing, find_training
 from millrace._src.runtime.graph.batch_axis.rule_table import ELEMENTWISE, RULES
-from millrace._src.runtime.graph.program_serialization import SerializedProgram, generalize_rows, store_program
+from millrace._src.runtime.graph.program_serialization import (
+    SerializedProgram,
+    generalize_rows,
+    store_program,
+)
 from millrace._src.train.export.archive import capture_forward
 from tests.e2e.networks.families import nets
 from tests.e2e.networks.families.language import block

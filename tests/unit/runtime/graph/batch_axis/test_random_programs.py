@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 
 from millrace._src.core.errors import MillraceError
 from millrace._src.runtime.graph.batch_axis import find_mixing
-from millrace._src.runtime.graph.program_serialization import SerializedProgram, generalize_rows, store_program
+from millrace._src.runtime.graph.program_serialization import (
+    SerializedProgram,
+    generalize_rows,
+    store_program,
+)
 
 ROWS = (5, 7, 11)
 WIDTH = (4, 6)

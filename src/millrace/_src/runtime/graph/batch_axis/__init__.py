@@ -1,4 +1,6 @@
-"""Static analysis of a stored program: whether each row of the results depends on the same row of the inputs only."""
+"""Static analysis of a serialized program: whether each row of the results depends only on the same row of
+the inputs.
+"""
 
 from .analysis import Mixing, find_mixing
 from .training_mode import find_training

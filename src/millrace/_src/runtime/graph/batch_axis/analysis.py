@@ -1,7 +1,8 @@
-"""Propagation of the batch axis through a stored program.
+"""Propagation of the batch axis through a serialized program.
 
-Shapes come from two runs of the program on zeros, with two numbers of rows, in lockstep: a length that differs between
-them follows from the number of rows. Every state that a rule gives is checked against the shapes that were computed.
+Shapes come from two parallel runs of the program on zeros, with two batch sizes: a length that differs
+between them depends on the batch size. Every state that a rule returns is checked against the computed
+shapes.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ class Mixing(NamedTuple):
 
 
 def find_mixing(graph: SerializedProgram, *, evaluation_checked: bool = False) -> Mixing | None:
-    """The first operator that may mix rows; None where every row of every result depends on its own row only.
+    """The first operator that may mix rows; None if every row of every result depends on its own row only.
 
-    An operator without a rule counts as one that mixes: the table is closed. With ``evaluation_checked`` the caller has
-    called `find_training` on this graph, and it returned None.
+    An operator without a rule counts as mixing: the table is closed. Pass ``evaluation_checked`` if
+    `find_training` returned None for this graph.
     """
     training = None if evaluation_checked else find_training(graph)
     if training is not None:
@@ -132,7 +133,7 @@ class _Analysis:
         return states
 
     def _check_writes(self, call: Any, arguments: dict[str, Any], states: list[State]) -> None:
-        """A write must keep the batch axis of the memory, which other tensors may be views of."""
+        """Check that a write keeps the batch axis of the memory, which other tensors may be views of."""
         name = operator_schema(call.func).name.partition("::")[2].removesuffix("_")
         for argument in written_arguments(call.func):
             target = arguments[argument]
@@ -171,7 +172,7 @@ class _Analysis:
     # --- inputs and results -------------------------------------------------------------------------------
 
     def input_problem(self, slot: Slot) -> str | None:
-        """Why an input cannot be joined from several requests."""
+        """Why an input cannot be batched from several requests."""
         if self._dims(slot)[:1] != (Dim(1, 0),):
             return "its number of rows is fixed"
         if any(dim.times for dim in self._dims(slot)[1:]):
@@ -179,7 +180,7 @@ class _Analysis:
         return None
 
     def result_problem(self, slot: Slot) -> str | None:
-        """Why a result of the program cannot be divided among requests."""
+        """Why a result of the program cannot be split among requests."""
         state = self._states.get(slot)
         if state == Axis(0):
             return None
@@ -189,7 +190,7 @@ class _Analysis:
 
 
 def _check_state(state: State, dims: tuple[Dim, ...]) -> State:
-    """A state that fits the lengths that were computed: the batch axis, and no other, follows from the rows."""
+    """Check a state against the computed lengths: only the batch axis may depend on the batch size."""
     if isinstance(state, Untracked):
         return state
     for position, dim in enumerate(dims):
@@ -202,7 +203,7 @@ def _check_state(state: State, dims: tuple[Dim, ...]) -> State:
 
 
 def _evaluate(call: StoredCall, values: dict[Any, Any]) -> None:
-    """Compute a call from the values of slots, and add those of its results."""
+    """Run a call on the values of slots, and store its results."""
     args = [_substitute_slots(value, values) for value in call.args]
     computed = call.func(
         *args, **{name: _substitute_slots(value, values) for name, value in call.kwargs.items()}
@@ -228,7 +229,7 @@ def _holds_rows(value: Any) -> bool:
 
 
 def _last_uses(graph: SerializedProgram) -> dict[int, list[Slot]]:
-    """The temporary tensors that no later call uses, by the number of the call."""
+    """Temporary tensors by the index of the last call that uses them."""
     last: dict[Slot, int] = {}
     for number, call in enumerate(graph.calls):
         for slot in (*_slots([call.args, list(call.kwargs.values())]), *call.results):

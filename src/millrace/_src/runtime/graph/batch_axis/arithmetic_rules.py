@@ -1,4 +1,6 @@
-"""Rules of operators that compute: elementwise, along given axes, products, convolutions, normalisation, attention."""
+"""Batch-axis rules of arithmetic operators: elementwise, reductions, products, convolution, normalization,
+attention.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ Rule = Callable[[CallView], list[State]]
 
 
 def broadcast(operands: Sequence[Operand]) -> Axis | None:
-    """The batch axis of operands that are aligned at their last axes."""
+    """The batch axis of operands that are broadcast."""
     ndim = max((operand.ndim for operand in operands), default=0)
     axes = {
         operand.axis.with_position(operand.axis.position + ndim - operand.ndim)
@@ -41,7 +43,7 @@ def _source(call: CallView, name: str = "self") -> tuple[Operand, Axis]:
 
 
 def single_axis_rule(what: str, default: int | None = None) -> Rule:
-    """A rule of operators that work along one axis and keep it: softmax, cumulative sums, sorting."""
+    """A rule for operators that work along one axis and keep it: softmax, cumulative sums, sorting."""
 
     def rule(call: CallView) -> list[State]:
         source, axis = _source(call)
@@ -56,7 +58,7 @@ def single_axis_rule(what: str, default: int | None = None) -> Rule:
 
 
 def reduce(call: CallView) -> list[State]:
-    """Operators that reduce axes: sums, means, extremes."""
+    """Rule of reductions: sums, means, extremes."""
     source, axis = _source(call)
     dims = call.get("dim")
     if dims is None or (isinstance(dims, (list, tuple)) and not dims):
@@ -70,7 +72,7 @@ def reduce(call: CallView) -> list[State]:
 
 
 def last_axes_rule(count: int, what: str) -> Rule:
-    """A rule of operators that work on the last axes of their first argument: pooling, resizing, padding."""
+    """A rule for operators on the last axes of their first argument: pooling, resizing, padding."""
 
     def rule(call: CallView) -> list[State]:
         first = next(iter(call.arguments))
@@ -87,7 +89,7 @@ def last_axes_rule(count: int, what: str) -> Rule:
 
 
 def _product(left: Operand, right: Operand) -> Axis | None:
-    """The batch axis of a product of matrices, or of stacks of them with equal leading axes."""
+    """The batch axis of a matrix product, also of batched matrices with equal leading axes."""
     ndim = left.ndim
     for operand, contracted in ((left, ndim - 1), (right, ndim - 2)):
         if operand.axis is not None and operand.axis.position == contracted:
@@ -165,7 +167,7 @@ def group_norm(call: CallView) -> list[State]:
 
 
 def batch_norm(call: CallView) -> list[State]:
-    """Inference: given statistics. With statistics of the batch, the rows must lie in the axis of the channels."""
+    """Rule of batch normalization. In training mode the rows must be in the channel axis."""
     _, axis = _source(call, "input")
     per_channel = [
         operand
@@ -192,7 +194,9 @@ def dropout(call: CallView) -> list[State]:
 
 
 def attention(call: CallView) -> list[State]:
-    """Scaled dot-product attention over [..., heads, length, width]: rows in a leading axis of all three."""
+    """Rule of scaled dot-product attention over [..., heads, length, width]: rows in a leading axis of all
+    three.
+    """
     query, key, value = call["query"], call["key"], call["value"]
     axis = query.axis
     if axis is None or key.axis != axis or value.axis != axis or query.ndim != key.ndim:
@@ -211,7 +215,9 @@ def attention(call: CallView) -> list[State]:
 
 
 def rnn_layer(call: CallView) -> list[State]:
-    """One layer over [time, batch, width], whatever ``batch_first`` is; its states are [..., batch, width]."""
+    """Rule of a recurrent layer over [time, batch, width], for any ``batch_first``; its states are [...,
+    batch, width].
+    """
     call.require_constant("weight0", "weight1", "weight2", "weight3")
     source, axis = _source(call, "input")
     if axis.position != 1 or source.ndim != 3:
@@ -226,7 +232,7 @@ def rnn_layer(call: CallView) -> list[State]:
 
 
 def lstm_cell(call: CallView) -> list[State]:
-    """A fused cell: elementwise over [batch, gates] with the state [batch, width]."""
+    """Rule of a fused LSTM cell: elementwise over [batch, gates] with the state [batch, width]."""
     call.require_constant("input_bias", "hidden_bias")
     axes = {operand.axis for operand in call.batched}
     unbatched: list[Any] = [

@@ -1,4 +1,4 @@
-"""Rules of operators that look elements up by the values of a tensor."""
+"""Batch-axis rules of operators that index by the values of a tensor."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def scatter(call: CallView) -> list[State]:
 
 
 def index(call: CallView) -> list[State]:
-    """Indexing with tensors, which must stand next to each other; the axes that they index become theirs."""
+    """Rule of advanced indexing: the index tensors must be adjacent."""
     source: Operand = call["self"]
     indices = call["indices"]
     indexed_axes = [number for number, operand in enumerate(indices) if operand is not None]
@@ -63,7 +63,7 @@ def index(call: CallView) -> list[State]:
     if any(operand.dtype in (torch.bool, torch.uint8) for operand in tensors):
         raise RowsMixed("it selects by a mask")
     if not indexed_axes or indexed_axes != list(range(indexed_axes[0], indexed_axes[-1] + 1)):
-        raise RowsMixed("its indices do not stand next to each other")
+        raise RowsMixed("its indices are not adjacent")
     axis: Axis | None = broadcast(tensors)
     if source.axis is None:
         return [axis.with_position(indexed_axes[0] + axis.position) if axis is not None else None]

@@ -1,4 +1,6 @@
-"""Rules of operators that change the shape, the order of axes, or the selection of elements along fixed axes."""
+"""Batch-axis rules of operators that change the shape or the order of axes, or select elements along fixed
+axes.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def _source(call: CallView) -> tuple[Operand, Axis]:
 
 
 def _lengths(dims: tuple[Dim, ...]) -> list[int]:
-    """Lengths that do not depend on the number of rows."""
+    """Lengths, which must not depend on the batch size."""
     if any(dim.times for dim in dims):
         raise RowsMixed("a second axis follows from the number of rows")
     return [dim.offset for dim in dims]
@@ -39,19 +41,19 @@ def _result(call: CallView) -> tuple[Dim, ...]:
 
 
 def copy(call: CallView) -> list[State]:
-    """Results of the same shape with the same batch axis."""
+    """Rule: results of the same shape with the same batch axis."""
     return call.same(_source(call)[1])
 
 
 def like(call: CallView) -> list[State]:
-    """A tensor filled with one number, with the shape of another: every row is the same."""
+    """Rule: a tensor filled with one number, with the shape of another; all rows are equal."""
     return copy(call)
 
 
 def factory(call: CallView) -> list[State]:
-    """A tensor filled with one number, one of whose lengths is a multiple of the number of rows."""
+    """Rule: a tensor filled with one number, one of whose lengths is a multiple of the batch size."""
     if call.batched and not any(isinstance(value, Rows) for value in call["size"]):
-        return [None]  # new_zeros: of the operand only the dtype is used
+        return [None]  # new_zeros: only the dtype of the operand is used
     return [_uniform_axis(_result(call))]
 
 
@@ -63,7 +65,9 @@ def _uniform_axis(dims: tuple[Dim, ...]) -> Axis:
 
 
 def reshape(call: CallView) -> list[State]:
-    """The batch axis must stay a factor of one axis, with the same elements before and after it in memory order."""
+    """Rule: the batch axis must stay a factor of one axis, with the same elements before and after it in
+    memory order.
+    """
     source, axis = _source(call)
     before = axis.outer * math.prod(_lengths(source.dims[: axis.position]))
     after = axis.inner * math.prod(_lengths(source.dims[axis.position + 1 :]))
@@ -229,7 +233,7 @@ def unfold(call: CallView) -> list[State]:
 
 
 def diagonal_band(call: CallView) -> list[State]:
-    """``tril`` and ``triu`` select by the position in the last two axes."""
+    """Rule of ``tril`` and ``triu``, which select by the position in the last two axes."""
     source, axis = _source(call)
     if axis.position >= source.ndim - 2:
         raise RowsMixed("it selects along the batch axis")

@@ -1,8 +1,8 @@
-"""The closed table of operators that the batch axis can be followed through: one rule per family.
+"""Table of batch-axis rules: one rule per family of operators. Operators outside of it are rejected.
 
-The key is the name without overload and without the trailing underscore of the in-place variant. ``rows`` names the
-arguments that may hold the number of rows, all of them shapes; elsewhere it would be a value, and results would depend
-on how many rows are computed together.
+The key is the name without overload and without the trailing underscore of the in-place variant. ``rows``
+names the arguments that may hold the batch size, all of them shapes. Elsewhere it would be a value, and
+results would depend on the batch size.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["ELEMENTWISE", "METADATA", "RULES", "TableEntry"]
 
 
 class TableEntry(NamedTuple):
-    """A rule; ``always``: it is applied to constants too."""
+    """A rule. With ``always`` it is applied to constants too."""
 
     rule: Rule
     rows: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
-"""What the analysis knows of a tensor, and a call with its arguments by name.
+"""State of a tensor in the analysis, and a call with its arguments by name.
 
-A tensor has a batch axis where every element with the batch coordinate ``row`` is a function of that row of the inputs,
-and the function is the same for every row and every number of rows. A tensor without one depends on neither the inputs
-nor the number of rows.
+A tensor has a batch axis if every element with the batch coordinate ``row`` is a function of that row of the
+inputs, and the function is the same for every row and every batch size. A tensor without one depends on
+neither the inputs nor the batch size.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = [
 
 
 class RowsMixed(Exception):
-    """Why an operator ends the analysis: it mixes rows, moves them, or cannot be followed."""
+    """Why an operator ends the analysis: it mixes rows, moves them, or has no rule."""
 
 
 class Dim(NamedTuple):
-    """A length: ``times`` the number of rows plus ``offset``."""
+    """A length: ``times`` the batch size plus ``offset``."""
 
     times: int
     offset: int
@@ -65,7 +65,7 @@ State = Axis | None | Untracked
 
 
 class Operand(NamedTuple):
-    """A tensor among the arguments of a call."""
+    """A tensor argument of a call."""
 
     slot: Slot
     dims: tuple[Dim, ...]
@@ -77,7 +77,7 @@ class Operand(NamedTuple):
         return len(self.dims)
 
     def wrap(self, dim: int) -> int:
-        """A dimension counted from the front."""
+        """A non-negative dimension index."""
         return dim % self.ndim if self.ndim else 0
 
 
@@ -104,7 +104,7 @@ class CallView:
         return [state] * len(self.results)
 
     def require_constant(self, *names: str) -> None:
-        """Refuse arguments with a batch axis, such as weights that follow from the inputs."""
+        """Reject arguments with a batch axis, such as weights that depend on the inputs."""
         for name in names:
             for operand in operands_in(self.get(name)):
                 if operand.axis is not None:
@@ -125,7 +125,7 @@ def bind_arguments(func: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, An
 
 
 def operands_in(value: Any) -> Iterator[Operand]:
-    """The tensors inside an argument."""
+    """Iterate over the tensors of an argument."""
     if isinstance(value, Operand):
         yield value
     elif isinstance(value, (list, tuple)) and not isinstance(value, (Slot, Rows, Axis, Dim)):

@@ -1,4 +1,6 @@
-"""Programs that must not answer requests: recorded in training mode, or writing to their own parameters."""
+"""Detection of programs that must not serve requests: captured in training mode, or writing to their
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from .state import bind_arguments
 
 __all__ = ["AliasRoots", "find_training", "operator_name", "written_arguments"]
 
-# Operators that give views without saying so in their schema.
+# Operators that return views without an alias annotation in their schema.
 _HIDDEN_VIEWS = PRIVATE_OPERATORS["views"] | {"aten::unsafe_split", "aten::unsafe_split_with_sizes"}
 _DROPOUT = frozenset(
     {"aten::native_dropout", "aten::dropout", "aten::feature_dropout", "aten::alpha_dropout"}
@@ -36,7 +38,7 @@ def written_arguments(func: Any) -> list[str]:
 
 
 class AliasRoots:
-    """Which tensors share memory: for each slot the first slot with the same memory."""
+    """Aliasing of tensors: for each slot the first slot with the same memory."""
 
     def __init__(self) -> None:
         self._roots: dict[Slot, Slot] = {}
@@ -50,7 +52,7 @@ class AliasRoots:
         return len(self._members.get(self.root(slot), {slot})) > 1
 
     def add(self, call: Any) -> None:
-        """Note the results of a call that are views of an argument."""
+        """Record the results of a call that are views of an argument."""
         schema = operator_schema(call.func)
         viewed = [argument.name for argument in schema.arguments if argument.alias_info is not None]
         if schema.name in _HIDDEN_VIEWS:
@@ -73,7 +75,9 @@ class AliasRoots:
 
 
 def find_training(graph: SerializedProgram) -> str | None:
-    """Why a program must not serve: the operator that is in training mode or writes to a parameter; None if none is."""
+    """Why a program must not serve: the operator that is in training mode or writes to a parameter; None if
+    there is none.
+    """
     roots = AliasRoots()
     for call in graph.calls:
         schema = operator_schema(call.func)
@@ -85,7 +89,7 @@ def find_training(graph: SerializedProgram) -> str | None:
             return f"{name} drops elements at random, as Dropout does in training mode"
         if schema.name in _BATCH_NORM and bound.get("training") and bound.get("running_mean") is not None:
             layer = _parameter(graph, [bound.get("weight"), bound["running_mean"]])
-            return f"{name}{layer} is in training mode: it uses and keeps the statistics of each batch"
+            return f"{name}{layer} is in training mode: it uses and updates the statistics of each batch"
         for argument in written_arguments(call.func):
             target = bound[argument]
             if isinstance(target, Slot) and roots.root(target).source == "out":

@@ -1,1 +1,1 @@
-"""Backend."""
+"""Context, devices, memory, streams, and access to PyTorch's private interfaces."""

@@ -1,7 +1,8 @@
-"""``set_context`` and its like: what holds for the whole process. It imports no PyTorch; those who act on it do.
+"""Process-wide settings: ``set_context`` and related functions. Imports no PyTorch; listeners apply the
+settings.
 
-Settings that mean something here act; those of other hardware are checked, kept and answered by ``get_context``, and a
-notice says once that they change nothing.
+Settings with a meaning here take effect. Settings for other hardware are validated, stored and returned by
+``get_context``; the log notes once that they have no effect.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ STRICT, COMPATIBLE, LAX = 0, 1, 2
 
 _TARGETS = ("CPU", "GPU", "Ascend", "Davinci")
 
-# Setting -> its value at the start.
+# Setting -> default value.
 _DEFAULTS: dict[str, Any] = {
     "mode": PYNATIVE_MODE,
     "device_target": "CPU",
@@ -86,7 +87,7 @@ _DEFAULTS: dict[str, Any] = {
     "auto_tune_mode": "NO_TUNE",
     "grad_for_scalar": False,
 }
-# Those that do something here; the rest is kept.
+# Settings with an effect; the others are only stored.
 _EFFECTIVE_SETTINGS = {
     "mode", "device_target", "device_id", "deterministic", "save_graphs", "save_graphs_path", "jit_level", "jit_config",
     "jit_syntax_level", "runtime_num_threads", "max_device_memory", "pynative_synchronize", "max_call_depth",
@@ -101,12 +102,12 @@ class _Context:
 
 
 _context = _Context()
-# What is called with a setting and its value when it changes.
+# Called with name and value when a setting changes.
 setting_listeners: list[Any] = []
 
 
 def set_context(**kwargs: Any) -> None:
-    """Set what holds for the whole process: mode, device, and the settings of MindSpore's table.
+    """Set process-wide options: mode, device, and the other settings of MindSpore's table.
 
     >>> set_context(mode=PYNATIVE_MODE, device_target="CPU")
     >>> get_context("mode")
@@ -128,7 +129,7 @@ def set_context(**kwargs: Any) -> None:
             value = _unused_path(value)
         if name not in _EFFECTIVE_SETTINGS and value != _DEFAULTS[name] and name not in _context.warned:
             _context.warned.add(name)
-            logger.info("set_context(%s=...) is kept and changes nothing here", name)
+            logger.info("set_context(%s=...) is stored and has no effect here", name)
         _context.values[name] = value
         if name == "mode":
             modes.set_mode(value)
@@ -164,7 +165,7 @@ def _check(name: str, value: Any) -> None:
 
 
 def _unused_path(path: str) -> str:
-    """Where to print to: a file that is there already is left alone, and the time is put behind the name."""
+    """A path to print to: if the file exists, the time is appended to the name."""
     full = os.path.realpath(path)
     if os.path.isdir(full):
         raise IsADirectoryError(
@@ -174,31 +175,31 @@ def _unused_path(path: str) -> str:
 
 
 def _resolve_target(target: str) -> str:
-    """A target that this process has; scripts written for Ascend run on what there is."""
+    """The device target to use; scripts written for Ascend run on the available device."""
     if target == "CPU":
         return target
     if worker_start_method() == "fork":
         raise unsupported_error("fork", "GPU", f"device_target={target!r}")
-    import torch  # a script that only says "CPU" does not wait for it
+    import torch  # scripts for the CPU do not need the import
 
     has_gpu = torch.cuda.is_available()
     if target == "GPU":
         if not has_gpu:
             raise OperationError(
                 "Unsupported device target GPU. This process only supports one of the ['CPU']. Please check whether "
-                "PyTorch's CUDA build is installed and nvidia-smi sees a card."
+                "PyTorch's CUDA build is installed and nvidia-smi lists a GPU."
             )
         return target
     if "ascend" not in _context.warned:
         _context.warned.add("ascend")
         logger.warning(
-            "device_target=%s: there is no Ascend here; %s is used", target, "GPU" if has_gpu else "CPU"
+            "device_target=%s: no Ascend device is available; %s is used", target, "GPU" if has_gpu else "CPU"
         )
     return "GPU" if has_gpu else "CPU"
 
 
 def _check_device_id(target: str, number: int) -> None:
-    """A GPU's number counts the devices that this process sees; the error lists them."""
+    """Check the index of a GPU among the visible devices. The error lists them."""
     if target == "GPU":
         from .device_properties import check_device_id  # it loads PyTorch
 
@@ -216,7 +217,7 @@ def _device_id_of_environment() -> int:
 
 
 def get_context(attr_key: str) -> Any:
-    """The value of a setting."""
+    """Get the value of a setting."""
     if attr_key not in _DEFAULTS:
         raise ArgumentValueError(
             f"For 'context.get_context', the argument {attr_key} is not recognized! "
@@ -226,7 +227,7 @@ def get_context(attr_key: str) -> Any:
 
 
 def set_device(device_target: str, device_id: int | None = None) -> None:
-    """Say where tensors live and operations run."""
+    """Set the device of tensors and operations."""
     if not isinstance(device_target, str):
         raise ArgumentTypeError(f"The parameter 'device_target' must be str, but got {type(device_target)}.")
     set_context(
@@ -236,13 +237,13 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
 
 
 def get_device() -> str:
-    """The device in PyTorch's words: "cpu" or "cuda:0"."""
+    """The device under PyTorch's name: "cpu" or "cuda:0"."""
     values = _context.values
     return "cpu" if values["device_target"] == "CPU" else f"cuda:{values['device_id']}"
 
 
 def set_deterministic(deterministic: bool) -> None:
-    """Ask for the same bits in every run: slower kernels where the fast ones add in any order."""
+    """Enable deterministic algorithms: the same bits in every run, with slower kernels."""
     if not isinstance(deterministic, bool):
         raise ArgumentTypeError(
             f"The parameter 'deterministic' must be <class 'bool'>, but got {type(deterministic)}"
@@ -251,12 +252,12 @@ def set_deterministic(deterministic: bool) -> None:
 
 
 def is_deterministic() -> bool:
-    """Whether the same bits were asked for."""
+    """Whether deterministic algorithms are enabled."""
     return bool(_context.values["deterministic"] == "ON")
 
 
 def set_recursion_limit(recursion_limit: int = 1000) -> None:
-    """How deep calls may go in a graph. It is kept: a recording is as deep as Python lets the code go.
+    """Set the maximum call depth of a graph. It is stored only: Python's recursion limit applies to captures.
 
     >>> set_recursion_limit(1000)
     """

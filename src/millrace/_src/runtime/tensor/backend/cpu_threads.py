@@ -1,4 +1,4 @@
-"""Threads, cores and launches: the settings of ``millrace.runtime`` that are not memory and not streams."""
+"""CPU threads, CPU affinity and kernel launches: settings of ``millrace.runtime``."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _initial_affinity: set[int] = set()
 
 
 def dispatch_threads_num(threads_num: int) -> None:
-    """How many threads compute one operation on a CPU.
+    """Set the number of threads that compute one operation on the CPU.
 
-    The number also decides in which order sums are taken: another one may change the last bits.
+    The number also determines the order of summation, so that another number may change the last bits.
 
     >>> import torch
     >>> threads = torch.get_num_threads()
@@ -52,9 +52,11 @@ def dispatch_threads_num(threads_num: int) -> None:
 
 
 def launch_blocking() -> None:
-    """Let every operation on a GPU finish before the next begins, so that an error shows at its own line.
+    """Run every GPU operation to completion before the next one starts, so that an error is raised at its own
+    line.
 
-    CUDA asks for this when it starts: call it before the first tensor goes to the GPU. On a CPU it is so anyway.
+    CUDA reads this setting when it is initialized: call it before the first tensor is on the GPU. It has no
+    effect on a CPU.
 
     >>> launch_blocking()
     """
@@ -62,7 +64,7 @@ def launch_blocking() -> None:
     os.environ["CUDA_LAUNCH_BLOCKING"] = "1"
     if torch.cuda.is_initialized():
         logger.warning(
-            "launch_blocking: the GPU is in use already; call it before the first tensor goes there"
+            "launch_blocking: the GPU is already initialized; call it before the first tensor is on the GPU"
         )
 
 
@@ -71,22 +73,22 @@ def set_cpu_affinity(
     affinity_cpu_list: dict[str, list[str]] | list[str] | None = None,
     module_to_cpu_dict: dict[str, list[int]] | None = None,
 ) -> None:
-    """Keep this process on some cores: ``set_cpu_affinity(True, {"device0": ["0-3"]})``.
+    """Bind this process to CPU cores: ``set_cpu_affinity(True, {"device0": ["0-3"]})``.
 
-    A list holds for every device, a dict for the one in use. Without either nothing changes: the system places
-    threads. Which of Millrace's threads gets which core (`module_to_cpu_dict`) is kept and changes nothing.
+    A list applies to every device, a dict to the device in use. Without either the operating system schedules
+    the threads. `module_to_cpu_dict` is stored and has no effect.
 
     >>> set_cpu_affinity(False)
     """
     if module_to_cpu_dict:
-        logger.info("set_cpu_affinity(module_to_cpu_dict=...) is kept and changes nothing here")
+        logger.info("set_cpu_affinity(module_to_cpu_dict=...) is stored and has no effect here")
     if not enable_affinity:
         if _initial_affinity:
             os.sched_setaffinity(0, _initial_affinity)
             _initial_affinity.clear()
         return
     if not affinity_cpu_list:
-        logger.info("set_cpu_affinity(True) without a list: the system places threads")
+        logger.info("set_cpu_affinity(True) without a list: the operating system schedules the threads")
         return
     if not isinstance(affinity_cpu_list, (dict, list)):
         raise ArgumentTypeError(
@@ -96,7 +98,7 @@ def set_cpu_affinity(
     if cores is None:
         return
     if not hasattr(os, "sched_setaffinity"):
-        logger.info("set_cpu_affinity: this system does not let a process choose its cores")
+        logger.info("set_cpu_affinity: this system does not support CPU affinity")
         return
     available = os.sched_getaffinity(0)
     for core in cores:
@@ -124,13 +126,15 @@ def _parse_cores(affinity_cpu_list: dict[str, list[str]] | list[str]) -> list[in
     for span in spans:
         first, _, last = str(span).partition("-")
         if not first.isdigit() or (last and not last.isdigit()):
-            raise ArgumentValueError(f"affinity_cpu_list has spans of cores such as '0-3', but got {span!r}.")
+            raise ArgumentValueError(
+                f"affinity_cpu_list must hold ranges of cores such as '0-3', but got {span!r}."
+            )
         cores += range(int(first), int(last or first) + 1)
     return cores
 
 
 def set_kernel_launch_group(thread_num: int = 2, kernel_group_num: int = 8) -> None:
-    """How Ascend's kernels are launched in groups. It is checked, kept and changes nothing here.
+    """Set the group size of kernel launches on Ascend. It is validated, stored and has no effect here.
 
     >>> set_kernel_launch_group(2, 8)
     """
@@ -144,11 +148,12 @@ def set_kernel_launch_group(thread_num: int = 2, kernel_group_num: int = 8) -> N
             f"Invalid parameter value, kernel_group_num: {kernel_group_num} cannot be evenly divisible by "
             f"thread_num: {thread_num}"
         )
-    logger.info("set_kernel_launch_group is kept and changes nothing here")
+    logger.info("set_kernel_launch_group is stored and has no effect here")
 
 
 def set_kernel_launch_capture(enable_capture_graph: bool) -> None:
-    """Capturing launches: Graph mode does so on a GPU by itself. It is checked, kept and changes nothing.
+    """Set whether kernel launches are captured. Validated and stored only: Graph mode captures launches on a
+    GPU by default.
 
     >>> set_kernel_launch_capture(True)
     """
@@ -156,4 +161,4 @@ def set_kernel_launch_capture(enable_capture_graph: bool) -> None:
         raise ArgumentTypeError(
             f"The parameter 'enable_capture_graph' must be <class 'bool'>, but got {type(enable_capture_graph)}"
         )
-    logger.info("set_kernel_launch_capture: Graph mode captures launches on a GPU by itself")
+    logger.info("set_kernel_launch_capture: Graph mode captures launches on a GPU by default")

@@ -1,7 +1,7 @@
-"""A GPU after fork: refused with the reason, where PyTorch or the driver would fail, hang or crash.
+"""Errors for CUDA use after fork, where PyTorch or the driver would fail, hang or crash.
 
-A forked process has its parent's tensors on the card and a driver that does not work. In a worker of a pipeline, and in
-any child of a process that has used the card, every call that would reach the driver is stopped first.
+A forked process inherits its parent's GPU tensors and a driver that does not work. In a forked pipeline
+worker, and in any child of a process that has used the GPU, calls that would reach the driver raise an error.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .torch_private import DispatchMode, block_cuda_init, is_in_bad_fork
 
 __all__ = ["CudaForkGuard", "is_forked_process"]
 
-# Whether this process was forked, as a worker or from one that had used the card.
+# Whether this process was forked, as a worker or from a process that had used the GPU.
 is_forked_process = False
 
 
 class CudaForkGuard(DispatchMode):
-    """Stops every operation with a tensor that lies on a card."""
+    """Raises an error for every operation with a GPU tensor."""
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -46,13 +46,13 @@ def _refuse_cuda_init() -> None:
 
 
 def _disable_cuda() -> None:
-    """From here on nothing of this process reaches the driver."""
+    """Make every later use of CUDA in this process an error."""
     global is_forked_process
     if is_forked_process:
         return
     is_forked_process = True
     block_cuda_init(_refuse_cuda_init)
-    if is_in_bad_fork():  # there may be tensors on the card
+    if is_in_bad_fork():  # there may be tensors on the GPU
         CudaForkGuard().__enter__()
 
 

@@ -1,4 +1,4 @@
-"""Which devices there are, and what they are: ``millrace.hal``."""
+"""Available devices and their properties: ``millrace.hal``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def resolve_device_target(device_target: str | None) -> str:
-    """A device target that is here: the context's where none is given."""
+    """An available device target; the context's by default."""
     if device_target is None:
         return str(get_context("device_target"))
     if not isinstance(device_target, str):
@@ -50,7 +50,7 @@ def resolve_device_target(device_target: str | None) -> str:
 
 
 def is_available(device_target: str) -> bool:
-    """Whether a kind of device is here.
+    """Whether a device type is available.
 
     >>> is_available("CPU"), is_available("Ascend")
     (True, False)
@@ -60,7 +60,7 @@ def is_available(device_target: str) -> bool:
 
 
 def is_initialized(device_target: str) -> bool:
-    """Whether a kind of device has been used by this process.
+    """Whether this process has initialized a device type.
 
     >>> is_initialized("CPU")
     True
@@ -77,7 +77,7 @@ def _query_backend(call: str, device_target: Any) -> None:
 
 
 def device_count(device_target: str | None = None) -> int:
-    """How many devices of a kind this process sees.
+    """The number of visible devices of a type.
 
     >>> device_count("CPU")
     1
@@ -111,17 +111,17 @@ def _make_device_query(query_gpu: Callable[[int], T], on_cpu: Any) -> Callable[[
 
 
 def _capability(device_id: int) -> tuple[int, int]:
-    """The GPU's compute capability; None on a CPU."""
+    """The compute capability of a GPU; None on a CPU."""
     return torch.cuda.get_device_capability(device_id)
 
 
 def _name(device_id: int) -> str:
-    """A device's name."""
+    """The name of a device."""
     return torch.cuda.get_device_name(device_id)
 
 
 def _properties(device_id: int) -> Any:
-    """What PyTorch knows of a GPU: name, memory, multiprocessors; None on a CPU."""
+    """The properties of a GPU: name, memory, multiprocessors; None on a CPU."""
     return torch.cuda.get_device_properties(device_id)
 
 
@@ -131,7 +131,7 @@ get_device_properties = _make_device_query(_properties, None)
 
 
 def get_current_device() -> tuple[str, int]:
-    """Target and number of the device in use.
+    """Target and index of the device in use.
 
     >>> get_current_device()
     ('CPU', 0)
@@ -140,7 +140,7 @@ def get_current_device() -> tuple[str, int]:
 
 
 def visible_devices() -> list[str]:
-    """What ``CUDA_VISIBLE_DEVICES`` leaves this process, as it names them; without it, all that there are."""
+    """The devices of ``CUDA_VISIBLE_DEVICES``, or all device indices if it is not set."""
     variable = os.environ.get("CUDA_VISIBLE_DEVICES")
     if variable is None:
         return [str(index) for index in range(torch.cuda.device_count())]
@@ -148,7 +148,7 @@ def visible_devices() -> list[str]:
 
 
 def check_device_id(number: int, count: int | None = None) -> None:
-    """Refuse a number that no visible device has; the error lists those there are."""
+    """Check a device index against the visible devices. The error lists them."""
     visible = visible_devices()
     num_devices = torch.cuda.device_count() if count is None else count
     if number < num_devices:

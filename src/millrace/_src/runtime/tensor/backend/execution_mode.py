@@ -1,6 +1,7 @@
-"""Which way the training wing runs, and who is told: one small table that all its rooms may look at.
+"""Execution mode and per-thread state of the runtime.
 
-``grapher`` is what the graph room puts here when it is loaded; grad and nn hand it the calls that a step is made of.
+``graph_executor`` is set when the `graph` package is loaded; autograd and nn pass it the calls that form a
+step.
 """
 
 from __future__ import annotations
@@ -15,54 +16,54 @@ __all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "GraphExecutor", "ThreadState", "threa
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
 
-# The owner of a step says in `capture_key` what its recordings depend on besides the arguments.
+# `capture_key` of the owner is what its captures depend on besides the arguments.
 GraphExecutor = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 
 class ThreadState(threading.local):
     """The modes of one thread."""
 
-    # calls that are being differentiated: what runs inside them is part of a larger step
+    # nesting depth of differentiated calls; operations inside them are part of a larger step
     differentiation_depth = 0
-    # a step is being written down
+    # a step is being captured
     capturing = False
-    # the floating type (PyTorch's) that the Cell computes in which is running, where it was told one
+    # the floating dtype (PyTorch's) of the running Cell, if one is set
     compute_dtype: Any = None
-    # parameters take their values when they are asked for
+    # parameters are initialized on first use
     defer_initialization = False
 
 
 thread_state = ThreadState()
-# The mode of the process, and who runs graphs.
+# The execution mode of the process, and the function that runs graphs.
 mode = PYNATIVE_MODE
 graph_executor: GraphExecutor | None = None
-# A value that leaves for Python while a step is recorded is an error, not a reason to run it plainly.
+# Whether a graph break (Python reads a tensor's value during capture) is an error instead of a fallback.
 raise_on_graph_break = False
-# Raised whenever something changes that recordings depend on: training flags, kinds of parameters, their storage.
+# Incremented whenever something changes that captures depend on: training flags, parameter types, their storage.
 capture_version = 0
 
 
 def invalidate_captures() -> None:
-    """Something changed that every recording may depend on."""
+    """Mark that something changed that every capture may depend on."""
     global capture_version
     capture_version += 1
 
 
 def set_mode(wanted: int) -> None:
-    """Run steps as graphs, or one operation after the other."""
+    """Set the execution mode: Graph mode or operation by operation."""
     global mode
     mode = wanted
 
 
 def set_raise_on_graph_break(wanted: bool) -> None:
-    """Whether a value that leaves for Python while a step is recorded is an error."""
+    """Set whether a graph break is an error."""
     global raise_on_graph_break
     raise_on_graph_break = wanted
 
 
 @contextmanager
 def differentiating() -> Iterator[None]:
-    """What runs in here is being differentiated."""
+    """Mark that the code inside the block is being differentiated."""
     thread_state.differentiation_depth += 1
     try:
         yield
@@ -72,7 +73,7 @@ def differentiating() -> Iterator[None]:
 
 @contextmanager
 def raising_on_graph_break(wanted: bool) -> Iterator[None]:
-    """In here a value that leaves for Python is an error, or is not."""
+    """Set inside the block whether a graph break is an error."""
     global raise_on_graph_break
     previous, raise_on_graph_break = raise_on_graph_break, wanted
     try:
@@ -82,7 +83,7 @@ def raising_on_graph_break(wanted: bool) -> Iterator[None]:
 
 
 def run_step(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function that makes up a whole step: as a graph in graph mode, plainly otherwise."""
+    """Call a function that is a whole step: as a graph in Graph mode, else directly."""
     if (
         mode == GRAPH_MODE
         and graph_executor is not None
@@ -94,7 +95,9 @@ def run_step(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kw
 
 
 def function_capture_key(function: Any, depth: int = 0) -> Any:
-    """What a function's result depends on besides its arguments: the cells that its code names, and their state."""
+    """What a function's result depends on besides its arguments: the Cells that its code names, and their
+    state.
+    """
     function = getattr(function, "__wrapped__", function)
     owner = getattr(function, "__self__", None)
     keys = [_capture_key_of(owner)] if owner is not None else []
@@ -109,7 +112,7 @@ def function_capture_key(function: Any, depth: int = 0) -> Any:
         if name in bound:
             try:
                 value = bound[name].cell_contents
-            except ValueError:  # not filled yet
+            except ValueError:  # the closure cell is still empty
                 continue
         elif name in scope:
             value = scope[name]

@@ -1,4 +1,4 @@
-"""Who holds a GPU's memory: the processes that the driver knows of, with their commands and bytes."""
+"""Processes that hold memory of a GPU, with their commands and bytes, from NVML or nvidia-smi."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from millrace._src.core.optional import require
 
 __all__ = ["GpuProcess", "gpu_processes", "format_processes"]
 
-# Seconds that nvidia-smi may take; an error about memory must not hang.
+# Timeout of nvidia-smi in seconds; an out-of-memory error must not hang.
 QUERY_TIMEOUT_SECONDS = 10.0
 MAX_COMMAND_LENGTH = 80
 
 
 class GpuProcess(NamedTuple):
-    """A process on the card; ``bytes`` is None where the driver does not tell (in some containers)."""
+    """A process on the GPU; ``bytes`` is None if the driver does not report it (in some containers)."""
 
     pid: int
     command: str
@@ -26,7 +26,9 @@ class GpuProcess(NamedTuple):
 
 
 def gpu_processes(uuid: str) -> list[GpuProcess]:
-    """The processes that hold memory of the GPU with this identity, the largest first; none where nobody can tell."""
+    """The processes that hold memory of the GPU with this UUID, the largest first; empty if it cannot be
+    queried.
+    """
     try:
         processes = _query_nvml(uuid)
     except MissingExtra:
@@ -74,7 +76,7 @@ def _query_nvidia_smi(uuid: str) -> list[GpuProcess]:
 
 
 def _command(pid: int) -> str:
-    """What a process was started as; nothing for one of another container."""
+    """The command line of a process; "" for a process of another container."""
     try:
         parts = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
@@ -84,12 +86,12 @@ def _command(pid: int) -> str:
 
 
 def format_processes(processes: list[GpuProcess]) -> list[str]:
-    """A line for each: bytes, number, command, and what it is to this process.
+    """One line per process: bytes, process id, command, and its relation to this process.
 
     >>> format_processes(
     ...     [GpuProcess(os.getpid(), "python train.py", 3 << 30), GpuProcess(999_999_999, "", None)]
     ... )
-    ['3.0 GiB  process ... python train.py (this process)', 'unknown  process 999999999 (not seen from here)']
+    ['3.0 GiB  process ... python train.py (this process)', 'unknown  process 999999999 (in another process namespace)']
     """
     return [_format_process(process) for process in processes]
 
@@ -108,8 +110,8 @@ def _describe_relation(process: GpuProcess) -> str:
     if os.getpid() in _ancestors(process.pid):
         return " (a worker of this process)"
     if os.getppid() != 1 and os.getppid() in _ancestors(process.pid):
-        return " (another worker beside this one)"
-    return "" if process.command else " (not seen from here)"
+        return " (a sibling worker)"
+    return "" if process.command else " (in another process namespace)"
 
 
 def _ancestors(pid: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""The device's memory: how much is held, how much there may be. On a CPU the system keeps it, and the counts are 0."""
+"""Memory of the device: allocator statistics and limits. On a CPU the statistics are 0."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def set_memory(
     optimize_level: str = "O0",
     huge_page_reserve_size: str = "0GB",
 ) -> None:
-    """Cap the memory that tensors may take on a GPU: ``set_memory(max_size="2GB")``.
+    """Limit the GPU memory of tensors: ``set_memory(max_size="2GB")``.
 
-    The cap is on what the allocator hands out; the driver's own context, some hundred MB, comes on top. A later call
-    takes the place of an earlier one, where MindSpore refuses it. The other sizes are kept and change nothing, and
-    on a CPU so is the cap.
+    The limit applies to the allocator; the driver's context, some hundred MB, is added. A later call replaces
+    an earlier one, whereas MindSpore raises an error. The other sizes are stored and have no effect, and on a
+    CPU the limit has none.
 
     >>> set_memory(max_size="8GB")
     >>> set_memory()
@@ -68,13 +68,11 @@ def set_memory(
     _memory_settings.update(settings)
     set_context(max_device_memory=max_size, memory_optimize_level=optimize_level)
     if get_device() == "cpu" and max_size != "1024GB":
-        logger.info(
-            "set_memory(max_size=%s): on a CPU there is no allocator of ours to cap; it is kept", max_size
-        )
+        logger.info("set_memory(max_size=%s): stored and without effect on a CPU", max_size)
 
 
 def parse_size(size: str) -> int:
-    """A size in MindSpore's words as a number.
+    """Parse a size in MindSpore's notation into bytes.
 
     >>> parse_size("1.5GB")
     1610612736
@@ -83,7 +81,7 @@ def parse_size(size: str) -> int:
 
 
 def memory_limit() -> int | None:
-    """The bytes that tensors may take on the device by :func:`set_memory`, or None without a cap."""
+    """The limit of :func:`set_memory` in bytes, or None without one."""
     size = get_context("max_device_memory")
     return None if size == "1024GB" else parse_size(size)
 
@@ -115,7 +113,7 @@ def _on_cpu(device_target: str | None) -> bool:
 
 
 def memory_allocated(device_target: str | None = None) -> int:
-    """Bytes that tensors hold on the GPU; 0 on a CPU.
+    """Bytes of GPU memory in use by tensors; 0 on a CPU.
 
     >>> memory_allocated("CPU")
     0
@@ -124,7 +122,7 @@ def memory_allocated(device_target: str | None = None) -> int:
 
 
 def max_memory_allocated(device_target: str | None = None) -> int:
-    """The most that tensors have held on the GPU; 0 on a CPU.
+    """The peak of GPU memory in use by tensors; 0 on a CPU.
 
     >>> max_memory_allocated("CPU")
     0
@@ -133,7 +131,7 @@ def max_memory_allocated(device_target: str | None = None) -> int:
 
 
 def memory_reserved(device_target: str | None = None) -> int:
-    """Bytes that the allocator has taken from the GPU; 0 on a CPU.
+    """Bytes of GPU memory reserved by the allocator; 0 on a CPU.
 
     >>> memory_reserved("CPU")
     0
@@ -142,7 +140,7 @@ def memory_reserved(device_target: str | None = None) -> int:
 
 
 def max_memory_reserved(device_target: str | None = None) -> int:
-    """The most that the allocator has taken from the GPU; 0 on a CPU.
+    """The peak of GPU memory reserved by the allocator; 0 on a CPU.
 
     >>> max_memory_reserved("CPU")
     0
@@ -151,7 +149,7 @@ def max_memory_reserved(device_target: str | None = None) -> int:
 
 
 def memory_stats(device_target: str | None = None) -> dict[str, Any]:
-    """What the allocator knows, under MindSpore's names.
+    """Statistics of the allocator, under MindSpore's names.
 
     >>> memory_stats("CPU")["total_allocated_memory"]
     0
@@ -171,7 +169,7 @@ def memory_stats(device_target: str | None = None) -> dict[str, Any]:
 
 
 def memory_summary(device_target: str | None = None) -> str:
-    """The allocator's counts as a table to print.
+    """Statistics of the allocator as a table.
 
     >>> print(memory_summary("CPU").splitlines()[5])
     | Reserved memory      |      0 B             |
@@ -208,7 +206,7 @@ def _reset(device_target: str | None) -> None:
 
 
 def reset_peak_memory_stats(device_target: str | None = None) -> None:
-    """Count the peaks anew from here.
+    """Reset the peak statistics.
 
     >>> reset_peak_memory_stats()
     """
@@ -216,7 +214,7 @@ def reset_peak_memory_stats(device_target: str | None = None) -> None:
 
 
 def reset_max_memory_allocated(device_target: str | None = None) -> None:
-    """Count the peaks anew from here.
+    """Reset the peak statistics.
 
     >>> reset_max_memory_allocated()
     """
@@ -224,7 +222,7 @@ def reset_max_memory_allocated(device_target: str | None = None) -> None:
 
 
 def reset_max_memory_reserved(device_target: str | None = None) -> None:
-    """Count the peaks anew from here.
+    """Reset the peak statistics.
 
     >>> reset_max_memory_reserved()
     """
@@ -232,7 +230,7 @@ def reset_max_memory_reserved(device_target: str | None = None) -> None:
 
 
 def empty_cache() -> None:
-    """Give what the allocator keeps for later back to the GPU; on a CPU there is nothing to give.
+    """Release unused cached memory of the allocator to the GPU; no effect on a CPU.
 
     >>> empty_cache()
     """
@@ -241,10 +239,11 @@ def empty_cache() -> None:
 
 
 def memory_replay(file_path: str) -> None:
-    """Replaying a trace of Ascend's allocator: there is none here, and this says so."""
+    """Replay a trace of Ascend's memory pool: not supported, raises an error."""
     if not isinstance(file_path, str):
         raise ArgumentTypeError(f"For 'memory_replay', 'file_path' must be str, but got {type(file_path)}.")
     raise OperationError(
-        "memory_replay reads traces of Ascend's memory pool, which is not here. runtime.memory_summary() shows what is "
-        "held, and set_context(debug_level=1) lets an out-of-memory error name the lines that hold it."
+        "memory_replay reads traces of Ascend's memory pool, which is not supported. runtime.memory_summary() shows "
+        "the memory in use, and set_context(debug_level=1) makes an out-of-memory error name the lines that "
+        "allocated it."
     )

@@ -1,4 +1,4 @@
-"""Streams and events: PyTorch's on a GPU. On a CPU everything runs in order, and they are taken without effect."""
+"""Streams and events: PyTorch's on a GPU. On a CPU operations run in order, and they have no effect."""
 
 from __future__ import annotations
 
@@ -36,13 +36,11 @@ def _on_gpu() -> bool:
 def _log_no_effect(name: str) -> None:
     if not _warned:
         _warned.append(name)
-        logger.info(
-            "%s: on a CPU operations run one after the other; streams and events change nothing", name
-        )
+        logger.info("%s: on a CPU operations run in order; streams and events have no effect", name)
 
 
 class Stream:
-    """A queue of work on a GPU. On a CPU there is one, which is always through with its work.
+    """A queue of GPU work. On a CPU there is one stream, which is always idle.
 
     >>> stream = Stream()
     >>> stream.synchronize()
@@ -61,7 +59,7 @@ class Stream:
             self._stream = None
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Mark the place in this stream that was reached; the mark comes back."""
+        """Record an event in this stream and return it."""
         event = Event() if event is None else event
         if not isinstance(event, Event):
             raise ArgumentTypeError(
@@ -71,7 +69,7 @@ class Stream:
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Let what is queued from here on wait for a mark in another stream."""
+        """Make later work in this stream wait for an event in another stream."""
         if not isinstance(event, Event):
             raise ArgumentTypeError(
                 f"For 'wait_event', the argument 'event' should be Event, but got {type(event)}."
@@ -79,7 +77,7 @@ class Stream:
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let what is queued from here on wait for all that is in another stream now."""
+        """Make later work in this stream wait for all current work in another stream."""
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(
                 f"For 'wait_stream', the argument 'stream' should be Stream, but got {type(stream)}."
@@ -88,17 +86,17 @@ class Stream:
             self._stream.wait_stream(stream._stream)
 
     def synchronize(self) -> None:
-        """Wait until all that was queued is done."""
+        """Block until all queued work is done."""
         if self._stream is not None:
             self._stream.synchronize()
 
     def query(self) -> bool:
-        """Whether all that was queued is done."""
+        """Whether all queued work is done."""
         return True if self._stream is None else bool(self._stream.query())
 
     @property
     def id(self) -> int:
-        """A number of this stream."""
+        """The id of this stream."""
         return 0 if self._stream is None else int(self._stream.stream_id)
 
     def __eq__(self, other: object) -> bool:
@@ -113,7 +111,8 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream, to wait for or to measure between. On a CPU it notes the time at which it was set.
+    """An event in a stream, to wait for or to measure elapsed time. On a CPU it stores the time at which it
+    was recorded.
 
     >>> start, end = Event(enable_timing=True), Event(enable_timing=True)
     >>> start.record(), end.record()
@@ -130,7 +129,7 @@ class Event:
             _log_no_effect("Event")
 
     def record(self, stream: Stream | None = None) -> None:
-        """Set the mark, in a stream or in the current one."""
+        """Record the event in a stream, or in the current one."""
         if stream is not None and not isinstance(stream, Stream):
             raise ArgumentTypeError(
                 f"For 'record', the argument 'stream' should be Stream, but got {type(stream)}."
@@ -140,27 +139,27 @@ class Event:
             self._event.record(_torch_stream(stream))
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let what is queued in a stream from here on wait for the mark."""
+        """Make later work in a stream wait for the event."""
         if self._event is not None:
             self._event.wait(_torch_stream(stream))
 
     def synchronize(self) -> None:
-        """Wait until the mark is reached."""
+        """Block until the event is reached."""
         if self._event is not None:
             self._event.synchronize()
 
     def query(self) -> bool:
-        """Whether the mark is reached."""
+        """Whether the event is reached."""
         return True if self._event is None else bool(self._event.query())
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds between this mark and a later one."""
+        """Milliseconds between this event and a later one."""
         if not isinstance(end_event, Event):
             raise ArgumentTypeError(
                 f"For 'elapsed_time', the argument 'end_event' should be Event, but got {type(end_event)}."
             )
         if not (self._timing and end_event._timing):
-            raise OperationError("Event.elapsed_time needs two events made with enable_timing=True.")
+            raise OperationError("Event.elapsed_time needs two events created with enable_timing=True.")
         if self._recorded_at is None or end_event._recorded_at is None:
             raise OperationError("Event.elapsed_time: record both events first.")
         if self._event is not None and end_event._event is not None:
@@ -175,7 +174,7 @@ class Event:
 
 
 class StreamCtx:
-    """Work inside the ``with`` block goes into a stream.
+    """Context manager: work inside the ``with`` block is queued in a stream.
 
     >>> with StreamCtx(Stream()):
     ...     pass
@@ -207,7 +206,7 @@ def _torch_stream(stream: Stream | None) -> Any:
 
 
 def current_stream() -> Stream:
-    """The stream that operations go into.
+    """The current stream.
 
     >>> current_stream() == default_stream()
     True
@@ -216,7 +215,7 @@ def current_stream() -> Stream:
 
 
 def default_stream() -> Stream:
-    """The stream that operations go into unless another is set.
+    """The default stream of the device.
 
     >>> default_stream().query()
     True
@@ -225,7 +224,8 @@ def default_stream() -> Stream:
 
 
 def communication_stream() -> Stream:
-    """The stream from which communication is waited for: here the current one, since PyTorch keeps its own.
+    """The stream that waits for communication: the current one, since PyTorch manages separate communication
+    streams.
 
     >>> communication_stream().query()
     True
@@ -234,7 +234,7 @@ def communication_stream() -> Stream:
 
 
 def set_cur_stream(stream: Stream | None) -> None:
-    """Let operations go into this stream from now on.
+    """Set the current stream.
 
     >>> set_cur_stream(default_stream())
     """
@@ -249,7 +249,7 @@ def set_cur_stream(stream: Stream | None) -> None:
 
 
 def synchronize() -> None:
-    """Wait until the device is through with all that was asked of it.
+    """Block until the device has completed all queued work.
 
     >>> synchronize()
     """

@@ -1,7 +1,7 @@
-"""The only file that uses PyTorch's private names, with a fall-back for each.
+"""Access to PyTorch's private interfaces, with a fallback for each. No other file uses them.
 
-``LOWEST`` lists them with the lowest release that has them, of those that were tried. A release without one of them
-takes the fall-back: slower, or without the feature that needs it, never a different result.
+``LOWEST`` lists each name with the lowest tested release that has it. A release without one of them uses the
+fallback: slower, or without the feature that needs it, never with a different result.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 release = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
 # Private name -> the lowest release that has it. tests/unit/runtime/tensor/test_private.py compares the table
-# with this file and with the release in use, and calls every fall-back.
+# with this file and with the release in use, and calls every fallback.
 LOWEST = {
     "torch._C._VariableFunctions": "2.6",
     "torch._C._nn": "2.6",
@@ -93,10 +93,10 @@ PRIVATE_OPERATORS = {
 # The functions behind torch.add and its like, without a Python frame between.
 torch_functions: Any = getattr(torch._C, "_VariableFunctions", torch)
 
-# Those behind torch.nn.functional; None where there are none.
+# The functions behind torch.nn.functional; None if there are none.
 torch_nn_functions: Any = getattr(torch._C, "_nn", None)
 
-# What the allocator raises; a RuntimeError in every release. Before 2.5 it had its name in torch.cuda only.
+# The out-of-memory error of the allocator, a RuntimeError in every release. Before 2.5 it is in torch.cuda only.
 out_of_memory: type[BaseException] = getattr(
     torch, "OutOfMemoryError", getattr(torch.cuda, "OutOfMemoryError", MemoryError)
 )
@@ -104,7 +104,7 @@ out_of_memory: type[BaseException] = getattr(
 # The methods of tensors as the C code has them.
 torch_methods: Any = getattr(torch._C, "TensorBase", torch.Tensor)
 
-# Calls inside it remember nothing for a backward; the mode of gradients stays as it is, since some kernels ask for it.
+# Disables autograd history inside; the gradient mode is unchanged, since some kernels read it.
 below_autograd: Any = getattr(torch._C, "_AutoDispatchBelowAutograd", torch.no_grad)
 
 
@@ -114,12 +114,14 @@ def _ctc_without_alpha(*args: Any) -> tuple[torch.Tensor, torch.Tensor]:
     return losses, losses.new_empty(0)
 
 
-# The loss of sequences with the forward variables; lengths stay tensors, so that a recording holds no values of them.
+# CTC loss with the forward variables; lengths stay tensors, so that a capture holds no values of them.
 ctc_forward: Any = getattr(getattr(torch.ops.aten, "_ctc_loss", None), "Tensor", _ctc_without_alpha)
 
 
 def sample_standard_gamma(alpha: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
-    """Numbers of gamma distributions with rate 1; without the private function, from PyTorch's own generator."""
+    """Samples of gamma distributions with rate 1; without the private function, from PyTorch's default
+    generator.
+    """
     samples: torch.Tensor
     if hasattr(torch, "_standard_gamma"):
         samples = torch._standard_gamma(alpha, generator=generator)
@@ -147,13 +149,13 @@ def schema_text(operator: Any) -> str:
 
 
 def storage_key(tensor: torch.Tensor) -> int:
-    """What distinguishes storages that are alive, those of meta tensors too, which have no address."""
+    """A key of a live storage, also for meta tensors, which have no address."""
     storage = tensor.untyped_storage()
     return int(getattr(storage, "_cdata", id(storage)))
 
 
 class _NoDispatchMode:
-    """What a release without TorchDispatchMode has: an error where a mode would begin."""
+    """Replacement for TorchDispatchMode in releases without it: raises an error on entry."""
 
     def __enter__(self) -> Any:
         raise OperationError(
@@ -177,7 +179,7 @@ _Mode: Any = _dispatch_mode()
 
 
 class DispatchMode(_Mode):
-    """Sees every operation inside of it."""
+    """Intercepts every operation inside the block."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -185,12 +187,12 @@ class DispatchMode(_Mode):
 
 
 class OperatorInfo(NamedTuple):
-    """What graph capture and checkpoints need to know of an operator."""
+    """Properties of an operator that graph capture and checkpoints need."""
 
     name: str  # "aten::add"
     overload: str  # "Tensor", "" for the default one
     is_mutable: bool
-    # of each argument: its name, and whether the operator writes to it
+    # per argument: its name, and whether the operator writes to it
     arguments: tuple[tuple[str, bool], ...] | None
 
 
@@ -209,7 +211,7 @@ def operator_schema(func: Any) -> Any:
 
 
 def elastic_classes() -> tuple[Any, Any, Any]:
-    """What PyTorch's dynamic rendezvous is made of: the holder of its state, a machine, the state."""
+    """The classes of PyTorch's dynamic rendezvous: state holder, node description, state."""
     try:
         from torch.distributed.elastic.rendezvous.dynamic_rendezvous import (
             _BackendRendezvousStateHolder,
@@ -227,7 +229,8 @@ def elastic_classes() -> tuple[Any, Any, Any]:
 def describe_operator(func: Any) -> OperatorInfo:
     """Name, overload and arguments of an operator.
 
-    Without its schema, the name tells what it writes to: ``add_`` to its first argument, ``add.out`` to any.
+    Without a schema, the name determines what it writes to: ``add_`` to its first argument, ``add.out`` to
+    any.
 
     >>> describe_operator(torch.ops.aten.add_.Tensor)[:3]
     ('aten::add_', 'Tensor', True)
@@ -255,7 +258,7 @@ def _operator_from_name(func: Any) -> OperatorInfo:
 
 
 def kernel_of(func: Any) -> Any:
-    """What an overload calls, without the frame of Python around it."""
+    """The callable behind an operator overload, without its Python frame."""
     return getattr(func, "_op", func)
 
 
@@ -263,7 +266,9 @@ _versions = 0
 
 
 def tensor_version(tensor: torch.Tensor) -> int:
-    """A number that changes when a tensor is written to; where PyTorch counts no writes, one that always changes."""
+    """A number that changes when a tensor is modified; if PyTorch counts no versions, a number that always
+    changes.
+    """
     global _versions
     version: int | None = getattr(tensor, "_version", None)
     if version is None:
@@ -300,13 +305,15 @@ def _backward() -> Callable[..., tuple[torch.Tensor | None, ...]]:
     return run_backward
 
 
-# Gradients of outputs, weighted by `starts`, for inputs; None for one that had no part. torch.autograd.grad does this
-# after checks of its own, for which its first call imports sympy and what leans on it: a second or more.
+# Gradients of outputs, weighted by `starts`, by inputs; None for one without influence. torch.autograd.grad adds
+# checks, for which its first call imports sympy and its dependents: a second or more.
 run_backward = _backward()
 
 
 class _Foreach:
-    """One call for a whole list of tensors: ``foreach.mul_(params, 0.9)``; without PyTorch's own, one call for each."""
+    """One call for a list of tensors: ``foreach.mul_(params, 0.9)``. Without PyTorch's foreach function, one
+    call per tensor.
+    """
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         function: Callable[..., Any] | None = getattr(torch, f"_foreach_{name}", None)
@@ -331,12 +338,12 @@ foreach: Any = _Foreach()
 
 
 def is_in_bad_fork() -> bool:
-    """Whether this process was forked from one that had used the GPU."""
+    """Whether this process was forked from one that had initialized CUDA."""
     check_bad_fork: Callable[[], bool] = getattr(torch.cuda, "_is_in_bad_fork", lambda: False)
     return check_bad_fork()
 
 
 def block_cuda_init(refuse: Callable[[], None]) -> None:
-    """Have the first use of the GPU call this instead of the driver; where PyTorch has no such call, nothing does."""
+    """Make CUDA initialization call `refuse`; without PyTorch's private function this has no effect."""
     if hasattr(torch.cuda, "_lazy_init"):
         torch.cuda._lazy_init = refuse
