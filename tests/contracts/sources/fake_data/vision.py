@@ -53,9 +53,9 @@ def idx(case: str, stem: str = "train") -> Fake:
     images, labels = f"{stem}-images-idx3-ubyte", f"{stem}-labels-idx1-ubyte"
     return fake(
         case,
-        cut(images, "promised"),
+        cut(images, "declared"),
         words(images, "not an IDX file"),
-        put(images, b"\0\0\x08\x03" + b"\x7f\xff\xff\xff" + b"\0\0\0\x1c" * 2, "promised"),
+        put(images, b"\0\0\x08\x03" + b"\x7f\xff\xff\xff" + b"\0\0\0\x1c" * 2, "declared"),
         cut(labels),
         empty(labels, "not an IDX file"),
     )
@@ -84,7 +84,7 @@ FAKES: dict[str, Fake] = {
         folders.cifar10,
         [*TRAIN, "test_batch.bin"],
         ["label"],
-        words("data_batch_3.bin", "whole number of records"),
+        words("data_batch_3.bin", "not a multiple of the record size"),
         cut("data_batch_3.bin", keep=4000),
         empty("data_batch_3.bin"),
         gone("data_batch_3.bin"),
@@ -93,7 +93,7 @@ FAKES: dict[str, Fake] = {
         folders.cifar100,
         ["test.bin", "train.bin"],
         ["coarse_label", "fine_label"],
-        words("test.bin", "whole number of records"),
+        words("test.bin", "not a multiple of the record size"),
         cut("test.bin", keep=4000),
         gone("train.bin"),
     ),
@@ -150,7 +150,7 @@ FAKES: dict[str, Fake] = {
     "LFWDataset": fake(
         "LFW(task=people, usage=all)",
         gone("lfw_funneled/Zoe_Oz/Zoe_Oz_0001.jpg", "names it"),
-        put("peopleDevTrain.txt", b"1\nAnn_Bee\t1000000000\n", "pictures of one person"),
+        put("peopleDevTrain.txt", b"1\nAnn_Bee\t1000000000\n", "images of one person"),
         gone("lfw-names.txt"),
     ),
     "LFWDataset: pairs": fake(

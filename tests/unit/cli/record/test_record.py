@@ -139,7 +139,7 @@ def test_checksum(photos, capsys):
     assert "by their checksums" in capsys.readouterr().out
     damage(photos)
     assert record("verify", photos) == 1
-    assert "the row is whole" in capsys.readouterr().out
+    assert "the checksums match, so the row is intact" in capsys.readouterr().out
     assert record("repair", photos, photos.parent / "saved") == 0  # a length is damaged, no row
     assert record("checksum", photos) == 2
     assert "of a whole set only" in capsys.readouterr().err

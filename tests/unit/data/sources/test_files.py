@@ -86,7 +86,7 @@ def test_gather_in_any_order(tmp_path: Path) -> None:
     handles = FileHandles()
     block = read_ranges(handles, str(path), starts, starts + 4, np.arange(len(starts)))
     assert block.pieces() == [data[s : s + 4] for s in starts.tolist()]
-    with pytest.raises(FormatError, match="was cut short while in use"):
+    with pytest.raises(FormatError, match="was truncated while in use"):
         handles.read(str(path), len(data) - 1, len(data) + 1)
     handles.close()
 

@@ -83,7 +83,7 @@ def test_the_server_and_the_keys_reach_the_driver_and_nothing_else() -> None:
     shown = json.dumps(ds.serialize(data)) + data.explain() + repr(data)
     assert SERVER[1] not in shown
     assert SERVER[2] not in shown
-    with pytest.raises(MillraceError, match="make it anew"):
+    with pytest.raises(MillraceError, match="create it again"):
         ds.deserialize(ds.serialize(data))
 
 

@@ -207,7 +207,7 @@ def test_punctuation_in_names_becomes_an_underscore(tmp_path):
     data.save(str(tmp_path / "x"))
     assert sorted(FileReader(str(tmp_path / "x")).schema()) == ["a_b_c", "plain"]
     assert [row["a_b_c"] for row in FileReader(str(tmp_path / "x")).get_next()] == [1, 2]
-    with pytest.raises(ValueError, match=r"'a\.b' and 'a-b' would both be kept as 'a_b'"):
+    with pytest.raises(ValueError, match=r"'a\.b' and 'a-b' would both be stored as 'a_b'"):
         ds.NumpySlicesDataset({"a.b": [1], "a-b": [2]}, shuffle=False).save(str(tmp_path / "y"))
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("y")] == []
 

@@ -1,4 +1,4 @@
-"""Annotations from outside: VOC's XML and COCO's JSON, bounded in size and depth, with no entity expanded."""
+"""Bounded, safe readers for annotation files: VOC XML and COCO JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _MAX_NODES = 1_000_000
 
 
 def read_json(path: str | os.PathLike[str], max_bytes: int = _MAX_JSON_BYTES) -> Any:
-    """A JSON file's value; a file that is too large, too deep or no JSON is refused by name.
+    """Read a JSON file of bounded size.
+
+    Raises a FormatError with the file name for a file that is too large, too deeply nested or not JSON.
 
     >>> with open("a.json", "w") as file:
     ...     _ = file.write('{"images": []}')
@@ -39,9 +41,9 @@ def read_json(path: str | os.PathLike[str], max_bytes: int = _MAX_JSON_BYTES) ->
 
 
 def read_xml(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """An XML file as nested dicts: text where an element has no children, a list where a name comes again.
+    """Read an XML file as nested dicts: text for an element without children, a list for repeated names.
 
-    Entities and document types are refused, so nothing is expanded or fetched.
+    Entities and document types are refused: nothing is expanded or fetched.
 
     >>> with open("a.xml", "w") as file:
     ...     _ = file.write("<annotation><object><name>cat</name></object><object/></annotation>")
@@ -65,7 +67,7 @@ def read_xml(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 class _TreeBuilder:
-    """Turns the parser's calls into nested dicts."""
+    """Build nested dicts from the callbacks of the parser."""
 
     def __init__(self) -> None:
         self.top: tuple[str, dict[str, Any], list[str]] = ("", {}, [])

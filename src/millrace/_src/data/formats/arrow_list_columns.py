@@ -1,4 +1,4 @@
-"""List columns of Arrow: out of their offsets and values, so that the elements keep their type."""
+"""Conversion of Arrow list columns to NumPy arrays."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Array = npt.NDArray[Any]
 
 
 def decode_list_column(column: Any, name: str, path: str) -> Column:
-    """An array for each row of a list column; one array of all where the lists are equally long.
+    """Convert a list column to one array per row, or to one dense array where all lists have the same length.
 
-    A null among numbers is NaN, which makes a whole number float64. Lists of lists make arrays of more axes.
+    A null among numbers becomes NaN, which converts integers to float64. Nested lists become additional axes.
 
     >>> import pytest
     >>> pa = pytest.importorskip("pyarrow")
@@ -35,7 +35,7 @@ def decode_list_column(column: Any, name: str, path: str) -> Column:
 
 
 class _ListDecoder:
-    """Where the column stands, for errors."""
+    """Decoder of one list column; name and file are kept for errors."""
 
     def __init__(self, name: str, path: str) -> None:
         self.name, self.path = name, path
@@ -44,7 +44,7 @@ class _ListDecoder:
         return FormatError(f"column {self.name!r} {text}", file=self.path)
 
     def rows(self, array: Any) -> Array | list[Array]:
-        """The lists of an array; what they share is not copied yet."""
+        """The lists of an array. A dense result may still be a view."""
         if array.null_count:
             raise self.error(f"({array.type}) has lists without a value: fill them first")
         starts, stops, inner = _list_bounds(array)
@@ -99,7 +99,7 @@ def _is_list(arrow_type: Any) -> bool:
 
 
 def _list_bounds(array: Any) -> tuple[Array, Array, Any]:
-    """Where each list begins and ends in the elements of all of them."""
+    """Start and end of each list in the shared elements, and the elements."""
     arrow_type = str(array.type)
     if arrow_type.startswith("fixed_size_list"):
         size = array.type.list_size

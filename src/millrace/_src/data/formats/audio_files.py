@@ -1,4 +1,4 @@
-"""Sound files as float32 waveforms <channels, frames>: WAV and NIST SPHERE by ourselves, the rest by soundfile."""
+"""Audio files as float32 waveforms: WAV and NIST SPHERE natively, others through soundfile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 
 
 def read_audio(path: str) -> tuple[Wave, int]:
-    """Samples and sample rate of a sound file of any kind.
+    """Samples and sample rate of an audio file of any supported format.
 
     >>> import wave
     >>> with wave.open("a.wav", "wb") as file:
@@ -85,10 +85,10 @@ def _decode_samples(data: bytes, size: int, layout: tuple[int, ...], path: str) 
     width = (bits + 7) // 8
     if not 1 <= channels <= 256 or sample_format not in (_PCM, _FLOAT) or width not in (1, 2, 3, 4, 8):
         raise FormatError(
-            f"a WAV file of kind {sample_format} with {channels} channels of {bits} bits cannot be read",
+            f"a WAV file of format {sample_format} with {channels} channels of {bits} bits cannot be read",
             file=path,
         )
-    # a recorder that was killed leaves 0 or the largest number as the length
+    # an interrupted recorder leaves 0 or the maximum as the length
     if len(data) < size and size < 0xFFFFFF00:
         raise FormatError(f"the WAV file is cut short: {len(data)} of {size} bytes of samples", file=path)
     data = data[: len(data) // (width * channels) * (width * channels)]
@@ -96,7 +96,7 @@ def _decode_samples(data: bytes, size: int, layout: tuple[int, ...], path: str) 
         if width not in (4, 8):
             raise FormatError(f"floats of {bits} bits cannot be read", file=path)
         flat: npt.NDArray[Any] = np.frombuffer(data, f"<f{width}").astype(np.float32)
-    elif width == 1:  # unsigned, unlike the wider ones
+    elif width == 1:  # 8-bit samples are unsigned
         flat = (np.frombuffer(data, np.uint8).astype(np.float32) - 128) / np.float32(_LARGEST[1])
     elif width == 3:
         bytes_ = np.frombuffer(data, np.uint8).reshape(-1, 3).astype(np.int32)
@@ -110,7 +110,7 @@ def _decode_samples(data: bytes, size: int, layout: tuple[int, ...], path: str) 
 
 
 def read_sphere(path: str, start: float = 0.0, end: float | None = None) -> tuple[Wave, int]:
-    """Samples and sample rate of a NIST SPHERE file of 16-bit samples, or of the seconds from start to end.
+    """Samples and sample rate of a 16-bit NIST SPHERE file, or of the segment from ``start`` to ``end`` (seconds).
 
     >>> with open("a.sph", "wb") as file:
     ...     head = b"NIST_1A\\n   1024\\nsample_rate -i 8\\nsample_byte_format -s2 01\\nend_head\\n"

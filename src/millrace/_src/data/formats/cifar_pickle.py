@@ -1,7 +1,7 @@
-"""CIFAR-10 and CIFAR-100 as their Python version has them: pickles, read without running what they say.
+"""Safe reader for the pickled Python version of CIFAR-10 and CIFAR-100.
 
-Only the few instructions that dicts, lists, numbers, text and byte arrays need are followed; a pickle that
-asks for anything else is refused.
+No code of the pickle runs. Only the opcodes for dicts, lists, numbers, text and byte arrays are interpreted; a
+pickle with any other opcode is refused.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _MAX_BYTES = 1 << 30
 
 
 class _Name(str):
-    """A function or class that a pickle names; it is never looked up."""
+    """Name of a function or class in a pickle; it is never imported."""
 
     __slots__ = ()
 
 
 class _Array:
-    """An ndarray or dtype in the making."""
+    """An ndarray or dtype under construction."""
 
     def __init__(self, type_name: str, code: Any = None) -> None:
         self.type_name, self.code = type_name, code
@@ -50,7 +50,7 @@ def _text(value: Any) -> str:
 
 
 def read_batch(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The dict of one batch file, its keys as text.
+    """Read the dict of one batch file, with str keys.
 
     >>> import pickle
     >>> with open("batch", "wb") as file:
@@ -86,7 +86,7 @@ def _unwrap_array(value: Any) -> Any:
 def _interpret_pickle(data: bytes) -> Any:
     stack: list[Any] = []
     memo: dict[int, Any] = {}
-    # text that becomes bytes; each stands in the file once, so there is no more than this
+    # text that may become bytes: every byte is in the file once, so this bounds the total
     bytes_left = len(data)
 
     def back_to_mark() -> list[Any]:
@@ -153,7 +153,7 @@ def _interpret_pickle(data: bytes) -> Any:
 
 
 def _check_key(value: Any) -> str | bytes:
-    """Text alone: a tuple of tuples of tuples takes for ever to hash."""
+    """Allow only text as a key: hashing deeply nested tuples takes exponential time."""
     if not isinstance(value, (str, bytes)):
         raise ValueError(f"a key of the type {type(value).__name__}")
     return value
@@ -190,7 +190,7 @@ def _call_function(function: Any, arguments: Any) -> Any:
 def read_cifar(
     paths: list[str | os.PathLike[str]], labels: list[str]
 ) -> tuple[npt.NDArray[np.uint8], dict[str, npt.NDArray[np.int64]]]:
-    """Images (n, 32, 32, 3) in RGB and the named labels of some batch files, one after the other."""
+    """Images (n, 32, 32, 3) in RGB and the named labels of batch files, concatenated."""
     images, label_values = [], {name: list[Any]() for name in labels}
     for path in paths:
         batch = read_batch(path)

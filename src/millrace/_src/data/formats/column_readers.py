@@ -1,4 +1,4 @@
-"""Files as columns of rows: their bytes, fixed-size records in one file, or an array that is loaded once."""
+"""Column readers: in-memory values, lazily loaded arrays, files, computed rows and memory-mapped records."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class ColumnReader(Protocol):
     """One column of a table of rows."""
 
     def read(self, indices: Indices) -> Column:
-        """The values of these rows; they belong to the caller."""
+        """The values of these rows; the caller owns them."""
         raise NotImplementedError
 
     def where(self, index: int) -> str | None:
-        """The file that a row's value comes from."""
+        """The file of a row's value."""
         return None
 
 
 class InMemoryColumn(ColumnReader):
     """Values that are held in memory: an array whose first axis is the row, or a list with a value per row.
 
-    They are given out as ``dtype``, where memory holds a smaller type.
+    They are returned as ``dtype`` where memory holds a smaller type.
 
     >>> InMemoryColumn(np.array([5, 6, 7])).read(np.array([2, 0])).tolist()
     [7, 5]
@@ -54,7 +54,7 @@ class InMemoryColumn(ColumnReader):
 
     def read(self, indices: Indices) -> Column:
         if isinstance(self.values, np.ndarray):
-            if self.values.dtype.kind == "U":  # a row is as wide as its own text
+            if self.values.dtype.kind == "U":  # each row has the width of its own text
                 return [np.array(text) for text in self.values[indices].tolist()]
             rows = np.take(self.values, indices, axis=0)
             return rows if self.dtype is None else rows.astype(self.dtype)
@@ -65,9 +65,9 @@ class InMemoryColumn(ColumnReader):
 
 
 class LazyArrayColumn(ColumnReader):
-    """Rows in arrays, one per file, that the first read in each process loads; only the loaders travel.
+    """Rows of arrays, one array per file, loaded at the first read in each process.
 
-    ``view`` makes a block of rows into the column's values.
+    Only the loaders are pickled. ``view`` converts a block of rows to the values of the column.
 
     >>> from functools import partial
     >>> column = LazyArrayColumn(
@@ -131,8 +131,9 @@ class LazyArrayColumn(ColumnReader):
 
 
 def read_file(path: str) -> npt.NDArray[np.uint8]:
-    """The bytes of a file, or of what is at an address. numpy's fromfile does the same through a stream of C, at twice
-    the price.
+    """Read the bytes of a local or remote file.
+
+    ``np.fromfile`` does the same through a C stream and takes twice as long.
 
     >>> with open("four.bin", "wb") as file:
     ...     _ = file.write(bytes(range(4)))
@@ -145,7 +146,7 @@ def read_file(path: str) -> npt.NDArray[np.uint8]:
     try:
         size = os.fstat(fd).st_size
         data = np.empty(size, np.uint8)
-        buffer: Any = data  # numpy's stubs know no buffers
+        buffer: Any = data  # numpy's stubs do not know the buffer protocol
         filled = 0
         while filled < size:
             count = os.readv(fd, [memoryview(buffer)[filled:]])
@@ -158,9 +159,9 @@ def read_file(path: str) -> npt.NDArray[np.uint8]:
 
 
 class FileBytesColumn(ColumnReader):
-    """The bytes of one file per row, as uint8; through a function of them (a decoder) when there is one.
+    """The bytes of one file per row as uint8, or the result of ``decode`` on them.
 
-    ``listed`` names the list that the files come from: a file that is not there may be a mistake in the list.
+    ``listed`` names the list file that the paths come from; errors about missing files mention it.
     """
 
     def __init__(
@@ -211,7 +212,7 @@ class FileBytesColumn(ColumnReader):
 
 
 class ComputedColumn(ColumnReader):
-    """Whatever a function makes of a row's number; an error gets the number of the row."""
+    """Values computed by a function of the row index; errors carry the row index."""
 
     def __init__(self, make: Callable[[int], Any], files: Any = None) -> None:
         self.make, self.files = make, files
@@ -231,7 +232,7 @@ class ComputedColumn(ColumnReader):
 
 
 def map_file(path: str, shape: tuple[int, ...], skip: int = 0, cut: bool = False) -> npt.NDArray[np.uint8]:
-    """Records of bytes in a file, mapped into memory; ``shape`` is that of one record.
+    """Memory-map fixed-size byte records of a file; ``shape`` is the shape of one record.
 
     >>> with open("records.bin", "wb") as file:
     ...     _ = file.write(bytes(range(7)))
@@ -245,7 +246,7 @@ def map_file(path: str, shape: tuple[int, ...], skip: int = 0, cut: bool = False
         raise FormatError(f"Invalid file, failed to open: {path} ({error.strerror})", file=path) from error
     if size < 0 or (size % record_size and not cut):
         raise FormatError(
-            f"{max(size, 0)} bytes are not a whole number of records of {record_size}: cut short?", file=path
+            f"{max(size, 0)} bytes are not a multiple of the record size {record_size}: truncated?", file=path
         )
     if size // record_size == 0:
         return np.zeros((0, *shape), np.uint8)
@@ -253,7 +254,7 @@ def map_file(path: str, shape: tuple[int, ...], skip: int = 0, cut: bool = False
 
 
 def map_gray_bmp(path: str) -> npt.NDArray[np.uint8]:
-    """The grey pixels of an uncompressed BMP of 8 or 24 bits; of 8 bits they are mapped, not read."""
+    """Grayscale pixels of an uncompressed BMP of 8 or 24 bits; 8-bit pixels are memory-mapped."""
     try:
         with open(path, "rb") as file:
             head = file.read(54)
@@ -273,7 +274,7 @@ def map_gray_bmp(path: str) -> npt.NDArray[np.uint8]:
     if bits == 8:
         return rows
     blue, green, red = np.moveaxis(rows.reshape(abs(height), width, 3), -1, 0)
-    # in this order on every processor: a half may be rounded either way
+    # a fixed order of the sum: rounding of halves must not depend on the processor
     total, part = blue * 0.114, green * 0.587
     total += part
     total += np.multiply(red, 0.299, out=part)

@@ -1,4 +1,4 @@
-"""IDX files, the format of MNIST: a magic number, the dimensions, the elements; plain or gzipped."""
+"""IDX files (the MNIST format): read or memory-map arrays, plain or gzipped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
 def read_idx(path: str | os.PathLike[str], rank: int | None = None) -> npt.NDArray[Any]:
-    """The array of an IDX file; ``rank`` is the number of dimensions it must have.
+    """Read the array of an IDX file; ``rank`` is the required number of dimensions.
 
     >>> with open("labels-idx1-ubyte", "wb") as file:
     ...     _ = file.write(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 5]))
@@ -44,7 +44,7 @@ def read_idx(path: str | os.PathLike[str], rank: int | None = None) -> npt.NDArr
             expected = math.prod(shape) * dtype.itemsize
             if len(sizes) < 4 * head[3] or expected > (max_decompressed_size(size) if packed else size):
                 raise FormatError(f"the dimensions {shape} are damaged: the file has {size} bytes", file=name)
-            parts, bytes_left = list[bytes](), expected + 1  # one byte more tells whether something follows
+            parts, bytes_left = list[bytes](), expected + 1  # one extra byte detects trailing data
             while bytes_left and (part := file.read(min(1 << 20, bytes_left))):
                 parts.append(part)
                 bytes_left -= len(part)
@@ -58,7 +58,7 @@ def read_idx(path: str | os.PathLike[str], rank: int | None = None) -> npt.NDArr
 
 
 def map_idx(path: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """An IDX file of bytes, mapped into memory and not read; ``shape`` is that of one element.
+    """Memory-map an IDX file of bytes; ``shape`` is the shape of one element.
 
     >>> with open("images-idx2-ubyte", "wb") as file:
     ...     _ = file.write(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 7, 8, 9]))
@@ -82,7 +82,7 @@ def map_idx(path: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         )
     if size != count * math.prod(shape):
         raise FormatError(
-            f"the file holds {size} bytes, {count} elements of {list(shape)} were promised", file=path
+            f"the file holds {size} bytes, {count} elements of {list(shape)} are declared", file=path
         )
     if not count:
         return np.zeros((0, *shape), np.uint8)

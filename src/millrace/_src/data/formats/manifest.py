@@ -1,4 +1,4 @@
-"""Manifest files: JSON lines that name images, what they are for and their classes."""
+"""Manifest files: JSON lines with image path, usage and labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["read_manifest"]
 
 
 def read_manifest(path: str) -> Iterator[tuple[str, list[str], str]]:
-    """File, names of classes and usage of each line.
+    """Iterate over the lines: image path, class names and usage.
 
     >>> with open("t.manifest", "w") as file:
     ...     _ = file.write('{"source": "a.jpg", "usage": "TRAIN", "annotation": [{"name": "cat"}]}')

@@ -1,4 +1,4 @@
-"""MATLAB 5 files (.mat): numbers, text, cells, structs and sparse matrices; nothing in them is ever run."""
+"""MATLAB 5 (.mat) files: safe reader, and a small writer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .files.decompression import zlib_decompress
 __all__ = ["MAX_BYTES", "read_mat", "write_mat"]
 
 MAX_BYTES = 8 << 30
-_MAX_SPARSE_ELEMENTS = 1 << 27  # elements; what is real has the size of a picture
+_MAX_SPARSE_ELEMENTS = 1 << 27  # elements; real matrices have the size of an image
 _MAX_DEPTH = 16
 
 _TYPES = {
@@ -41,8 +41,9 @@ _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13
 
 
 def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> dict[str, Any]:
-    """The variables of a file (or only those named): arrays, cells as lists, structs as dicts (a list of them
-    when there are several), sparse matrices as dense ones.
+    """Read the variables of a file, or only those named.
+
+    Cells become lists, structs dicts (several structs a list of dicts), sparse matrices dense arrays.
 
     >>> import struct
     >>> body = struct.pack("<IIII", 6, 8, 9, 0) + struct.pack("<IIii", 5, 8, 1, 2)
@@ -85,9 +86,9 @@ class _MatReader:
         self.path, self.order, self.names = path, order, names
 
     def element(self, data: memoryview, offset: int) -> tuple[int, memoryview, int]:
-        """(type, payload, where the next begins) of the element at this place."""
+        """(type, payload, offset of the next element) of the element at this offset."""
         type_code, size = struct.unpack_from(self.order + "II", data, offset)
-        if type_code >> 16:  # a small one: length and payload inside the tag
+        if type_code >> 16:  # small element: length and payload are inside the tag
             return type_code & 0xFFFF, data[offset + 4 : offset + 4 + min(type_code >> 16, 4)], offset + 8
         payload = data[offset + 8 : offset + 8 + size]
         if len(payload) < size:
@@ -184,7 +185,7 @@ class _MatReader:
 
 
 def write_mat(path: str | os.PathLike[str], variables: dict[str, Any]) -> None:
-    """A small file of numbers and of dicts of them (structs), not compressed.
+    """Write an uncompressed file of numeric arrays and dicts of arrays (structs).
 
     >>> write_mat("b.mat", {"labels": np.array([[1, 2]], np.uint8), "part": {"x": np.eye(2)}})
     >>> read_mat("b.mat")["part"]["x"].tolist()

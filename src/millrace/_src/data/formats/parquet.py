@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, rows by number, through pyarrow (extra 'parquet')."""
+"""Row-indexed reader for Parquet and Arrow (IPC, Feather) files through pyarrow."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .arrow_list_columns import decode_list_column
 
 __all__ = ["ArrowRows"]
 
-# Row groups that were just read, kept because the next rows are often theirs too.
+# Size of the cache of row groups: the next rows are often in the same group.
 _KEEP_BYTES = 256 << 20
 
 
 class ArrowRows:
-    """The rows of some files: Parquet by its row groups, Arrow (IPC, Feather) mapped, by its record batches.
+    """Rows of files: Parquet by row groups, Arrow (IPC, Feather) memory-mapped by record batches.
 
-    ``read`` gives columns: numbers dense, text and lists as a list of arrays, bytes as uint8.
+    ``read`` returns columns: numbers dense, text and lists as a list of arrays, bytes as uint8.
     """
 
     def __init__(self, files: list[str], columns: list[str] | None) -> None:

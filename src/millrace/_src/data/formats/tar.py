@@ -1,4 +1,4 @@
-"""Tar archives read by offset: an index of names, offsets and sizes; nothing is ever extracted."""
+"""Tar archives by offset: member index without extraction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_NAME_BYTES = 1 << 16
 
 
 def iter_members(path: str | os.PathLike[str]) -> Iterator[tuple[str, int, int]]:
-    """(name, offset, size) of each plain file in an uncompressed tar archive.
+    """Iterate over the regular files of an uncompressed tar archive: (name, offset, size).
 
     >>> import io, tarfile
     >>> with tarfile.open("a.tar", "w") as archive:
@@ -73,7 +73,7 @@ def _iter_headers(file: BinaryIO, end: int, path: str) -> Iterator[tuple[str, in
 
 
 def _parse_size(head: bytes, path: str) -> int:
-    """The size in a header whose checksum is right."""
+    """The file size in a header, after its checksum is verified."""
     try:
         wanted = int(head[148:156].strip(b" \0") or b"0", 8)
         field = head[124:136]

@@ -1,4 +1,4 @@
-"""Where rows come from: one file per source."""
+"""Sources: one file per dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSVDataset: records of CSV files."""
+"""``CSVDataset``: records of CSV files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ COLUMN_TYPES: dict[type, ColumnType] = {int: INT32, float: column_type("float32"
 class CSVDataset(IndexedFilesDataset):
     """Records of CSV files, in any order.
 
-    Without ``column_names`` the first line of each file names the columns. ``column_defaults`` gives the types by
-    an example for each column: an int makes int32, a float float32, text text, which all are where it is left out.
+    Without ``column_names`` the first line of each file names the columns. ``column_defaults`` has an
+    example value per column: an int selects int32, a float float32, a str text. Without it, all columns are text.
 
     >>> with open("t.csv", "w") as file:
     ...     _ = file.write('n,name\\n1,"red, or so"\\n2,blue\\n')

@@ -1,4 +1,4 @@
-"""GeneratorDataset: rows from any Python object."""
+"""``GeneratorDataset``: rows from any Python object."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ __all__ = ["GeneratorDataset"]
 
 ITERATOR_KEPT = (
     "GeneratorDataset was given an iterator, which can be read only once: its rows are kept in memory for later "
-    "epochs. Pass a function that makes the iterator, or an iterable object, instead (said once)"
+    "epochs. Pass a function that returns the iterator, or an iterable object, instead (logged once)"
 )
 
 
 class GeneratorDataset(SourceDataset):
     """Rows from any Python object.
 
-    With ``__getitem__`` and ``__len__`` it is read in any order, by many workers; an iterable, an iterator,
-    or a function that returns one is read in one pass.
+    An object with ``__getitem__`` and ``__len__`` is read in any order by many workers. An iterable, an iterator, or a
+    function that returns one is read in one pass.
 
-    ``num_parallel_workers=1``, the default, asks the object for one row at a time. With more, worker processes have
-    copies of it; with ``python_multiprocessing=False`` so many threads call its ``__getitem__`` at the same time, which
-    then must be safe: no file handle, cursor or buffer that two calls share. Rows keep their order either way.
+    ``num_parallel_workers=1``, the default, reads one row at a time. With more workers, each worker process has a copy
+    of the object. With ``python_multiprocessing=False``, threads call its ``__getitem__`` concurrently, which must then
+    be thread-safe: no file handle, cursor or buffer that two calls share. Rows keep their order in both cases.
 
-    A ``__getitem__(self, index, rng)`` is given a numpy generator of its row and epoch, a function ``rows(rng)`` one of
-    the epoch: the same for any number of workers, and after a resume.
+    A ``__getitem__(self, index, rng)`` receives a numpy generator for its row and epoch, a function ``rows(rng)`` one
+    for the epoch. The random numbers are the same for any number of workers and after a resume.
 
     A row is a tuple with one value per column. ``sampler`` may be any sampler, PKSampler included (classes
     come from the label column or from ``source.get_label(index)``), a list, or an iterable of row numbers.
-    ``batch_sampler`` gives lists of row numbers; ``collate_fn`` puts their rows together, given one list per
-    column, or, when it takes one argument for several columns, one list of rows as in PyTorch.
+    ``batch_sampler`` yields lists of row numbers. ``collate_fn`` combines their rows: it receives one list per column
+    or, if it takes one argument for several columns, one list of rows as in PyTorch.
 
     >>> import millrace.dataset as ds
     >>> class Squares:
@@ -125,7 +125,7 @@ class GeneratorDataset(SourceDataset):
 
     @property
     def source(self) -> Any:
-        """The Python object that the rows come from, as it was given.
+        """The Python object of the rows, as passed to the constructor.
 
         >>> import millrace.dataset as ds
         >>> ds.GeneratorDataset(["a", "b"], "x").source
@@ -135,7 +135,7 @@ class GeneratorDataset(SourceDataset):
 
     @property
     def column_names(self) -> list[str]:
-        """The names of the columns, as they were given.
+        """The names of the columns, as passed to the constructor.
 
         >>> import millrace.dataset as ds
         >>> ds.GeneratorDataset(["a", "b"], "x").column_names
@@ -150,7 +150,7 @@ class GeneratorDataset(SourceDataset):
         return source
 
     def __getitem__(self, index: Any) -> Any:
-        """The row at a position of the dataset's order, as the source gives it.
+        """The row at a position of the dataset's order, as the source returns it.
 
         >>> import millrace.dataset as ds
         >>> ds.GeneratorDataset(["a", "b"], "x", shuffle=False)[1]

@@ -1,4 +1,4 @@
-"""ManifestDataset: images listed in a file of JSON lines."""
+"""``ManifestDataset``: images listed in a manifest file."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class ManifestDataset(TableDataset):
     """Images and their classes from a manifest: a JSON object per line with ``source``, ``usage``, ``annotation``.
 
     Columns ``image`` (the bytes of the file, or pixels with ``decode``) and ``label`` (one number, or an array when
-    the image has several). Classes are numbered by their sorted names, or as ``class_indexing`` says; images of
-    classes that it does not name are left out.
+    the image has several). Classes are numbered in the order of their names, or by ``class_indexing``; images of
+    other classes are skipped.
 
     >>> with open("1.jpg", "wb") as file:
     ...     _ = file.write(bytes([255, 216, 255, 224]))

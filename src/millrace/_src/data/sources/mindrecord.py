@@ -1,4 +1,4 @@
-"""MindDataset: rows of MindRecord files."""
+"""``MindDataset``: rows of MindRecord files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from millrace._src.data.samplers import (
 )
 from millrace._src.data.sources.source_traits import SourceTraits
 
-from . import save as _save  # noqa: F401  (teaches dataset.save() its file types)
+from . import save as _save  # noqa: F401  (registers the file types of dataset.save())
 from .base.mindrecord_reader import MindRecordBlockReader, padded_values
 from .base.record_sampler import RecordSampler
 from .base.sampler_arguments import check_sampler_alone, check_shard_options
@@ -46,7 +46,7 @@ _MODES = (Shuffle.FILES, Shuffle.INFILE, Shuffle.PARTIAL, Shuffle.ADAPTIVE)
 
 
 class MindRecordSource(SourceTraits):
-    """The rows of a set of MindRecord files, then the padded ones; opened anew in every process."""
+    """The rows of a set of MindRecord files, followed by padded samples; each process opens the files."""
 
     concat_shard = "run"
 
@@ -118,7 +118,7 @@ class MindRecordSource(SourceTraits):
             scalars = [field.name for field in self.fields.raw]
             raise PlanError(
                 f"Invalid data, 'class_column': {column} can not found in fields of mindrecord files. Please "
-                f"check 'class_column' in PKSampler. The fields it can draw by are {scalars}."
+                f"check 'class_column' in PKSampler. The fields it can sample by are {scalars}."
             )
         if column not in self._labels:
             with self._reader() as reader:
@@ -126,7 +126,7 @@ class MindRecordSource(SourceTraits):
             if self.num_padded:
                 last = self.padding[column] if column in self.padding else labels[-1:]
                 labels = np.concatenate([labels, np.full(self.num_padded, last)])
-            self._labels = {column: labels}  # asked for again in every epoch
+            self._labels = {column: labels}  # needed again in every epoch
         return self._labels[column]
 
     def row_location(self, index: int) -> str | None:
@@ -142,7 +142,7 @@ class MindRecordSource(SourceTraits):
         return arguments | ({"num_padded": self.num_padded} if self.num_padded else {})
 
     def contents(self) -> dict[str, Any]:
-        """The sample that fills up the rows; it is in no file."""
+        """The padded sample, which is in no file."""
         return self.padding
 
     def __getstate__(self) -> dict[str, Any]:
@@ -155,11 +155,11 @@ class MindRecordSource(SourceTraits):
 class MindDataset(SourceDataset):
     """Rows of MindRecord files, written by Millrace or MindSpore.
 
-    A file name stands for the whole set it belongs to; a list (or a pattern such as ``"train*.mindrecord"``)
-    for exactly those files. The files may lie behind any fsspec address, ``s3://`` for one. Shuffled by
-    default: see :class:`Shuffle` for the ways. Without a shuffle a shard takes every so many rows, or a run of
-    neighbours where the environment has ``MS_DEV_MINDRECORD_SHARD_BY_BLOCK=True``. ``bytes`` come as arrays of one
-    element of the type ``S``; their ``tobytes()`` is what was written.
+    A file name selects the whole set of the file; a list (or a pattern such as ``"train*.mindrecord"``) selects exactly
+    those files. The files may have any fsspec address, for example ``s3://``. Rows are shuffled by default; see
+    :class:`Shuffle` for the modes. Without a shuffle a shard takes every ``num_shards``-th row, or a contiguous range
+    if the environment has ``MS_DEV_MINDRECORD_SHARD_BY_BLOCK=True``. ``bytes`` are arrays of one element of dtype
+    ``S``; their ``tobytes()`` returns the written bytes.
 
     >>> import millrace.dataset as ds
     >>> from millrace.mindrecord import FileWriter
@@ -238,7 +238,7 @@ class MindDataset(SourceDataset):
 
 
 def _check_files(files: Any) -> str | list[str]:
-    """What the user named, checked: one name, or a list of them."""
+    """Check dataset_files and expand patterns: one name, or a list of names."""
     if isinstance(files, os.PathLike):
         files = os.fspath(files)
     if isinstance(files, str) and any(mark in os.path.basename(files) for mark in "*?["):
@@ -277,7 +277,7 @@ def _check_file(name: Any) -> str:
 
 
 def shuffle_mode(shuffle: Any) -> Shuffle:
-    """The mode that True, False, None or a mode stands for."""
+    """The Shuffle mode for True, False, None or a mode."""
     if shuffle is None or shuffle is True:
         return Shuffle.ADAPTIVE
     if shuffle is False:
@@ -315,7 +315,7 @@ def _check_padding(
 
 
 def _with_file_order(sampler: BuiltinSampler, source: MindRecordSource) -> BuiltinSampler:
-    """The sampler itself, or one that knows the files where the mode needs them."""
+    """The sampler itself, or one with the file sizes if the shuffle mode needs them."""
     if isinstance(sampler, SequentialSampler) and sampler.get_child() is None:
         return sampler.allow_empty()
     mode = sampler.get_shuffle_mode()
@@ -341,12 +341,12 @@ def _with_file_order(sampler: BuiltinSampler, source: MindRecordSource) -> Built
         plain.add_child(file_sampler)
         return plain
     if getattr(sampler, "replacement", False):
-        raise ArgumentValueError(f"replacement=True draws from all rows: it cannot be combined with {mode}")
+        raise ArgumentValueError(f"replacement=True samples from all rows: it cannot be combined with {mode}")
     return file_sampler
 
 
 def _by_block() -> bool:
-    """MindSpore's switch: a shard is a run of neighbouring rows, and not every so many rows."""
+    """MindSpore's switch for contiguous instead of strided shards."""
     return os.environ.get("MS_DEV_MINDRECORD_SHARD_BY_BLOCK", "").lower() == "true"
 
 

@@ -1,4 +1,4 @@
-"""NumpySlicesDataset: rows are slices of arrays along their first axis."""
+"""``NumpySlicesDataset``: rows are slices of arrays along the first axis."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["ArraySource", "NumpySlicesDataset"]
 
 
 class ArraySource(SourceTraits):
-    """Arrays in memory: a block of rows is one gather per column, with no Python object per row.
+    """Arrays in memory. A block of rows is one gather per column, without Python objects per row.
 
     Rows of different shapes, or of Python objects, stay a list with a value per row.
     """
 
-    # MindSpore builds it on its GeneratorDataset, and its JSON says so
+    # MindSpore implements it as a GeneratorDataset, which its JSON shows
     json_name = "GeneratorDataset"
 
     def __init__(self, name: str, arrays: dict[str, Column]) -> None:
@@ -57,8 +57,8 @@ class ArraySource(SourceTraits):
                 columns[name] = [normalize_value(array[i]) for i in indices.tolist()]
             elif array.dtype.kind == "U" and array.ndim == 1:
                 columns[name] = StringColumn.of(array[indices].tolist())
-            elif array.dtype.kind in "US":  # each row as wide as its own text, not as the longest of all
-                type_char = array.dtype.char  # a row without any text has no width of its own
+            elif array.dtype.kind in "US":  # each row has the width of its own text, not of the longest text
+                type_char = array.dtype.char  # an empty text has no width, so the dtype is explicit
                 columns[name] = [np.array(text, type_char) for text in array[indices].tolist()]
             else:
                 columns[name] = (

@@ -1,4 +1,4 @@
-"""OBSMindDataset: rows of MindRecord files in object storage, with the keys given in the call."""
+"""``OBSMindDataset``: MindRecord files in object storage."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class OBSMindDataset(SourceDataset):
     """Rows of MindRecord files in object storage: OBS, MinIO, S3, or any address that fsspec knows.
 
     ``server``, ``ak`` and ``sk`` (endpoint, access key, secret key) go to the ``s3://`` driver: install it with
-    ``pip install obstore``. Rows are fetched as they are read, so that nodes need not wait for each other:
-    ``sync_obs_path`` is accepted and not used. Each of ``num_shards`` shards reads a run of neighbouring rows, all
-    of equal length; with ``shard_equal_rows=False`` every so many whole files. :class:`MindDataset` reads the same
-    addresses where keys come from the environment.
+    ``pip install obstore``. Rows are fetched on demand, so nodes need not synchronize: ``sync_obs_path`` is
+    accepted and not used. Each of ``num_shards`` shards reads a contiguous range of rows, all of equal length; with
+    ``shard_equal_rows=False`` it reads every ``num_shards``-th file. :class:`MindDataset` reads the same addresses with
+    keys from the environment.
 
     >>> import millrace.dataset as ds
     >>> from millrace.mindrecord import FileWriter
@@ -104,7 +104,7 @@ class OBSMindDataset(SourceDataset):
 
 
 class _Sizes:
-    """What the sampler asks of a source; without the keys, since a sampler is shown."""
+    """File sizes for the sampler, without the access keys: samplers are printed."""
 
     def __init__(self, source: MindRecordSource) -> None:
         self._sizes, self._row_bytes = list(source.sizes), source.row_bytes
@@ -124,8 +124,8 @@ def _options(address: str, server: str, ak: str, sk: str) -> dict[str, Any]:
 
 def _refuse(saved: dict[str, Any]) -> OBSMindDataset:
     raise PlanError(
-        "an OBSMindDataset is not rebuilt from JSON, which never holds its keys: make it anew, or use MindDataset "
-        "with keys from the environment"
+        "an OBSMindDataset cannot be rebuilt from JSON, which never holds its keys: create it again, or use "
+        "MindDataset with keys from the environment"
     )
 
 
@@ -134,7 +134,7 @@ can_rebuild(OBSMindDataset, _refuse)
 
 @checked
 def sync_wait_for_dataset(rank_id: int, rank_size: int, current_epoch: int) -> None:
-    """Wait until the files of all devices are downloaded; here none is before it is read, so this returns at once.
+    """Return at once. MindSpore waits here until all devices have downloaded the files; Millrace reads on demand.
 
     >>> sync_wait_for_dataset(0, 8, 1)
     """

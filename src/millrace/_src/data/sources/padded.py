@@ -1,4 +1,4 @@
-"""PaddedDataset: rows given one by one as dicts, to be added to another dataset."""
+"""``PaddedDataset``: padding rows that are appended to another dataset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["PaddedDataset"]
 
 @stable_id("source.PaddedRows")
 class _PaddedRows:
-    """The samples as tuples in the order of the first one's keys."""
+    """The samples as tuples, in the key order of the first sample."""
 
     def __init__(self, samples: list[dict[str, Any]]) -> None:
         self.samples, self.names = samples, list(samples[0])
@@ -31,7 +31,7 @@ class _PaddedRows:
 
 
 class PaddedDataset(SourceDataset):
-    """Filler rows, for making a dataset's length divisible: ``data + PaddedDataset(rows)``.
+    """Padding rows that make the length of a dataset divisible: ``data + PaddedDataset(rows)``.
 
     >>> import numpy as np
     >>> import millrace.dataset as ds

@@ -1,4 +1,4 @@
-"""RandomDataset: made-up rows for trying a pipeline out."""
+"""``RandomDataset``: synthetic rows from a schema."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEFAULT_ROWS = 1000
 
 
 class RandomSource(SourceTraits):
-    """Row i is a function of i alone: the same on every run, shard and worker."""
+    """Source of synthetic rows. Row i depends only on i: it is the same in every run, shard and worker."""
 
     name = "RandomDataset"
 
@@ -51,7 +51,7 @@ class RandomSource(SourceTraits):
             dtype = np.dtype(type_)
             random_stream = RandomStream.for_rows(indices.astype(np.uint64), seed=0, epoch=0, op=number)
             count = int(np.prod(shape, dtype=np.int64))
-            # one value per row, then a running pattern along the row: cheap, and different everywhere
+            # one random value per row, then an arithmetic pattern along the row: cheap, and distinct everywhere
             bits = random_stream.bits(0)[:, None] + np.arange(count, dtype=np.uint64) * np.uint64(
                 0x9E3779B97F4A7C15
             )

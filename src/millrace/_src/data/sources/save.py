@@ -1,4 +1,4 @@
-"""``dataset.save``: the rows of any pipeline as MindRecord or TFRecord files."""
+"""``Dataset.save``: writes a pipeline to MindRecord or TFRecord files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["save_mindrecord", "save_tfrecord"]
 
 _BATCH = 256
 _PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, "_"))
-# what MindSpore keeps each type of element as
+# stored type of each element type, as in MindSpore
 _TYPES = {
     "bool": "int32", "int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32",
     "int32": "int32", "uint32": "int64", "int64": "int64", "uint64": "int64",
@@ -40,9 +40,9 @@ _TYPES = {
 def save_mindrecord(dataset: Dataset, file_name: str, num_files: int, checksums: bool = False) -> None:
     """Write one epoch to ``num_files`` MindRecord files; they appear when all of them are complete.
 
-    Elements become int32, int64, float32 or float64 as MindSpore does it; arrays are free in their first
-    dimension; punctuation in a column's name becomes ``_``. What no field can hold (complex numbers, dicts,
-    arrays of text) is refused.
+    Elements become int32, int64, float32 or float64 as in MindSpore. The first dimension of arrays may vary.
+    Punctuation in a column name becomes ``_``. Types without a field type (complex numbers, dicts, arrays of text) are
+    refused.
 
     >>> import millrace.dataset as ds
     >>> save_mindrecord(ds.NumpySlicesDataset({"x": [[1, 2], [3, 4]]}, shuffle=False), "saved.mindrecord", 1)
@@ -56,8 +56,8 @@ def save_mindrecord(dataset: Dataset, file_name: str, num_files: int, checksums:
     while (unindexable := _write(dataset, file_name, num_files, unindexed, checksums)) is not None:
         warn_once(
             f"save {file_name} {unindexable}",
-            f"column '{unindexable}' holds a number that is not finite, and is kept without an index: MindSpore cannot "
-            "open an index with one",
+            f"column '{unindexable}' holds a number that is not finite, so it is stored without an index: MindSpore "
+            "cannot open an index with such a number",
         )
         unindexed.add(unindexable)
 
@@ -65,7 +65,7 @@ def save_mindrecord(dataset: Dataset, file_name: str, num_files: int, checksums:
 def _write(
     dataset: Dataset, file_name: str, num_files: int, unindexed: set[str], checksums: bool
 ) -> str | None:
-    """Write all rows; or, when a column turns out not to fit the index, write nothing and return its name."""
+    """Write all rows. If a column cannot be indexed, write nothing and return its name."""
     with contextlib.closing(_iterate_rows(dataset)) as rows:
         first = next(rows, None)
         if first is None:
@@ -80,13 +80,13 @@ def _write(
 
 
 def _rename_fields(columns: dict[str, _ColumnEncoder]) -> dict[str, _ColumnEncoder]:
-    """Columns by the names their fields get: a field's name has no punctuation, it becomes ``_`` as in MindSpore."""
+    """Columns by field name; punctuation becomes ``_``, as in MindSpore."""
     fields: dict[str, _ColumnEncoder] = {}
     for name, column in columns.items():
         field = name.translate(_PUNCTUATION)
         if field in fields:
             raise ArgumentValueError(
-                f"columns '{fields[field].name}' and '{name}' would both be kept as '{field}': rename one of them"
+                f"columns '{fields[field].name}' and '{name}' would both be stored as '{field}': rename one of them"
             )
         fields[field] = column
     return fields
@@ -149,7 +149,7 @@ def _num_rows(dataset: Dataset) -> int | None:
 
 
 class _ColumnEncoder:
-    """How the values of a column are kept, judged by the first."""
+    """Encoder of the values of a column, based on its first value."""
 
     def __init__(self, name: str, first: Any) -> None:
         self.name = name
@@ -182,7 +182,7 @@ class _ColumnEncoder:
         return {"type": field_type, "shape": [-1, *self.inner]} if self.rank else {"type": field_type}
 
     def value(self, value: Any, row: int) -> Any:
-        """A row's value as the writer takes it."""
+        """Convert the value of a row for the writer."""
         same = isinstance(value, np.ndarray) and value.dtype.kind == self.type_char
         if not same or (self.type_char not in "US" and value.dtype != self.dtype):
             actual = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
@@ -205,10 +205,10 @@ class _ColumnEncoder:
 
 
 def save_tfrecord(dataset: Dataset, file_name: str, num_files: int) -> None:
-    """Write one epoch to ``num_files`` TFRecord files of Examples, rows dealt out in turn.
+    """Write one epoch to ``num_files`` TFRecord files of Examples; rows go to the files in turn.
 
-    Arrays lie flat in an Example; their shapes are kept in ``<file_name>.schema.json``, in the form that
-    TFRecordDataset takes. Numbers that int64 and float32 cannot hold exactly are refused.
+    Arrays are stored flat in an Example. Their shapes are stored in ``<file_name>.schema.json``, which TFRecordDataset
+    reads. Numbers that int64 and float32 cannot represent exactly are refused.
 
     >>> import millrace.dataset as ds
     >>> save_tfrecord(ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False), "saved.tfrecord", 1)

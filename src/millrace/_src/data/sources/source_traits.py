@@ -1,4 +1,4 @@
-"""What the plan may rely on with a source of rows; a source says only what differs from these."""
+"""Traits of a source that the plan relies on, with their defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["SourceTraits"]
 
 
 class SourceTraits:
-    """The traits of a source that is ours, light, and safe to read from several threads.
+    """Default traits: a built-in, inexpensive and thread-safe source.
 
     >>> class Images(SourceTraits):
     ...     is_expensive = True
@@ -19,26 +19,26 @@ class SourceTraits:
     """
 
     def __init_subclass__(cls, *, stable_name: str | None = None, **options: Any) -> None:
-        """Its id is ``source.name``; ``stable_name`` states the name for a class that was renamed."""
+        """Register the stable id ``source.<name>``; ``stable_name`` is the old name of a renamed class."""
         super().__init_subclass__(**options)
         register(cls, "source", stable_name)
 
-    # rows are asked for by number; else it is read in one pass
+    # rows are read by number; otherwise in one pass
     random_access: bool = True
-    # reading runs the user's own code: it stays in the user's process unless the user says otherwise
+    # reading runs user code: it stays in the user's process unless configured otherwise
     user_code: bool = False
-    # the user asked for worker processes
+    # the user requested worker processes
     processes: bool = False
-    # how many threads may read at a time; None: as many as there are
+    # maximum number of concurrent reader threads; None: no limit
     max_readers: int | None = None
-    # a row costs about a millisecond or more (it decodes), so chunks hold few rows
+    # reading a row takes about a millisecond or more (decoding), so chunks have few rows
     is_expensive: bool = False
-    # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there
+    # it consists of local file names, so a worker process can open it without copying user objects
     is_file_backed: bool = False
     # columns of encoded images that it decodes; `without_decode` gives the same source with these left as they are
     decoded_columns: tuple[str, ...] = ()
-    # what a shard of a concatenation has of it, as in MindSpore: 'rows' (every so many, in the order of the source),
-    # 'run' (neighbours), or 'own' (every so many of its own order, shuffled or not)
+    # how a concatenation shards it, as in MindSpore: 'rows' (strided, in source order), 'run' (contiguous), or 'own'
+    # (strided, in the order of its sampler)
     concat_shard: str = "rows"
 
     def without_decode(self, columns: tuple[str, ...]) -> Any:

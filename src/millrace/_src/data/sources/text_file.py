@@ -1,4 +1,4 @@
-"""TextFileDataset: each line of some text files is a row."""
+"""``TextFileDataset``: lines of text files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["TextFileDataset"]
 
 
 class TextFileDataset(IndexedFilesDataset):
-    """Lines of text files, as column ``text``; empty lines are left out.
+    """Lines of text files, as column ``text``; empty lines are skipped.
 
     ``dataset_files`` is a name, a pattern or a list of them; the files are read in the order of their names.
 

@@ -1,4 +1,4 @@
-"""TFRecordDataset: Examples in TFRecord files."""
+"""``TFRecordDataset``: ``tf.train.Example`` records of TFRecord files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["TFRecordDataset"]
 
 
 class ExampleSource(IndexedFilesSource):
-    """Files of Examples. Without a schema the first record says which columns there are."""
+    """Source of Examples in files. Without a schema the columns are those of the first record."""
 
     wanted: list[str] | None = None
     described: dict[str, FeatureSpec] | None = None
@@ -71,15 +71,15 @@ def _type(wanted: FeatureSpec) -> ColumnType:
 
 
 class TFRecordDataset(IndexedFilesDataset):
-    """Examples of TFRecord files, in any order; every checksum is compared.
+    """Examples of TFRecord files, in any order; every checksum is verified.
 
     Without a ``schema`` (a ``ds.Schema`` or its JSON file) the columns are the features of the first record: int64,
-    float32, and bytes as uint8, all flat. In a schema file a column without "shape" is flat too, of whatever length,
-    and one of "rank" 0 has no axis where there is exactly one value. ``columns_list`` picks some columns.
+    float32, and bytes as uint8, all flat. In a schema file a column without "shape" is flat too, of any length, and
+    a column of "rank" 0 is a scalar if there is exactly one value. ``columns_list`` selects columns.
 
-    Shards get whole files, dealt anew each epoch where there is a shuffle, unless ``shard_equal_rows``.
-    ``compression_type`` is ``''``, ``'GZIP'`` or ``'ZLIB'``: such a file is unpacked into a temporary one
-    (``TMPDIR``), and refused where that would take more than 200 times its own size and 256 MB.
+    Shards get whole files, which a shuffle redistributes each epoch, unless ``shard_equal_rows`` is set.
+    ``compression_type`` is ``''``, ``'GZIP'`` or ``'ZLIB'``: such a file is decompressed into a temporary file
+    (``TMPDIR``), and refused if that would need more than 200 times its size and more than 256 MB.
 
     >>> from millrace._src.data.formats.tfrecord.example import encode_example
     >>> from millrace._src.data.formats.tfrecord.record_file import write_record
@@ -146,7 +146,7 @@ def _check_shards(files: int, shards: int, compressed: Any) -> None:
 
 
 def _schema_columns(schema: Any, picked: list[Any] | None) -> dict[str, FeatureSpec] | None:
-    """The columns of a schema; those of a file (the picked ones) in the order of their names, as in MindSpore."""
+    """The columns of a schema. The selected columns of a schema file are sorted by name, as in MindSpore."""
     if schema is None:
         return None
     if isinstance(schema, Schema):
@@ -155,7 +155,7 @@ def _schema_columns(schema: Any, picked: list[Any] | None) -> dict[str, FeatureS
         raise ArgumentValueError(
             f"schema should be a Schema or the path of its JSON file, but got {schema!r}"
         )
-    Schema(schema)  # it refuses what it cannot read
+    Schema(schema)  # refuses an invalid file
     columns = read_schema_file(schema)["columns"]
     if isinstance(columns, list):
         columns = {column["name"]: column for column in columns}
@@ -168,12 +168,12 @@ def _feature_spec(column: Mapping[str, Any], shape: Any, scalar: bool = False) -
     return FeatureSpec(dtype, None if shape is None else tuple(shape), scalar)
 
 
-# What a column of a schema file may say.
+# Attributes of a column in a schema file.
 _ATTRIBUTES = ("name", "type", "rank", "t_impl", "shape")
 
 
 def _feature_spec_from_file(name: str, column: Mapping[str, Any], path: str) -> FeatureSpec:
-    """In a file, unlike in a Schema, a shape is told from its absence: then a column is flat, of any length."""
+    """The specification of a column of a schema file; without "shape" the column is flat, of any length."""
     for key in column:
         if key not in _ATTRIBUTES:
             raise PlanError(
@@ -185,7 +185,7 @@ def _feature_spec_from_file(name: str, column: Mapping[str, Any], path: str) -> 
     rank = column.get("rank", -1)
     if not isinstance(rank, (int, float)) or rank < 0:
         raise PlanError(
-            f'Invalid data, "rank" field of column {name} must have value >= 0 in JSON schema file, but {path} says '
+            f'Invalid data, "rank" field of column {name} must have value >= 0 in JSON schema file, but {path} has '
             f'{column}; add "rank": 1 for values of any number, or "shape"'
         )
     return _feature_spec(column, None, scalar=rank == 0)

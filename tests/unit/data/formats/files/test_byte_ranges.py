@@ -64,7 +64,7 @@ def test_a_file_cut_while_in_use(handles: FileHandles, tmp_path: Path) -> None:
     starts = np.arange(0, len(DATA) - 10, 300)[::-1].copy()
     assert len(b"".join(handles.read_many(str(path), starts, starts + 10))) == 10 * len(starts)
     os.truncate(path, 1000)
-    with pytest.raises(FormatError, match="ends at byte 1000: it was cut short while in use"):
+    with pytest.raises(FormatError, match="ends at byte 1000: it was truncated while in use"):
         handles.read_many(str(path), starts, starts + 10)
 
 

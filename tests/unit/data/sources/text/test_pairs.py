@@ -63,7 +63,8 @@ def test_pairs(name: str, make: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("one", "two"), [("a\nb\n", "x\ny\nz\n"), ("a\nb\nc\n", "x\n")])
 def test_files_of_different_length(make: Any, one: str, two: str, tmp_path: Path) -> None:
     with pytest.raises(
-        FormatError, match=r"differ in their rows: .*has \d and .*has \d.*find where they part"
+        FormatError,
+        match=r"differ in their numbers of rows: .*has \d and .*has \d.*Find the first line that does not",
     ) as caught:
         rows(make(tmp_path, one, two))
     assert str(caught.value).count(str(tmp_path)) >= 2

@@ -1,7 +1,8 @@
-"""Typed CSV records through pyarrow's parser, where it is installed and gives what ours gives.
+"""CSV parsing through pyarrow for records on which both grammars agree.
 
-It reads more than our grammar allows: ``0x1f`` as a number, ``a"b`` as a text, a byte order mark as nothing. So the
-bytes are looked at first; what is in doubt, and whatever pyarrow refuses, goes the way of ``csv_rows.py``.
+pyarrow accepts more than the grammar of ``records.py``: ``0x1f`` as a number, ``a"b`` as text, and a byte order mark.
+The bytes are therefore checked first. Records on which the grammars may differ, and records that pyarrow refuses, are
+parsed by ``records.py``.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def _import_arrow() -> tuple[Any, Any] | None:
 def parse_with_arrow(
     joined: bytes, rows: int, names: Sequence[str | None], types: Sequence[type], delimiter: str
 ) -> dict[str, Column] | None:
-    """The columns of records that are joined by newlines; None where our own reader has to look at them.
+    """Parse records that are joined by newlines; None where ``records.py`` must parse them.
 
     >>> import pytest
     >>> _ = pytest.importorskip("pyarrow")
@@ -48,7 +49,7 @@ def parse_with_arrow(
     if modules is None:
         return None
     arrow, csv = modules
-    # numbers are rounded to float64 first, as ours are
+    # numbers are rounded to float64 first, as in records.py
     arrow_types = {int: arrow.int32(), float: arrow.float64(), str: arrow.string()}
     wanted = {
         f"{n}": arrow_types[column_type]
@@ -82,13 +83,13 @@ def _to_column(column: Any, column_type: type) -> Column:
         return text_column(column.to_pylist())
     numbers: npt.NDArray[Any] = column.to_numpy()
     if column_type is int:
-        return numbers.copy()  # pyarrow's memory cannot be written to
+        return numbers.copy()  # pyarrow's memory is read-only
     with np.errstate(over="ignore"):
         return numbers.astype(np.float32)
 
 
 def _grammars_agree(joined: bytes, rows: int, delimiter: str) -> bool:
-    """Whether the two grammars agree on these records."""
+    """Whether both grammars agree on these records."""
     if (
         len(delimiter) != 1
         or not delimiter.isascii()
@@ -102,7 +103,7 @@ def _grammars_agree(joined: bytes, rows: int, delimiter: str) -> bool:
         return True
     if b'""' in joined or joined.count(b"\n") != rows - 1:
         return False
-    # every other quote opens a field, at its beginning; the ones between close it, at its end
+    # opening quotes must be at the start of a field, closing quotes at its end
     raw = np.frombuffer(b"\n" + joined + b"\n", np.uint8)
     quotes = np.flatnonzero(raw == QUOTE)
     border = (raw == ord(delimiter)) | (raw == NEWLINE)

@@ -1,4 +1,4 @@
-"""Many numbers out of their texts at once, where they are written plainly; what is not goes one by one."""
+"""Vectorized parsing of integers and decimals from text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy.typing as npt
 __all__ = ["parse_plain_floats", "parse_plain_ints"]
 
 COMMA, MINUS, DOT = 44, 45, 46
-# Digits that an int64 surely holds, and that a double holds exactly.
+# Digits that always fit an int64, and digits that a double represents exactly.
 MAX_INT_DIGITS, MAX_FLOAT_DIGITS = 18, 15
 
 _INT = np.zeros(256, bool)
@@ -20,7 +20,7 @@ _FLOAT[DOT] = True
 def _count_digits(
     raw: npt.NDArray[np.uint8], dots: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | int] | None:
-    """How many digits each number has, and how many of them behind its dot; None when one is no plain number."""
+    """Number of digits and of fractional digits of each number; None if one is not a plain number."""
     if not bool((_FLOAT if dots else _INT)[raw].all()):
         return None
     ends = np.append(np.flatnonzero(raw == COMMA), len(raw))
@@ -38,7 +38,7 @@ def _count_digits(
     number_index = np.arange(len(ends)) if len(points) == len(ends) else np.searchsorted(ends, points)
     decimals = np.zeros(len(ends), np.int64)
     decimals[number_index] = ends[number_index] - points - 1
-    # one dot in each of these numbers, and inside of it
+    # exactly one dot in each of these numbers, inside the number
     if not bool(((decimals[number_index] >= 0) & (points >= starts[number_index])).all()):
         return None
     if len(points) != len(ends) and bool((number_index[1:] == number_index[:-1]).any()):
@@ -48,7 +48,7 @@ def _count_digits(
 
 
 def parse_plain_ints(texts: list[str]) -> npt.NDArray[np.int64] | None:
-    """Whole numbers; None unless all are digits with at most a minus before them.
+    """Parse integers; None unless each consists of digits with an optional minus sign.
 
     >>> parse_plain_ints(["12", "-3"]).tolist(), parse_plain_ints(["1", " 2"])
     ([12, -3], None)
@@ -65,7 +65,9 @@ def parse_plain_ints(texts: list[str]) -> npt.NDArray[np.int64] | None:
 
 
 def parse_plain_floats(texts: list[str]) -> npt.NDArray[np.float64] | None:
-    """Numbers with a dot or without: an exact integer over an exact power of ten, so rounded as float() does.
+    """Parse decimal numbers; the result is rounded exactly as by ``float()``.
+
+    Each value is an exact integer divided by an exact power of ten.
 
     >>> parse_plain_floats(["1.5", "-.25", "3"]).tolist(), parse_plain_floats(["1e3"])
     ([1.5, -0.25, 3.0], None)
@@ -80,5 +82,5 @@ def parse_plain_floats(texts: list[str]) -> npt.NDArray[np.float64] | None:
         return None
     integers = np.fromstring(joined.replace(".", ""), np.int64, sep=",")
     if "-" in joined and not bool(integers.all()):
-        return None  # a zero may be a negative one
+        return None  # a negative zero would lose its sign
     return integers / np.power(10.0, counts[1])

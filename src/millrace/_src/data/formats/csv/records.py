@@ -1,8 +1,8 @@
-"""Records of a CSV file by their offsets, split and typed for many rows at once.
+"""CSV records by byte offset, split and converted to typed columns for many rows at once.
 
-The grammar is that of MindSpore's reader: a field is quoted as a whole or not at all, a quote inside quotes is
-doubled, newlines and carriage returns outside quotes end a record, empty records are left out. (csv_table.py reads as
-pandas does, for the converter.)
+The grammar is that of MindSpore's reader: a field is quoted completely or not at all, a quote inside quotes is
+doubled, newlines and carriage returns outside quotes end a record, and empty records are skipped.
+(``type_inference.py`` follows pandas, for the converter.)
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = ["CsvFormat", "read_header"]
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
 INT32 = 2**31
-# Rows after which it pays to load pyarrow, which takes a tenth of a second.
+# Number of rows from which importing pyarrow (0.1 s) pays off.
 ARROW_FROM = 4096
 
 
 def read_header(path: str, delimiter: str = ",") -> list[str]:
-    """The fields of the first line as they stand there; quotes are not taken off, as in MindSpore.
+    """Read the fields of the first line; quotes are kept, as in MindSpore.
 
     >>> with open("t.csv", "w") as file:
     ...     _ = file.write("a,b\\n1,2\\n")
@@ -51,7 +51,7 @@ def read_header(path: str, delimiter: str = ",") -> list[str]:
 
 
 class CsvFormat:
-    """Records with these columns. ``types`` has int, float or str for each; ``skip`` records stand before the rows.
+    """Format of CSV records. ``types`` has int, float or str per column; the first ``skip`` records are skipped.
 
     >>> with open("t.csv", "w") as file:
     ...     _ = file.write('1,"a,b"\\n\\n2,c\\n')
@@ -74,7 +74,7 @@ class CsvFormat:
         self.scan_id = f"csv, {skip} skipped"
         self._seen = 0
 
-    # --- where the records lie --------------------------------------------------------------------------
+    # --- offsets of the records -------------------------------------------------------------------------
 
     def scan(self, path: str) -> ByteRanges:
         ends, quotes, size, last = [np.empty(0, np.int64)], 0, 0, 0
@@ -139,7 +139,7 @@ class CsvFormat:
         return columns
 
     def _split_ascii(self, joined: bytes, rows: int) -> dict[str, Column] | None:
-        """Columns of plain text, cut out of the bytes all at once; None where they cannot be."""
+        """Columns of ASCII text, sliced from the bytes at once; None where that is not possible."""
         width, delimiter = len(self.columns), self.delimiter.encode()
         if len(delimiter) > 1 or not rows:
             return None
@@ -153,7 +153,7 @@ class CsvFormat:
         longest = np.maximum(1, lengths.reshape(rows, width).max(axis=0))
         wide = int(longest.max())
         if wide * len(starts) > SPREAD * len(raw) + SPARE:
-            return None  # one long field would make all of them so wide
+            return None  # one long field would widen the whole column
         signs = slice_fixed_width(np.frombuffer(joined + bytes(wide), np.uint8), starts, wide)
         signs[np.arange(wide) >= lengths[:, None]] = 0
         table = signs.reshape(rows, width, wide)
@@ -166,7 +166,7 @@ class CsvFormat:
     def _parse_plain_columns(
         self, fields: list[str], column_type: type, rows: int
     ) -> dict[int, npt.NDArray[Any]]:
-        """The columns of one type at once, where all their fields are plain numbers; else nothing."""
+        """Parse all columns of one type at once; empty unless all their fields are plain numbers."""
         indices = [
             n for n, type_ in enumerate(self.types) if type_ is column_type and self.columns[n] is not None
         ]
@@ -180,7 +180,7 @@ class CsvFormat:
         return {n: table[i].copy() for i, n in enumerate(indices)}
 
     def _split_plain(self, joined: bytes, rows: int) -> list[str] | None:
-        """All fields in one list, where nothing is quoted; None when some row has another number of them."""
+        """All fields of unquoted records in one list; None if a record has the wrong number of fields."""
         delimiter, width = self.delimiter.encode(), len(self.columns)
         if len(delimiter) > 1:
             lines = [line.split(self.delimiter) for line in joined.decode().split("\n")]
@@ -198,12 +198,12 @@ class CsvFormat:
         return joined.replace(b"\n", delimiter).decode().split(self.delimiter)
 
     def _split_quoted(self, block: RowBlock) -> list[str] | None:
-        """The same where some fields are quoted: fields end at delimiters and record ends outside quotes."""
+        """All fields of records with quotes in one list; None if a record is invalid."""
         pieces, delimiter, width = block.pieces(), self.delimiter.encode(), len(self.columns)
         fields: list[str] = []
         for piece, row in zip(pieces, _split_with_csv_module(pieces, self.delimiter)):
             record = row
-            # a quote that is left was doubled, or stood where none may: ours knows which
+            # a remaining quote was doubled or is invalid: split_record decides
             if record is None or '"' in "".join(record):
                 record = split_record(piece, delimiter)
             if record is None or len(record) != width:
@@ -228,7 +228,7 @@ class CsvFormat:
                 return np.array(numbers, _NUMPY_TYPES[column_type])
 
     def _describe_error(self, block: RowBlock, pieces: list[bytes]) -> FormatError:
-        """Which row is bad, and how."""
+        """The error of the first invalid record."""
         for row, piece in enumerate(pieces):
             try:
                 fields = split_record(piece, self.delimiter.encode())
@@ -251,7 +251,7 @@ _NUMPY_TYPES = {int: np.int32, float: np.float32}
 
 
 def _split_with_csv_module(pieces: list[bytes], delimiter: str) -> Sequence[list[str] | None]:
-    """The fields of each record as Python's csv reads them; it allows a little more than our grammar."""
+    """The fields of each record by Python's csv module, whose grammar is slightly more permissive."""
     if len(delimiter) == 1 and delimiter not in '" ':
         try:
             records = list(csv.reader([piece.decode() for piece in pieces], delimiter=delimiter, strict=True))
@@ -270,7 +270,7 @@ def _row_error(block: RowBlock, row: int, text: str) -> FormatError:
 
 
 def _parse_number_prefix(block: RowBlock, row: int, text: str, column_type: type) -> int | float:
-    """A field as C reads numbers: what stands behind the number is not looked at."""
+    """Parse a number as C does: characters after the number are ignored."""
     end = len(text)
     while end:
         try:
@@ -285,7 +285,7 @@ def _parse_number_prefix(block: RowBlock, row: int, text: str, column_type: type
 
 
 def split_record(record: bytes, delimiter: bytes) -> list[str] | None:
-    """The fields of one record, quotes taken off; None when a quote stands where none may.
+    """Split one record into fields without quotes; None if a quote is at an invalid position.
 
     >>> split_record(b'1,"say ""hi"", twice",', b",")
     ['1', 'say "hi", twice', '']

@@ -1,8 +1,8 @@
-"""CSV files as typed columns, as pandas reads them: whole numbers, numbers, truth values, or text.
+"""CSV files as typed columns with pandas-style type inference, for the MindRecord converter.
 
-The converter to MindRecord follows pandas, where a quote inside an unquoted field is a sign like any other: such a file
-has to be read from its start. The dataset (csv_rows.py) follows MindSpore's own reader, which refuses it, and so can
-find its records without reading them.
+The converter to MindRecord follows pandas, where a quote inside an unquoted field is an ordinary character: such a
+file must be parsed from its start. The dataset (``records.py``) follows MindSpore's reader, which refuses such quotes;
+its records can be located without parsing.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from millrace._src.core.errors import FormatError
 __all__ = ["read_table", "infer_column_type"]
 
 _TRUE = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
-# what pandas reads as a missing number
+# texts that pandas reads as missing values
 _MISSING = {"", "NaN", "nan", "NA", "N/A", "n/a", "NULL", "null", "None", "#N/A", "-nan", "-NaN", "<NA>"}
 _MAX_FIELD_BYTES = 1 << 27
 
 
 def read_table(path: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """The columns of a file whose first line names them, as text.
+    """Read the columns of a file as text; the first line has the names.
 
     >>> with open("t.csv", "w") as file:
     ...     _ = file.write("a,b\\n1,x\\n2,\\n")
@@ -55,7 +55,7 @@ def read_table(path: str | os.PathLike[str]) -> dict[str, list[str]]:
 
 
 def infer_column_type(column: Sequence[str]) -> tuple[str, list[Any]]:
-    """The narrowest of int64, float64, bool and string that holds a column, and its values.
+    """Infer the narrowest of int64, float64, bool and string for a column; return the type and the values.
 
     >>> infer_column_type(["1", "-2"]), infer_column_type(["1", ""])[0]
     (('int64', [1, -2]), 'float64')

@@ -1,4 +1,4 @@
-"""Rows as spans of bytes in files: where each begins and ends, and how many of them are read at once."""
+"""Rows as byte ranges of files, and coalesced reads of many ranges."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["RowBlock", "FileHandles", "Ints", "Opener", "ByteRanges", "slice_fix
 
 Ints = npt.NDArray[np.int64]
 
-# Opens a path and gives a descriptor; the reader closes it.
+# Opens a path and returns a file descriptor; the reader closes it.
 Opener = Callable[[str], int]
 
-# Neighbours no further apart than this are read together with what lies between them.
+# Ranges with a gap of at most this many bytes are read together.
 MAX_GAP = 4096
-# Many small runs are cut out of a map of the file: a read for each would cost more than the bytes.
+# Many small ranges are copied from a memory map: one read call each would cost more than the bytes.
 SMALL_RUN, MANY_RUNS = 16 << 10, 8
 MAX_OPEN = 128
 NEWLINE = 10
@@ -32,7 +32,7 @@ NEWLINE = 10
 
 @dataclass(frozen=True)
 class ByteRanges:
-    """Row i of a file is the bytes from ``starts[i]`` to ``stops[i]``; rows stand in the order of the file.
+    """Byte ranges of the rows of a file, in file order: row i is ``[starts[i], stops[i])``.
 
     >>> len(ByteRanges(np.array([0, 4]), np.array([3, 9])))
     2
@@ -47,7 +47,7 @@ class ByteRanges:
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Some rows of one file: their bytes, where each lies in them, and their numbers in the file."""
+    """Rows of one file: their bytes, the range of each row in these bytes, and the row numbers."""
 
     # None where the rows were read one by one
     whole: bytes | None
@@ -72,7 +72,7 @@ class RowBlock:
         return [data[a:b] for a, b in zip(self.starts.tolist(), self.stops.tolist())]
 
     def joined(self) -> bytes:
-        """The bytes of all rows with a newline between them: neighbouring lines lie so already.
+        """The bytes of all rows joined by newlines. Neighbouring lines are a single slice.
 
         >>> rows = np.array([0, 1])
         >>> RowBlock(b"ab\\ncd", np.array([0, 3]), np.array([2, 5]), "t.txt", rows).joined()
@@ -88,12 +88,12 @@ class RowBlock:
         return b"\n".join(self.pieces())
 
     def error(self, row: int, text: str, unit: str = "row") -> FormatError:
-        """What to raise when the row at this place of the block is bad."""
+        """The error for an invalid row of the block."""
         return FormatError(f"{self.path}, {unit} {int(self.rows[row]) + 1}: {text}", file=self.path)
 
 
 class FileHandles:
-    """Open descriptors by path. A read names its place, so that threads share them.
+    """Open file descriptors by path. Reads are positional, so threads share them.
 
     >>> with open("t.txt", "w") as file:
     ...     _ = file.write("hello")
@@ -104,25 +104,25 @@ class FileHandles:
     """
 
     def __init__(self, where: Callable[[str], str] = str) -> None:
-        # a file behind an address lies elsewhere: errors name the address
+        # a remote file has a local copy: errors name the address
         self._local_path_of = where
         self._open: dict[str, int] = {}
         self._maps: dict[str, mmap.mmap] = {}
         self._lock = threading.Lock()
 
     def read(self, path: str, start: int, stop: int, opener: Opener | None = None) -> bytes:
-        """These bytes; a file that has become shorter is an error. ``opener`` opens what is not read as it is."""
+        """Read a byte range. A file that has become shorter is an error. ``opener`` opens files that need decoding."""
         fd = self._descriptor(path, opener)
         if fd is not None:
             return _read(fd, path, start, stop)
-        fd = _open(self._local_path_of(path), path)  # many files: this one is opened for this read only
+        fd = _open(self._local_path_of(path), path)  # too many open files: open this one for a single read
         try:
             return _read(fd, path, start, stop)
         finally:
             os.close(fd)
 
     def _descriptor(self, path: str, opener: Opener | None) -> int | None:
-        """The descriptor that is kept for a path; None when there are too many already."""
+        """The cached descriptor of a path; None if too many files are open."""
         fd = self._open.get(path)
         if fd is not None:
             return fd
@@ -133,7 +133,7 @@ class FileHandles:
             return self._open.get(path)
 
     def read_many(self, path: str, low: Ints, high: Ints, opener: Opener | None = None) -> list[bytes]:
-        """The bytes of each of many small runs.
+        """Read many small byte ranges.
 
         >>> with open("t.txt", "w") as file:
         ...     _ = file.write("hello")
@@ -147,12 +147,12 @@ class FileHandles:
             return [self.read(path, a, b, opener) for a, b in zip(low.tolist(), high.tolist())]
         size, most = os.fstat(fd).st_size, int(high.max())
         if most > size:
-            raise FormatError(f"{path} ends at byte {size}: it was cut short while in use", file=path)
+            raise FormatError(f"{path} ends at byte {size}: it was truncated while in use", file=path)
         mapping = self._maps.get(path)
         if mapping is None or len(mapping) < most:
             mapping = self._maps[path] = mmap.mmap(fd, size, prot=mmap.PROT_READ)
-        # The first and the last byte of each, in the order of the file and without the GIL: others work while a disk is
-        # slow. A run is so small that these two touch all its pages but a few.
+        # Touch the first and last byte of each range in file order, without the GIL: other threads run while the disk
+        # is slow. A range is so small that this faults in nearly all of its pages.
         raw = np.frombuffer(mapping, np.uint8)
         raw.take(np.sort(low[low < size]))
         raw.take(np.maximum(high - 1, 0))
@@ -175,25 +175,25 @@ def _open(local_path: str, path: str) -> int:
 
 def _read(fd: int, path: str, start: int, stop: int) -> bytes:
     data = os.pread(fd, stop - start, start)
-    while len(data) < stop - start:  # large reads may come in parts
+    while len(data) < stop - start:  # large reads may return in parts
         chunk = os.pread(fd, stop - start - len(data), start + len(data))
         if not chunk:
             raise FormatError(
-                f"{path} ends at byte {start + len(data)}: it was cut short while in use", file=path
+                f"{path} ends at byte {start + len(data)}: it was truncated while in use", file=path
             )
         data += chunk
     return data
 
 
 def slice_fixed_width(raw: npt.NDArray[np.uint8], offsets: Ints, width: int) -> npt.NDArray[np.uint8]:
-    """The ``width`` bytes at each of these places, one row for each; all must lie inside.
+    """The ``width`` bytes at each offset, one row each; all must lie inside the buffer.
 
     >>> slice_fixed_width(np.arange(9, dtype=np.uint8), np.array([5, 0]), 3).tolist()
     [[5, 6, 7], [0, 1, 2]]
     """
     if not width or not len(offsets):
         return np.empty((len(offsets), width), np.uint8)
-    # as items of so many bytes, each beginning one byte after the other, they are copied whole
+    # overlapping items of this width, one per byte: indexing copies whole items
     items: npt.NDArray[Any] = np.ndarray((len(raw) - width + 1,), f"V{width}", raw, 0, (1,))
     return items[offsets].view(np.uint8).reshape(len(offsets), width)
 
@@ -201,7 +201,7 @@ def slice_fixed_width(raw: npt.NDArray[np.uint8], offsets: Ints, width: int) -> 
 def read_ranges(
     handles: FileHandles, path: str, starts: Ints, stops: Ints, rows: Ints, opener: Opener | None = None
 ) -> RowBlock:
-    """The rows with these numbers, which lie at these spans of a file, read in runs of neighbours."""
+    """Read rows at these byte ranges of a file; neighbouring ranges are coalesced."""
     if not len(starts):
         return RowBlock(b"", starts, stops, path, rows)
     gaps = starts[1:] - stops[:-1]

@@ -1,7 +1,7 @@
-"""Compressed files, unpacked no further than their size allows: a small file cannot fill the memory or the disk.
+"""Bounded decompression of gzip and zlib files, which protects against decompression bombs.
 
-What a file holds unpacked may be ``RATIO`` times its size, and at least ``ALWAYS`` bytes. Deflate packs a run of equal
-bytes a thousandfold; data that somebody trains on does not come near a hundred.
+The decompressed size may be ``RATIO`` times the file size, and at least ``ALWAYS`` bytes. Deflate compresses a run of
+equal bytes by a factor of 1000; real training data stays far below 100.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STEP = 8 << 20
 
 
 def max_decompressed_size(size: int) -> int:
-    """How many bytes this many packed ones may become.
+    """Maximum decompressed size of this many compressed bytes.
 
     >>> max_decompressed_size(100) == 256 << 20, max_decompressed_size(1 << 30) == 200 << 30
     (True, True)
@@ -32,7 +32,7 @@ def max_decompressed_size(size: int) -> int:
 
 
 def too_large_error(path: str, size: int) -> FormatError:
-    """What to raise for a file that unpacks without end."""
+    """The error for a file whose decompressed size exceeds the limit."""
     return FormatError(
         f"Invalid file. {path} has {size} bytes and would unpack to more than "
         f"{max_decompressed_size(size)}: it is damaged, or "
@@ -42,7 +42,7 @@ def too_large_error(path: str, size: int) -> FormatError:
 
 
 def zlib_decompress(data: bytes | memoryview, path: str) -> bytes:
-    """Bytes packed by zlib, unpacked.
+    """Decompress zlib data of bounded size.
 
     >>> zlib_decompress(zlib.compress(b"hello"), "x")
     b'hello'
@@ -58,7 +58,7 @@ def zlib_decompress(data: bytes | memoryview, path: str) -> bytes:
 
 
 class DecompressedFile:
-    """Opens a compressed file as a temporary one that has no name and vanishes when it is closed."""
+    """Opener that decompresses a file into an unnamed temporary file."""
 
     def __init__(self, compression: str) -> None:
         self.compression = compression

@@ -1,4 +1,4 @@
-"""Lists of files: compact enough for millions, sorted by their bytes as MindSpore sorts them."""
+"""Compact lists of file paths and sorted directory listings."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from millrace._src.core.progress_bar import progress
 
 __all__ = ["MAX_TEXT_BYTES", "SHOW_AFTER", "FileList", "list_files", "list_directories", "read_lines"]
 
-# Text that is read whole (lists, annotations) is refused beyond this: nothing real comes near.
+# Limit for text that is read completely (lists, annotations).
 MAX_TEXT_BYTES = 2 << 30
 
 _JOINED = 1 << 15
 _joining = threading.Lock()
 
-# A listing that takes longer than these seconds is shown.
+# Seconds after which a listing shows a progress bar.
 SHOW_AFTER = 1.0
 
 
 class FileList(Sequence[str]):
-    """Paths below one root as one block of bytes and an array of offsets: about 40 bytes a file.
+    """Paths below one root, stored as one byte string and an array of offsets: about 40 bytes per file.
 
     >>> files = FileList("/data")
     >>> files.extend("cat", [b"1.jpg", b"2.jpg"]), files.extend("", [b"readme.txt"])
@@ -44,7 +44,7 @@ class FileList(Sequence[str]):
         self._end = 0
 
     def extend(self, folder: str | bytes, names: Sequence[bytes]) -> int:
-        """Add the files of one folder below the root; returns how many."""
+        """Add the files of one folder below the root; return their number."""
         start = os.fsencode(folder) + b"/" if folder else b""
         ends = np.fromiter(map(len, names), np.int64, len(names))
         if len(names):
@@ -52,7 +52,7 @@ class FileList(Sequence[str]):
             np.cumsum(ends, out=ends)
             ends += self._end
             self._end = int(ends[-1])
-            # the folder goes before each name; join() takes 80 bytes a name while it works, hence in parts
+            # each name gets the folder as prefix; join() needs 80 bytes per name temporarily, hence in parts
             for first in range(0, len(names), _JOINED):
                 self._new.append(start.join([b"", *names[first : first + _JOINED]]))
             self._new_ends.append(ends)
@@ -61,7 +61,7 @@ class FileList(Sequence[str]):
     def _join(self) -> None:
         if not self._new:
             return
-        with _joining:  # threads that read at once
+        with _joining:  # concurrent readers
             if self._new:
                 self._blob = b"".join([self._blob, *self._new])
                 self._ends = np.concatenate([self._ends, *self._new_ends])
@@ -99,9 +99,9 @@ def list_files(
     extensions: Collection[str] | None = None,
     shown: Callable[[int], None] | None = None,
 ) -> list[bytes]:
-    """The names of the files in a folder, sorted; with extensions only those that end so (case counts).
+    """The sorted names of the files in a folder, optionally only those with these extensions (case-sensitive).
 
-    ``shown`` is told how many are found; without it, a terminal sees a bar of its own when it takes long.
+    ``shown`` is called with the number of new files; without it, a terminal shows a progress bar for long listings.
 
     >>> import pathlib
     >>> for name in ("b.jpg", "a.jpg", "c.txt"):
@@ -133,7 +133,7 @@ def list_files(
 
 
 def _is_file(entry: os.DirEntry[bytes]) -> bool:
-    """A link that leads nowhere counts: reading it is an error that names it, leaving it out would be silent."""
+    """Whether an entry is a file. A broken link counts: reading it raises an error instead of skipping it silently."""
     return entry.is_file() or (entry.is_symlink() and not entry.is_dir())
 
 
@@ -169,9 +169,9 @@ def read_lines(
     keep_empty: bool = False,
     allow_empty: bool = False,
 ) -> list[str]:
-    """The lines of a text file in UTF-8, without their ends and without empty ones.
+    """Read the lines of a UTF-8 text file, without line ends and empty lines.
 
-    A file without any line is refused unless it ``may_be_empty``; so is a NUL byte, which no name can hold.
+    A file without lines is refused unless ``allow_empty`` is set. A NUL byte is refused.
 
     >>> with open("list.txt", "w") as file:
     ...     _ = file.write("a\\n\\nb\\r\\n")

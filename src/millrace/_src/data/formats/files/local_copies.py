@@ -1,6 +1,7 @@
-"""Local copies of files behind addresses, for formats whose rows are found by looking through all of a file.
+"""Temporary local copies of remote files.
 
-They lie in ``TMPDIR`` for as long as the source lives. Worker processes read the copies of their parent.
+Formats that scan a whole file for its rows need them. The copies are in ``TMPDIR`` and live as long as the source.
+Worker processes read the copies of their parent.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MAX_DOWNLOADS = 8
 
 
 class LocalCopies:
-    """Where the copy of each address lies.
+    """Local copies by remote address.
 
     >>> from millrace._src.core.io.remote import file_system
     >>> file_system("memory://doc/lines.txt")[0].pipe("/doc/lines.txt", b"one")
@@ -37,7 +38,7 @@ class LocalCopies:
         self._lock = threading.Lock()
 
     def path(self, name: str) -> str:
-        """A path to open: the name itself, or for an address that of its copy, made on the first call."""
+        """The path to open: the name itself, or the local copy of an address, downloaded on the first call."""
         if not is_remote(name):
             return name
         copy = self._paths.get(name)
@@ -46,7 +47,7 @@ class LocalCopies:
         return self._paths[name]
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Copy the addresses among these names that are not here yet, some at once."""
+        """Download the addresses among these names that have no copy yet, several in parallel."""
         with self._lock:
             missing = [
                 name for name in names if is_remote(name) and not os.path.exists(self._paths.get(name, ""))

@@ -1,8 +1,8 @@
-"""Where the rows of a file lie, found once: the index of a large file is kept in the user's cache folder.
+"""Persistent cache of row byte offsets for large files.
 
-The folder is ``$XDG_CACHE_HOME/millrace/offsets`` (``~/.cache`` where that is not set). An entry belongs to one
-path, size, time of change and kind of scan; anything else about it (another version, damage, a half-written file,
-a folder that cannot be written) means that the file is scanned again.
+The folder is ``$XDG_CACHE_HOME/millrace/offsets`` (``~/.cache`` where that is not set). An entry is valid for one
+path, size, modification time and scan. In all other cases (another version, damage, a partial file, a folder that
+cannot be written) the file is scanned again.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ __all__ = ["KEEP_FROM", "load_or_scan_offsets"]
 
 log = get_logger(__name__)
 
-# A smaller file is scanned faster than its index is looked up and checked.
+# Scanning a smaller file is faster than loading and checking its index.
 KEEP_FROM = 8 << 20
 VERSION = 1
 HEAD = 4096
 
 
 def load_or_scan_offsets(path: str, scan_id: str, scan: Callable[[str], ByteRanges]) -> ByteRanges:
-    """The rows of a file, from the kept index when it still fits, else from a scan.
+    """The row ranges of a file, from the cached index if it is valid, else from a scan.
 
-    ``kind`` names the scan and whatever it depends on: another kind has another index.
+    ``scan_id`` identifies the scan and its parameters; each id has a separate index.
     """
     try:
         state = os.stat(path)
@@ -89,7 +89,7 @@ def _load(entry: Path, identity: dict[str, object]) -> ByteRanges | None:
 
 
 def _save(entry: Path, identity: dict[str, object], ranges: ByteRanges) -> None:
-    """Whole or not at all: another process never sees half of it."""
+    """Write an entry atomically: other processes never see a partial file."""
     body = ranges.starts.astype("<i8").tobytes() + ranges.stops.astype("<i8").tobytes()
     head = json.dumps(identity | {"rows": len(ranges), "check": zlib.crc32(body)}).encode()
     if len(head) > HEAD:

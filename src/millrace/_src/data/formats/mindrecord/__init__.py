@@ -1,4 +1,4 @@
-"""MindRecord files: bytes <-> rows, usable without a pipeline."""
+"""MindRecord files: reader, writer, verification, repair and converters, usable without a pipeline."""
 
 from .encryption import Cipher, set_dec_mode, set_enc_key, set_enc_mode
 from .file_reader import FileReader, MindPage

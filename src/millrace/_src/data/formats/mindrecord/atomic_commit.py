@@ -1,8 +1,8 @@
-"""Putting finished files in place: all of a set, or none of it.
+"""Atomic commit of a set of files: temporary names, journal and rename.
 
-Files are written under temporary names in the folder of the set. A set of one file is then renamed into
-place. A set of several is first listed in a small journal, whose own renaming is the moment of the commit:
-from then on whoever meets the journal, writer or reader, finishes the renaming.
+Files are written under temporary names in the folder of the set. A set of one file is then renamed. A set of several
+files is first listed in a small journal; renaming the journal is the commit. From then on, any writer or reader that
+finds the journal finishes the renames.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _MAX_JOURNAL = 1 << 20
 
 
 def new_token() -> str:
-    """A name part for the temporary files of one writer."""
+    """A random name part for the temporary files of one writer."""
     return secrets.token_hex(8)
 
 
 def temporary(final: Path, token: str) -> Path:
-    """Where a file is kept until its set is complete.
+    """The temporary path of a file until its set is committed.
 
     >>> temporary(Path("a/x.mindrecord"), "0" * 16).name
     '.x.mindrecord.0000000000000000.tmp'
@@ -48,12 +48,12 @@ def temporary(final: Path, token: str) -> Path:
 
 
 def journal_path(first: Path) -> Path:
-    """Where the commit of the set that begins with this file is written down."""
+    """The journal of the set whose first file this is."""
     return first.parent / f".{first.name}.commit"
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make renames durable."""
+    """Sync a folder, which makes renames durable."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
@@ -62,7 +62,7 @@ def fsync_folder(folder: Path) -> None:
 
 
 def fsync_file(path: Path) -> None:
-    """Make contents durable."""
+    """Sync the contents of a file."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -71,16 +71,16 @@ def fsync_file(path: Path) -> None:
 
 
 def replace_file(source: Path, final: Path) -> None:
-    """Rename one complete file into place, durably."""
+    """Rename one complete file durably."""
     fsync_file(source)
     os.replace(source, final)
     fsync_folder(final.parent)
 
 
 def commit_files(finals: list[Path], token: str, committed: Callable[[], object] = bool) -> None:
-    """Commit the set whose data files have these names; their temporary files are complete and synced.
+    """Commit a set, given the final names of its data files; the temporary files must be complete and synced.
 
-    ``committed`` is called at the point of no return, after which the temporary files must not be removed.
+    ``committed`` is called right after the commit; from then on the temporary files must not be removed.
     """
     folder = finals[0].parent
     if len(finals) == 1:
@@ -104,8 +104,7 @@ def commit_files(finals: list[Path], token: str, committed: Callable[[], object]
 
 
 def _rename_all(finals: list[Path], token: str) -> None:
-    # Old indexes go first: data without its index is noticed by every reader, data beside the index of
-    # another file is not.
+    # Old indexes are removed first: every reader notices a missing index, but not the index of another file.
     for final in finals:
         if temporary(final, token).exists():
             for companion in companions(final):
@@ -114,7 +113,7 @@ def _rename_all(finals: list[Path], token: str) -> None:
         for target in (final, *companions(final)):
             try:
                 os.replace(temporary(target, token), target)
-            except FileNotFoundError:  # done by whoever met the journal at the same moment
+            except FileNotFoundError:  # another process has finished the journal
                 if not target.exists() and target == final:
                     raise
 
@@ -130,12 +129,12 @@ def sums_path(data: Path) -> Path:
 
 
 def companions(data: Path) -> tuple[Path, ...]:
-    """What lies beside a data file and belongs to it."""
+    """The files that accompany a data file: index and checksums."""
     return index_path(data), sums_path(data)
 
 
 def finish_commit(first: Path) -> bool:
-    """If a writer stopped in the middle of renaming the set that begins with this file, do the rest."""
+    """Finish the interrupted commit of the set whose first file this is; return whether there was one."""
     journal = journal_path(first)
     try:
         if journal.stat().st_size > _MAX_JOURNAL:
@@ -156,6 +155,6 @@ def finish_commit(first: Path) -> bool:
         _rename_all([first.parent / name for name in names], token)
         journal.unlink(missing_ok=True)
     except OSError as error:
-        text = f"a writer stopped while it put this set in place, and it cannot be finished here: {error}"
+        text = f"the commit of this set was interrupted and cannot be finished here: {error}"
         raise FormatError(text, file=str(first)) from None
     return True

@@ -1,7 +1,7 @@
-"""Checksums of our own beside a data file (`NAME.crc`), which MindSpore does not look at.
+"""CRC-32 checksum files (``NAME.crc``) next to MindRecord data files.
 
-They make certain what lengths can only suggest: which rows are whole. The file holds a copy of the data file's
-header, and for each row where its two parts lie and the CRC-32 of each:
+MindSpore ignores them. They prove which rows are intact, which lengths alone cannot. The file holds a copy of the
+header of the data file and, for each row, offset, size and CRC-32 of its two parts:
 
     8 bytes   MAGIC, its last byte the version of this layout
     u64 LE    rows
@@ -42,17 +42,17 @@ ROW = np.dtype(
 
 
 class Checksums:
-    """What a `.crc` file says of its data file."""
+    """The content of a `.crc` file: a copy of the header, and the checksums of the rows."""
 
     def __init__(self, front: bytes, rows: npt.NDArray[Any]) -> None:
         self.front, self.rows = front, rows
 
     def header(self, file: str) -> Header:
-        """The header as it was when the checksums were taken."""
+        """The header at the time of the checksums."""
         return parse_header_bytes(self.front, 1 << 62, file)
 
     def matches(self, data: Any, row: int, parts: Sequence[str] = ("raw", "blob")) -> bool:
-        """Whether the parts of a row are what they were."""
+        """Whether the parts of a row match their checksums."""
         entry = self.rows[row]
         return all(
             _crc32(data, int(entry[part]), int(entry[f"{part}_size"])) == int(entry[f"{part}_sum"])
@@ -60,7 +60,7 @@ class Checksums:
         )
 
     def is_stale(self, data: Any) -> bool:
-        """Whether they were taken of another state of the file: its header is sound and differs, or no row is known."""
+        """Whether the checksums are of another state of the file: a valid but different header, or no matching row."""
         header_bytes = bytes(data[: len(self.front)])
         if header_bytes != self.front:
             try:
@@ -68,14 +68,14 @@ class Checksums:
                 header_with_length = bytes(data[: 8 + min(length, MAX_HEADER)])
                 parse_header_bytes(header_with_length, len(data), "").groups(len(data), "")
             except FormatError:
-                return False  # the header is damaged: this copy of it is needed
+                return False  # the header is damaged: the copy replaces it
             return True
         probes = set(range(0, len(self.rows), max(1, len(self.rows) // _PROBES)))
         parts = self.parts("")
         return bool(probes) and not any(self.matches(data, row, [part]) for row in probes for part in parts)
 
     def parts(self, file: str) -> list[str]:
-        """The parts of a row that hold values; the other is a dummy."""
+        """The parts of a row that hold values; the other part is a dummy."""
         schema = self.header(file).schema
         return [part for part, fields in (("raw", schema.raw), ("blob", schema.blob)) if fields]
 
@@ -86,7 +86,7 @@ def _crc32(data: Any, start: int, size: int) -> int:
 
 
 def read_checksums(data: Path) -> Checksums | str:
-    """The checksums beside a data file, or why there are none to use ("" where there is no such file)."""
+    """Read the checksums of a data file; a str explains why there are none ("" if the file does not exist)."""
     path = sums_path(data)
     try:
         content = path.read_bytes()
@@ -108,7 +108,7 @@ def read_checksums(data: Path) -> Checksums | str:
 
 
 def write_checksums(shard: ShardReader, target: Path | None = None) -> Path:
-    """Take the checksums of a data file that is whole; they are put in place in one step."""
+    """Write the checksums of an intact data file atomically."""
     if target is not None:
         target.write_bytes(_content(shard))
         return target

@@ -1,9 +1,9 @@
-"""Encrypted sets: the whole data file and the whole index, in blocks of 64 MiB.
+"""Encryption of MindRecord sets: AES-GCM or user functions.
 
-The cipher is AES-GCM, AES-GCM-STREAM, or a user's function of (file to read, its size, file to write, key). AES-GCM is
-MindSpore's format: it detects a changed block, but not blocks that were exchanged, repeated or dropped, nor a block of
-another file under the same key. AES-GCM-STREAM (``core/encrypted_stream.py``) detects these too; MindSpore cannot read
-it.
+The whole data file and the whole index are encrypted in blocks of 64 MiB. The cipher is AES-GCM, AES-GCM-STREAM, or a
+user's function of (file to read, its size, file to write, key). AES-GCM is MindSpore's format: it detects a changed
+block, but not blocks that were exchanged, repeated or dropped, nor a block of another file under the same key.
+AES-GCM-STREAM (``core/io/encrypted_stream.py``) detects these too; MindSpore cannot read it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 AES = "AES-GCM"
 STREAM = encrypted_stream.MODE
-# At the end of a file a mode has seven letters.
+# The trailer of a file stores the mode in seven characters.
 _STREAM_MARK = "AES-STR"
 _UDF = "UDF-ENC"
 _END = b"ENCRYPT"
@@ -41,7 +41,7 @@ Mode = str | Callable[[BinaryIO, int, BinaryIO, str], Any]
 
 
 class Cipher:
-    """The key and the two modes; one process-wide instance is what the ``set_*`` functions change.
+    """Key and modes of encryption; the ``set_*`` functions change one process-wide instance.
 
     >>> Cipher("0123456789abcdef").key
     b'0123456789abcdef'
@@ -52,11 +52,11 @@ class Cipher:
         self.enc_mode, self.dec_mode = enc_mode, dec_mode
 
     def state(self) -> tuple[str | None, Mode, Mode | None]:
-        """What makes the same cipher in another process."""
+        """State that recreates the cipher in another process."""
         return None if self.key is None else self.key.decode(), self.enc_mode, self.dec_mode
 
     def copy(self) -> Cipher:
-        """The cipher as it is now, whatever the ``set_*`` functions do later."""
+        """A copy that later calls of the ``set_*`` functions do not change."""
         return Cipher(*self.state())
 
     @classmethod
@@ -65,11 +65,11 @@ class Cipher:
         return cls(*state)
 
     def seal(self, plain: bytes) -> bytes:
-        """One cipher block."""
+        """Encrypt one block."""
         return sealed.encrypt_block(plain, self.key or b"", AES)
 
     def unseal(self, block: bytes, file: str) -> bytes:
-        """The plain text of one cipher block."""
+        """Decrypt one block."""
         try:
             return sealed.decrypt_block(block, self.key or b"", AES)
         except sealed.DecryptionError as error:
@@ -77,20 +77,20 @@ class Cipher:
 
 
 def is_encrypted(fd: int) -> str | None:
-    """The name of the mode at the end of an encrypted file, or None for a plain one."""
+    """The encryption mode in the trailer of a file, or None for a plain file."""
     size = os.fstat(fd).st_size
     return sealed_mode(os.pread(fd, 14, size - 14) if size >= 18 else b"", size)
 
 
 def sealed_mode(tail: bytes, size: int) -> str | None:
-    """The same from the last bytes of a file of this size."""
+    """The encryption mode from the last bytes of a file of this size, or None."""
     tail = tail[-14:] if size >= 18 else b""
     mode = tail[:7].decode("ascii", "replace")
     return mode if tail[7:] == _END and mode in (AES, _STREAM_MARK, _UDF) else None
 
 
 def encrypt(source: BinaryIO, target: BinaryIO, cipher: Cipher) -> None:
-    """Copy a plain file into an encrypted one."""
+    """Encrypt a plain file."""
     mode = AES
     if callable(cipher.enc_mode):
         mode = _UDF
@@ -109,7 +109,7 @@ def encrypt(source: BinaryIO, target: BinaryIO, cipher: Cipher) -> None:
 
 
 def decrypt(source: BinaryIO, target: BinaryIO, cipher: Cipher, file: str) -> None:
-    """Copy an encrypted file into a plain one; runs of zeros become holes again."""
+    """Decrypt a file; runs of zeros are written as holes."""
     size = os.fstat(source.fileno()).st_size
     mode = is_encrypted(source.fileno())
     if mode is None:
@@ -123,7 +123,7 @@ def decrypt(source: BinaryIO, target: BinaryIO, cipher: Cipher, file: str) -> No
         return
     if callable(cipher.dec_mode):
         raise FormatError(
-            f"encrypted with {_NAMES[mode]}, and set_dec_mode() asks for another mode", file=file
+            f"the file is encrypted with {_NAMES[mode]}, but set_dec_mode() selects another mode", file=file
         )
     expected = cipher.dec_mode or (AES if callable(cipher.enc_mode) else cipher.enc_mode)
     if _NAMES[mode] != expected:
@@ -151,7 +151,7 @@ _NAMES = {AES: AES, _STREAM_MARK: STREAM}
 
 
 def _blocks(source: BinaryIO, size: int, cipher: Cipher, file: str) -> Iterator[bytes]:
-    """The plain blocks of a file in MindSpore's format."""
+    """Decrypt the blocks of a file in MindSpore's format."""
     while True:
         head = source.read(4)
         count = int.from_bytes(head, "big", signed=True) if len(head) == 4 else -1
@@ -164,7 +164,7 @@ def _blocks(source: BinaryIO, size: int, cipher: Cipher, file: str) -> Iterator[
 
 
 def _stream_blocks(source: BinaryIO, size: int, cipher: Cipher, file: str) -> Iterator[bytes]:
-    """The plain blocks of an encrypted stream. Nothing of the file is used before the last one is verified."""
+    """Decrypt the blocks of an encrypted stream. No data is used before the last block is verified."""
 
     def read(start: int, end: int) -> bytes:
         source.seek(start)
@@ -180,7 +180,7 @@ _current = Cipher()
 
 
 def current() -> Cipher:
-    """The cipher that the ``set_*`` functions describe."""
+    """The cipher configured by the ``set_*`` functions."""
     return _current
 
 

@@ -1,7 +1,7 @@
-"""The exceptions of MindRecord files, with MindSpore's names.
+"""MindRecord exceptions with MindSpore's names.
 
-Each is also the built-in error that belongs to the situation, so both habits of catching work. Those that MindSpore
-declares and never raises can be caught here as well, and are never raised either.
+Each is also the matching built-in exception, so code can catch either. Exceptions that MindSpore declares but never
+raises exist here as well and are never raised.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 
 
 class MindRecordException(MillraceError):
-    """Root of the exceptions of MindRecord files.
+    """Base class of the exceptions of MindRecord files.
 
     >>> from millrace.mindrecord import FileWriter
     >>> try:
@@ -57,7 +57,7 @@ class MindRecordException(MillraceError):
     """
 
 
-# --- a call was wrong ---------------------------------------------------------------------------------------
+# --- invalid calls -----------------------------------------------------------------------------------------
 
 
 class MRMAddIndexError(MindRecordException, ArgumentValueError, RuntimeError):
@@ -65,15 +65,15 @@ class MRMAddIndexError(MindRecordException, ArgumentValueError, RuntimeError):
 
 
 class MRMAddSchemaError(MindRecordException, ArgumentValueError):
-    """A set has one schema, and it has one already."""
+    """A set already has its schema; only one is possible."""
 
 
 class MRMBuildSchemaError(MindRecordException, ArgumentValueError):
-    """The shape of a field is impossible."""
+    """The shape of a field is invalid."""
 
 
 class MRMDefineBlobError(MindRecordException, ArgumentValueError):
-    """A field cannot be kept among the blobs."""
+    """A field cannot be stored as a blob."""
 
 
 class MRMDefineCategoryError(MindRecordException, ArgumentValueError):
@@ -85,23 +85,23 @@ class MRMDefineIndexError(MindRecordException, ArgumentValueError):
 
 
 class MRMGetMetaError(MindRecordException, ArgumentValueError):
-    """Something was asked of the schema before there was one."""
+    """The schema was used before it was defined."""
 
 
 class MRMInvalidHeaderSizeError(MindRecordException, ArgumentValueError, RuntimeError):
-    """The size of the header is impossible."""
+    """The header size is invalid."""
 
 
 class MRMInvalidPageSizeError(MindRecordException, ArgumentValueError, RuntimeError):
-    """The size of a page is impossible."""
+    """The page size is invalid."""
 
 
 class MRMInvalidSchemaError(MindRecordException, ArgumentValueError, ArgumentTypeError):
-    """The schema is not one."""
+    """The schema is invalid."""
 
 
 class MRMUnsupportedSchemaError(MindRecordException, ArgumentValueError, ArgumentTypeError):
-    """The schema asks for what record files cannot hold."""
+    """The schema has a type that MindRecord files do not support."""
 
 
 class MRMValidateDataError(MindRecordException, ArgumentValueError, ArgumentTypeError, RuntimeError):
@@ -117,10 +117,10 @@ class ParamTypeError(MindRecordException, ArgumentTypeError):
 
 
 class ParamValueError(MindRecordException, ArgumentValueError, ArgumentTypeError):
-    """A parameter has an impossible value; MindSpore raises it for many a wrong type too."""
+    """A parameter has an invalid value; MindSpore also raises it for many wrong types."""
 
 
-# --- files were ---------------------------------------------------------------------------------------------
+# --- file errors --------------------------------------------------------------------------------------------
 
 
 class DbConnectionError(MindRecordException, DataError):
@@ -132,11 +132,11 @@ class MRMCloseError(MindRecordException, DataError):
 
 
 class MRMCommitError(MindRecordException, DataError):
-    """A set cannot be put in place."""
+    """A set cannot be committed."""
 
 
 class MRMFetchCandidateFieldsError(MindRecordException, DataError):
-    """The indexed fields cannot be had."""
+    """The indexed fields cannot be read."""
 
 
 class MRMFetchDataError(MindRecordException, DataError):
@@ -144,7 +144,7 @@ class MRMFetchDataError(MindRecordException, DataError):
 
 
 class MRMFinishError(MindRecordException, DataError):
-    """Reading cannot be ended."""
+    """Reading cannot be finished."""
 
 
 class MRMGenerateIndexError(MindRecordException, DataError):
@@ -152,7 +152,7 @@ class MRMGenerateIndexError(MindRecordException, DataError):
 
 
 class MRMIndexGeneratorError(MindRecordException, DataError):
-    """An index cannot be begun."""
+    """An index cannot be created."""
 
 
 class MRMInitSegmentError(MindRecordException, DataError):
@@ -160,7 +160,7 @@ class MRMInitSegmentError(MindRecordException, DataError):
 
 
 class MRMLaunchError(MindRecordException, DataError):
-    """Reading cannot be begun."""
+    """Reading cannot be started."""
 
 
 class MRMOpenError(MindRecordException, DataError):
@@ -188,4 +188,4 @@ class PathNotExistsError(MindRecordException, DataError):
 
 
 class UnknownError(MindRecordException, DataError):
-    """Something else went wrong."""
+    """Another error."""

@@ -1,4 +1,4 @@
-"""How data files are named."""
+"""File names of the shards of a MindRecord set."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _BAD_CHARACTERS = set("\\/:*?\"<>|`&';")
 
 
 class FileExists(DataError):
-    """A file of the set exists, and was not to be replaced."""
+    """A file of the set exists and may not be overwritten."""
 
 
 def refuse_existing(paths: Iterable[Path]) -> None:
-    """Stop where one of these data files or its index exists."""
+    """Raise if one of these data files or its index exists."""
     for path in paths:
         for existing in (path, path.with_name(f"{path.name}.db")):
             if existing.exists():
@@ -28,7 +28,7 @@ def refuse_existing(paths: Iterable[Path]) -> None:
 
 
 def bad_character(name: str) -> str | None:
-    """The first character that the name of a data file cannot have, or None.
+    """The first character that is not allowed in the name of a data file, or None.
 
     >>> bad_character("train?.mindrecord")
     '?'
@@ -37,7 +37,7 @@ def bad_character(name: str) -> str | None:
 
 
 def checked_name(file_name: str | os.PathLike[str]) -> Path:
-    """The path, if its last part can name a data file."""
+    """Check that the last part of a path is a valid name of a data file; return the path."""
     if not isinstance(file_name, (str, os.PathLike)):
         raise ParamValueError(f"file_name must be a path, got {file_name!r}")
     name = os.path.basename(file_name)
@@ -55,7 +55,7 @@ def checked_name(file_name: str | os.PathLike[str]) -> Path:
 
 
 def shard_names(path: Path, shards: int) -> list[Path]:
-    """The data files of a set of so many shards.
+    """The names of the data files of a set with this many shards.
 
     >>> [path.name for path in shard_names(Path("x"), 11)][::5]
     ['x00', 'x05', 'x10']

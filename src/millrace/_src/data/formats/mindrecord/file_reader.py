@@ -1,4 +1,4 @@
-"""FileReader and MindPage: MindSpore's interfaces to reading rows one by one."""
+"""``FileReader`` and ``MindPage``: MindSpore's row-by-row reading interfaces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _check_consumers(num_consumer: Any) -> None:
 
 
 def _check_files(files: Any) -> Any:
-    """One path or a list of them; anything else is refused as MindSpore does it."""
+    """Check for one path or a list of paths, with MindSpore's errors."""
     for name in files if isinstance(files, (list, tuple)) else [files]:
         if not isinstance(name, (str, os.PathLike)) or not os.fspath(name):
             raise ParamValueError(f"file_name must be a path or a list of paths, got {name!r}")
@@ -33,7 +33,7 @@ def _check_files(files: Any) -> Any:
 class FileReader:
     """Rows of a MindRecord set as dicts, in file order.
 
-    Numbers come as they are stored: a float stays a float, also where it is whole.
+    Numbers are returned as stored: a float stays a float even if it is integral.
 
     >>> from millrace.mindrecord import FileWriter
     >>> writer = FileWriter("floats.mindrecord", overwrite=True)
@@ -70,7 +70,7 @@ class FileReader:
         self._closed = False
 
     def get_next(self) -> Iterator[dict[str, Any]]:
-        """Yield one row after the other; ``close`` ends it, also in the middle of a loop."""
+        """Iterate over the rows; ``close`` ends the iteration, also inside a loop."""
         rows = iter(()) if self._closed else self._reader.rows(columns=self._columns)
         for row in rows:
             yield row
@@ -78,7 +78,7 @@ class FileReader:
                 return
 
     def schema(self) -> dict[str, Any]:
-        """The fields, sorted, as they were given to add_schema."""
+        """The fields as passed to add_schema, sorted."""
         return {field.name: field.as_json() for field in self._reader.schema.fields}
 
     def len(self) -> int:
@@ -86,7 +86,7 @@ class FileReader:
         return len(self._reader)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._closed = True
         self._reader.close()
 
@@ -137,7 +137,7 @@ class MindPage:
         return self.candidate_fields
 
     def _load_categories(self) -> list[tuple[str, np.ndarray[Any, Any]]]:
-        """Names in the order of their text, each with the numbers of its rows."""
+        """Category names in byte order, each with the numbers of its rows."""
         if self._categories is None:
             if self._field is None:
                 raise DataError("set category_field first", file=self._reader.files[0])
@@ -189,12 +189,12 @@ class MindPage:
         return [self._reader.row(int(number)) for number in chosen]
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._reader.close()
 
 
 def _name(value: Any) -> str:
-    """A value as SQLite writes it as text: 15 digits, more only where two values would share a name."""
+    """Format a value as SQLite does: 15 digits, more only if two values would have the same name."""
     if not isinstance(value, float):
         return str(value)
     text = f"{value:.15g}"

@@ -1,4 +1,4 @@
-"""The header of one data file: read with every number checked, written as MindSpore writes it."""
+"""Header of a MindRecord data file: parsing with validation, and serialization."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_INT = 2**62
 
 @dataclasses.dataclass
 class Page:
-    """One page: where it lies, how much of it is used, and which rows or row groups it holds."""
+    """One page: number, type, used size, and the rows or row groups it holds."""
 
     id: int
     type: str
@@ -64,7 +64,7 @@ class RowGroup:
 
 @dataclasses.dataclass
 class Header:
-    """Everything the JSON at the front of a data file says."""
+    """The content of the JSON header of a data file."""
 
     schema: RecordSchema
     header_size: int
@@ -84,11 +84,11 @@ class Header:
         return self.header_size + self.page_size * page
 
     def identity(self) -> tuple[Any, ...]:
-        """What all files of one set must agree on."""
+        """Values that must be equal in all files of a set."""
         return (self.header_size, self.page_size, self.version, tuple(self.index_fields), self.schema.fields)
 
     def to_bytes(self) -> bytes:
-        """Length and JSON text, byte for byte as MindSpore writes them."""
+        """Serialize the header: length and JSON text, byte for byte as MindSpore writes them."""
         index = [{"index_field": name, "schema_id": 0} for name in self.index_fields]
         document = {
             "header_size": self.header_size,
@@ -106,7 +106,7 @@ class Header:
         return len(text).to_bytes(8, "little") + text
 
     def groups(self, file_size: int, file: str) -> list[RowGroup]:
-        """The row groups in row order, after checking that pages lie inside the file and fit together."""
+        """The row groups in row order, after checks that pages lie inside the file and are consistent."""
         if not self.pages and file_size > self.header_size:
             raise FormatError("the header lists no pages, and there are bytes where pages lie", file=file)
         raw_ranges = _raw_ranges(self, file_size, file)
@@ -147,7 +147,7 @@ def _check_page_bounds(header: Header, page: Page, file_size: int, file: str) ->
 
 
 def _raw_ranges(header: Header, file_size: int, file: str) -> dict[int, tuple[int, int, int]]:
-    """Row group -> (raw page, first byte, byte where the next group or the page's used part ends)."""
+    """Row group -> (raw page, start offset, end offset of the group)."""
     ids = {page.id for page in header.pages}
     if len(ids) != len(header.pages):
         raise FormatError("two pages have the same number", file=file)
@@ -163,13 +163,13 @@ def _raw_ranges(header: Header, file_size: int, file: str) -> dict[int, tuple[in
             if offset > limit:
                 raise FormatError(f"row group {group} lies outside its page", file=file, page=page.id)
             if group in ranges:
-                raise FormatError(f"row group {group} has two places", file=file, page=page.id)
+                raise FormatError(f"row group {group} has two offsets", file=file, page=page.id)
             ranges[group] = (page.id, start + offset, start + limit)
     return ranges
 
 
 def parse_header(fd: int, file: str, size: int | None = None) -> Header:
-    """Read the header of an open data file; anything unexpected is a FormatError that names the file."""
+    """Read the header of an open data file; invalid content raises a FormatError with the file name."""
     size = os.fstat(fd).st_size if size is None else size
     length = int.from_bytes(os.pread(fd, 8, 0), "little") if size >= 8 else 0
     front = os.pread(fd, 8 + min(length, MAX_HEADER), 0)
@@ -177,7 +177,7 @@ def parse_header(fd: int, file: str, size: int | None = None) -> Header:
 
 
 def parse_header_bytes(front: bytes, size: int, file: str) -> Header:
-    """The header at the front of a file of this size; as much of the front as the header takes is needed."""
+    """Parse the header from the first bytes of a file of this size; ``front`` must contain the whole header."""
     if size < 8:
         raise FormatError(
             f"this is not a MindRecord file: it has {size} bytes, and a header has at least 8", file=file
@@ -207,7 +207,7 @@ def parse_header_bytes(front: bytes, size: int, file: str) -> Header:
 
 
 class _InvalidHeader(Exception):
-    """A value of the header is not what it must be."""
+    """A value of the header is invalid."""
 
 
 def _get_int(entry: Mapping[str, Any], key: str, low: int = 0, high: int = _MAX_INT) -> int:

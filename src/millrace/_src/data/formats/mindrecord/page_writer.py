@@ -1,4 +1,4 @@
-"""Where rows go: pages and row groups of one shard, placed as MindSpore places them."""
+"""Page writer: places raw and blob rows into pages and row groups of one shard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHUNK = 8 << 20
 
 
 class ShardWriter:
-    """One data file being written, under its temporary name."""
+    """Writer of one data file under its temporary name."""
 
     def __init__(self, path: Path, header: Header, *, existing: bool = False) -> None:
         self.path, self.header = path, header
@@ -43,7 +43,7 @@ class ShardWriter:
     # --- rows -----------------------------------------------------------------------------------------------
 
     def check_sizes(self, payloads: Sequence[bytes]) -> None:
-        """Refuse a row that no page can hold."""
+        """Refuse a row that is larger than a page."""
         longest = max(map(len, payloads), default=0) + 8
         if longest > self.header.page_size:
             raise ArgumentValueError(
@@ -52,7 +52,7 @@ class ShardWriter:
             )
 
     def write(self, raw: Sequence[bytes], blob: Sequence[bytes]) -> None:
-        """Add rows; the last row group may move to a new raw page, all else stays where it is."""
+        """Add rows. The last row group may move to a new raw page; other data stays in place."""
         if not raw:
             return
         cuts = self._find_group_starts(raw, blob)
@@ -71,7 +71,7 @@ class ShardWriter:
             self._check_header()
 
     def _find_group_starts(self, raw: Sequence[bytes], blob: Sequence[bytes]) -> list[int]:
-        """Where new row groups begin; the rows before the first cut continue the last group."""
+        """Row indices at which new row groups begin; rows before the first one continue the last group."""
         limit = self.header.page_size
         used_blob = self.blob.used if self.blob else 0
         used_raw = self.raw.used - self.raw.groups[-1][1] if self.raw and self.raw.groups else 0
@@ -91,7 +91,7 @@ class ShardWriter:
         return page
 
     def _append_blob_rows(self, rows: Sequence[bytes], first: bool) -> int:
-        """Write the blob rows of one group; return the group's id."""
+        """Write the blob rows of one group; return the group id."""
         if first:
             if not rows:
                 return -1
@@ -110,7 +110,7 @@ class ShardWriter:
         return self.raw
 
     def _move_last_group(self, size: int) -> None:
-        """Move the last row group to a page of its own where it would outgrow the one it is in."""
+        """Move the last row group to a new page if its page is too small for it."""
         old = self.raw
         assert old is not None
         if old.used + size <= self.header.page_size:
@@ -136,7 +136,7 @@ class ShardWriter:
     # --- bytes ----------------------------------------------------------------------------------------------
 
     def _append(self, page: Page, rows: Sequence[bytes], name: tuple[str, int]) -> int:
-        """Write framed rows at the end of a page's used part; return its new end."""
+        """Append length-prefixed rows to a page; return the new end of its used part."""
         offset = page.used
         start = self.header.page_start(page.id)
         pending: list[bytes] = []
@@ -177,25 +177,25 @@ class ShardWriter:
         data = self.header.to_bytes()
         if len(data) > self.header.header_size:
             raise ArgumentValueError(
-                f"the header needs {len(data)} bytes for {len(self.header.pages)} pages and has room for "
+                f"the header needs {len(data)} bytes for {len(self.header.pages)} pages, but its size is "
                 f"{self.header.header_size}: call set_header_size() or set_page_size() with a larger number"
             )
         return data
 
     def finish(self) -> None:
-        """Write the header and push everything to the disk."""
+        """Write the header and sync the file."""
         data = self._check_header()
         self._pwrite(data + bytes(max(0, self._old_header() - len(data))), 0)
         os.fsync(self.fd)
 
     def _old_header(self) -> int:
-        """Bytes of the header now in the file, so that none of a longer one is left."""
+        """Size of the header now in the file, which the new header must overwrite completely."""
         front = os.pread(self.fd, 8, 0)
         length = int.from_bytes(front, "little") if len(front) == 8 else 0
         return min(8 + length, self.header.header_size) if length else 0
 
     def verify(self, shard: ShardReader) -> None:
-        """Compare what is in the file with the checksums taken while writing."""
+        """Compare the file with the checksums computed while writing."""
         if shard.rows != self.header.rows:
             raise FormatError(f"{shard.rows} rows read back, {self.header.rows} written", file=str(self.path))
         for group in shard.groups:

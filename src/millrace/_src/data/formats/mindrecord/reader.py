@@ -1,4 +1,4 @@
-"""Read a set of MindRecord files by blocks of row numbers, as arrays."""
+"""``MindRecordReader``: random access to the rows of a MindRecord set as arrays."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ __all__ = ["MindRecordReader"]
 
 Ints = npt.NDArray[np.int64]
 _COLUMN_ROWS = 1 << 15
-_MAX_MAPS = 256  # each open map holds a descriptor
+_MAX_MAPS = 256  # each open map uses a file descriptor
 
 
 class MindRecordReader:
     """A MindRecord set: version 2.0 and 3.0, plain or encrypted, by memory map.
 
-    A path names a whole set, of which it is one shard; a list names exactly the files to read. Reading is
-    safe from several threads; a pickled reader opens the files again where it arrives.
+    The path of one shard selects its whole set; a list selects exactly these files. Reading is thread-safe. An
+    unpickled reader reopens the files.
 
     >>> from millrace.mindrecord import FileWriter
     >>> writer = FileWriter("numbers.mindrecord", overwrite=True)
@@ -87,7 +87,7 @@ class MindRecordReader:
         self._raw = RowOffsets(self._rows, len(self._groups), blob=False)
         self._blob = RowOffsets(self._rows, len(self._groups), blob=True)
 
-    # --- what is inside -------------------------------------------------------------------------------------
+    # --- contents -------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return self._rows
@@ -114,23 +114,23 @@ class MindRecordReader:
 
     @property
     def total_bytes(self) -> int:
-        """Bytes that rows take, all shards together."""
+        """Size of the rows of all shards in bytes."""
         return sum(group.blob_end - group.blob + group.raw_end - group.raw for _, group in self._groups)
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row on average, at least 1."""
+        """Average size of a row in bytes, at least 1."""
         return max(1, self.total_bytes // max(1, self._rows))
 
     def locate(self, row: int) -> dict[str, Any]:
-        """File, number of the shard, page of the blob and row in the file, of a row of the set."""
+        """File, shard number, blob page and row in the file of a row of the set."""
         number = int(np.searchsorted(self._shard_ends, row, "right"))
         group = self._groups[int(np.searchsorted(self._group_starts, row, "right")) - 1][1]
         inside = row - int(self._shard_ends[number]) + self.shard_sizes[number]
         return {"file": self.files[number], "shard": number, "page": group.blob_page, "row_in_file": inside}
 
     def where(self, row: int) -> str:
-        """The same as a text."""
+        """The location of a row as text."""
         return "{file} (shard {shard}, page {page}, row {row_in_file} of the file)".format_map(
             self.locate(row)
         )
@@ -143,11 +143,11 @@ class MindRecordReader:
         views: bool = False,
         stored: bool = False,
     ) -> dict[str, Any]:
-        """Rows by number, in the order given, as columns.
+        """Read rows by number, in the given order, as columns.
 
-        Numbers and arrays of fixed shape come as one array; text, bytes and arrays of open shape as lists.
-        With ``views`` bytes come as read-only arrays on the file, not copied. With ``stored`` numbers come as
-        they are stored (int64, float64), whatever the width in the schema.
+        Numbers and arrays of fixed shape are one array; text, bytes and arrays of variable shape are lists. With
+        ``views``, bytes are read-only arrays on the file without a copy. With ``stored``, numbers keep the stored type
+        (int64, float64) instead of the type in the schema.
         """
         wanted = self.schema.names if columns is None else list(columns)
         for name in wanted:
@@ -174,7 +174,7 @@ class MindRecordReader:
         return {name: decoded[name] for name in wanted}
 
     def column(self, name: str) -> npt.NDArray[Any] | list[Any]:
-        """One field of all rows, as it is stored: what sampling by class needs."""
+        """One field of all rows as stored, for sampling by class."""
         parts = [
             self.read(np.arange(start, min(start + _COLUMN_ROWS, self._rows)), [name], stored=True)[name]
             for start in range(0, max(self._rows, 1), _COLUMN_ROWS)
@@ -184,13 +184,13 @@ class MindRecordReader:
         return [value for part in parts for value in part]
 
     def row(self, index: int) -> dict[str, Any]:
-        """One row, with Python numbers: what is stored, whole floats staying floats."""
+        """One row with Python numbers as stored; integral floats stay floats."""
         return next(self.rows(index, index + 1))
 
     def rows(
         self, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Rows [start, stop) one by one, scalars before blobs."""
+        """Iterate over rows [start, stop), scalars before blobs."""
         chosen = self.schema.names if columns is None else list(columns)
         names = [f.name for f in (*self.schema.raw, *self.schema.blob) if f.name in chosen]
         stop = self._rows if stop is None else stop
@@ -206,14 +206,14 @@ class MindRecordReader:
             start = int(block[-1]) + 1
 
     def _block_rows(self, start: int, stop: int) -> int:
-        """How many rows make a block of at most a few megabytes."""
+        """Number of rows in a block of at most a few megabytes."""
         block = np.arange(start, min(stop, start + 1024))
         if not self.schema.blob:
             return len(block)
         begins, ends = self._row_bounds(block, self._blob)
         return max(1, int(np.searchsorted(np.cumsum(ends - begins), 4 << 20)))
 
-    # --- how ------------------------------------------------------------------------------------------------
+    # --- implementation -------------------------------------------------------------------------------------
 
     def _check_indices(self, indices: Sequence[int] | Ints) -> Ints:
         if self._closed:
@@ -251,7 +251,7 @@ class MindRecordReader:
 
     @contextlib.contextmanager
     def _hold_rows(self, rows: Ints, offsets: RowOffsets) -> Iterator[None]:
-        """While this is open, the bytes of these rows are in the maps (those of remote files are fetched)."""
+        """Keep the bytes of these rows in the maps while the context is open; remote bytes are fetched."""
         if self.is_local or not len(rows):
             yield
             return
@@ -270,7 +270,7 @@ class MindRecordReader:
         if offsets.any_hinted:
             groups = np.searchsorted(self._group_starts, rows, "right") - 1
             hinted = offsets.hinted[groups]
-            # read again after that: another thread may just have found out that a hint is wrong
+            # read again: another thread may have replaced a wrong hint
             starts, ends = offsets.starts[rows], offsets.ends[rows]
         if len(self._shards) == 1:
             maps: Sequence[Any] = [self._map(0)] * len(rows) if len(rows) else []
@@ -284,7 +284,7 @@ class MindRecordReader:
             for number, row in wrong.items():
                 try:
                     self._load_offsets(number, offsets, by_index=False)
-                except FormatError:  # the index is right, and the data file is damaged
+                except FormatError:  # the index is correct, so the data file is damaged
                     raise FormatError("the length of the row is damaged", block_row=row) from None
             if wrong:
                 return self._byte_slices(rows, offsets)
@@ -313,7 +313,7 @@ class MindRecordReader:
                 raise
 
     def will_need(self, start: int, stop: int) -> None:
-        """Ask the kernel to read the blobs of rows [start, stop) ahead, as far as they lie in one file."""
+        """Advise the kernel to read ahead the blobs of rows [start, stop) within one file."""
         if not self.schema.blob or stop <= start:
             return
         number = int(np.searchsorted(self._shard_ends, start, "right"))
@@ -332,7 +332,7 @@ class MindRecordReader:
             if data is None:
                 data = self._maps[number] = self._shards[number].map()
                 if len(self._maps) > _MAX_MAPS:
-                    self._maps.popitem(last=False)  # closes when the last view of it is gone
+                    self._maps.popitem(last=False)  # closed when its last view is released
             else:
                 self._maps.move_to_end(number)
             return data
@@ -355,10 +355,10 @@ class MindRecordReader:
             text = "cannot be rebuilt here, and is not needed by Millrace: " + ", ".join(kept)
             warn_once(f"mindrecord index {kept}", text, stacklevel=5)
 
-    # --- life -----------------------------------------------------------------------------------------------
+    # --- lifetime -------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the files; arrays that view them keep them mapped."""
+        """Close the files; arrays that view them keep them mapped."""
         with self._lock:
             self._closed = True
             self._maps.clear()

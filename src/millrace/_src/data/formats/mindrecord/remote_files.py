@@ -1,7 +1,7 @@
-"""Files behind fsspec addresses (``s3://``, ``memory://``): range reads into a local block cache, and uploads.
+"""Remote MindRecord files through fsspec: range reads into a local block cache, and uploads.
 
-What has been fetched lies in a nameless sparse file on the local disk, mapped into memory, so that the rest of
-the reader works on it as on a local file. Blocks used longest ago are given back when the cache is full.
+Fetched blocks are stored in an unnamed sparse file on the local disk. It is memory-mapped, so the reader handles it
+like a local file. The least recently used blocks are evicted when the cache is full.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from millrace._src.core.io.temporary_directory import LockedTemporaryDirectory
 __all__ = ["RemoteFile", "RemoteSet"]
 
 BLOCK = 1 << 20
-# A file up to this size is fetched whole, and checked, where its store has a checksum of it.
+# A file up to this size is fetched completely and verified if its store has a checksum.
 WHOLE = 32 << 20
-CACHE_BYTES = int(os.environ.get("MILLRACE_REMOTE_CACHE_BYTES", 16 << 30))  # of each open file
+CACHE_BYTES = int(os.environ.get("MILLRACE_REMOTE_CACHE_BYTES", 16 << 30))  # per open file
 
 
 class RemoteFile:
-    """One remote file of known size, as a map whose parts are there once they have been asked for.
+    """One remote file of known size as a memory map that is filled on demand.
 
     >>> fs, _ = file_system("memory://doc/x")
     >>> fs.pipe("/doc/x", b"0123456789")
@@ -63,7 +63,7 @@ class RemoteFile:
         self.size, self.tag = int(info["size"]), info.get("e_tag")
         self._blocks = -(-self.size // block)
         self._limit = max(8, (CACHE_BYTES if most is None else most) // block)
-        self._state = np.zeros(self._blocks, np.uint8)  # 0 not here, 1 on its way, 2 here
+        self._state = np.zeros(self._blocks, np.uint8)  # 0 missing, 1 being fetched, 2 present
         self._used = np.zeros(self._blocks, np.int64)
         self._tick, self._active = 0, list[int]()
         self._lock = threading.Condition()
@@ -78,7 +78,7 @@ class RemoteFile:
 
     @contextlib.contextmanager
     def hold_ranges(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
-        """While this is open, these byte ranges are in the map."""
+        """Keep these byte ranges in the map while the context is open."""
         wanted = self._block_numbers(ranges)
         if self._unchecked:
             with self._whole_file_lock:
@@ -114,7 +114,7 @@ class RemoteFile:
                 if not len(mine):
                     if not (states == 1).any():
                         return
-                    self._lock.wait(1.0)  # another thread brings them
+                    self._lock.wait(1.0)  # another thread is fetching them
                     continue
                 self._state[mine] = 1
             done = 0
@@ -148,7 +148,7 @@ class RemoteFile:
             try:
                 count = os.pwrite(self._fd, view, start)
             except OSError as error:
-                text = f"the local cache cannot be written: {error.strerror} (TMPDIR says where it lies)"
+                text = f"the local cache cannot be written: {error.strerror} (TMPDIR sets its folder)"
                 raise DataError(text, file=self.address) from error
             view, start = view[count:], start + count
 
@@ -165,7 +165,7 @@ class RemoteFile:
 
 
 def _runs(numbers: np.ndarray[Any, Any], most: int) -> Iterator[tuple[int, int]]:
-    """Neighbouring numbers as [first, last) of at most so many.
+    """Runs of consecutive numbers as [first, last) with at most ``most`` numbers.
 
     >>> list(_runs(np.array([1, 2, 3, 7]), 2))
     [(1, 3), (3, 4), (7, 8)]
@@ -180,7 +180,7 @@ def _runs(numbers: np.ndarray[Any, Any], most: int) -> Iterator[tuple[int, int]]
 
 
 def _punch_hole(fd: int, start: int, size: int) -> bool:
-    """Give a part of a file back to the disk; False where the system cannot."""
+    """Punch a hole into a file to free its disk space; False if the system does not support it."""
     try:
         call = ctypes.CDLL(None, use_errno=True).fallocate
     except (OSError, AttributeError):
@@ -190,10 +190,10 @@ def _punch_hole(fd: int, start: int, size: int) -> bool:
 
 
 class RemoteSet:
-    """Where a writer's files go when its name is an address: made in a local folder, then uploaded.
+    """Remote set of a writer: files are written to a local folder and then uploaded.
 
-    The first file goes last, and is taken away first when a set is replaced: a reader finds the old set, no
-    set, or the new one.
+    The first file is uploaded last, and deleted first when a set is replaced: a reader finds the old set, no set, or
+    the new one.
     """
 
     def __init__(self, address: str) -> None:
@@ -210,16 +210,16 @@ class RemoteSet:
         return f"{self._root.rstrip('/')}/{name}"
 
     def existing(self, names: list[str]) -> str | None:
-        """The first of these files that is already there."""
+        """The first of these files that exists."""
         return next((self.address(name) for name in names if remote_exists(self.address(name))), None)
 
     def get(self, names: list[str]) -> None:
-        """Copy files into the local folder."""
+        """Download files into the local folder."""
         for name in names:
             download(self.address(name), self.folder / name)
 
     def fetch(self, name: str) -> Path:
-        """A local copy of a data file, with its index and its checksums if it has them."""
+        """Download a data file with its index and checksums, if present; return the local path."""
         companions = [f"{name}.db", f"{name}.crc"]
         self.get([name, *(file for file in companions if remote_exists(self.address(file)))])
         return self.folder / name

@@ -1,4 +1,4 @@
-"""Where the rows of a set lie, learnt a row group at a time."""
+"""Row offsets of a MindRecord set, found one row group at a time."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _LENGTH = struct.Struct("<Q")
 
 
 class RowOffsets:
-    """First and last byte of each row's payload, raw or blob, for the rows of all shards.
+    """Start and end of the payload of each row, raw or blob, for the rows of all shards.
 
-    Rows are found by following their lengths through the page. Where rows are large that touches every part
-    of the page, so the index beside the file is asked first: a hint, taken when it cuts the page into as many
-    rows as it has, and checked against the length in front of each row that is read.
+    Rows are located by following their lengths through the page. For large rows this would read the whole page, so the
+    offsets of the index are used as a hint. They are accepted if they divide the page into the right number of rows,
+    and are checked against the length of each row that is read.
     """
 
     def __init__(self, rows: int, groups: int, blob: bool) -> None:
@@ -46,13 +46,13 @@ class RowOffsets:
         first: int,
         by_index: bool = True,
     ) -> None:
-        """Find the rows of one group, whose first row is this one."""
+        """Locate the rows of one group; ``first`` is its first row."""
         bounds = self._from_index(shard_number, shard, group) if by_index else None
         hinted = bounds is not None
         if bounds is None:
             bounds = (shard.blob_ranges if self.blob else shard.raw_ranges)(data, group)
         self.starts[first : first + group.rows], self.ends[first : first + group.rows] = bounds
-        # in this order: whoever sees that there is no hint must see the places found without one
+        # in this order: a thread that sees no hint must see offsets that were found without one
         self.hinted[number] = hinted
         self.any_hinted = self.any_hinted or hinted
         self.known[number] = True
@@ -77,7 +77,7 @@ class RowOffsets:
     def wrong_hints(
         groups: Ints, hinted: npt.NDArray[np.bool_], maps: Any, starts: list[int], ends: list[int]
     ) -> dict[int, int]:
-        """Group -> the first of these rows whose length in the file is not what the index says."""
+        """Group -> the first of these rows whose length in the file differs from the index."""
         wrong: dict[int, int] = {}
         for row in np.flatnonzero(hinted).tolist():
             if _LENGTH.unpack_from(maps[row], starts[row] - 8)[0] != ends[row] - starts[row]:
@@ -85,7 +85,7 @@ class RowOffsets:
         return wrong
 
     def close(self) -> None:
-        """Let go of the indexes."""
+        """Close the indexes."""
         for hints in self._hints.values():
             if hints is not None:
                 hints.close()

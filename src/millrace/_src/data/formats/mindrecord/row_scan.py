@@ -1,4 +1,4 @@
-"""Where the rows of a row group begin and end: a chain of length-prefixed rows, followed without trust."""
+"""Scan of length-prefixed rows in a row group."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def scan_rows(
     file: str = "",
     page: int = 0,
 ) -> tuple[Ints, Ints]:
-    """First and last byte (exclusive) of each row's payload; rows must fill [start, limit) from its start.
+    """Start and end of the payload of each row; rows must fill [start, limit) from its start.
 
-    ``sign`` is what every payload is expected to begin with: a hint that lets many rows be found at once.
+    ``prefix`` is the expected start of every payload, a hint for locating many rows at once.
 
-    >>> one = scan_rows(b"\\x02" + b"\\0" * 7 + b"ab" + b"\\x01" + b"\\0" * 7 + b"c", 0, 19, 2)
-    >>> one[0].tolist(), one[1].tolist()
+    >>> bounds = scan_rows(b"\\x02" + b"\\0" * 7 + b"ab" + b"\\x01" + b"\\0" * 7 + b"c", 0, 19, 2)
+    >>> bounds[0].tolist(), bounds[1].tolist()
     ([8, 18], [10, 19])
     """
     bounds = _find_equal_rows(data, start, limit, rows)
@@ -40,7 +40,7 @@ def scan_rows(
 
 
 def _find_equal_rows(data: mmap.mmap | bytes, start: int, limit: int, rows: int) -> tuple[Ints, Ints] | None:
-    """All rows of one size (fixed-size blobs, dummies): one strided look at the lengths."""
+    """Locate rows of equal size (fixed-size blobs, dummies) with a strided view of the lengths."""
     stride = (limit - start) // rows
     if stride < 8 or stride * rows != limit - start:
         return None
@@ -54,9 +54,9 @@ def _find_equal_rows(data: mmap.mmap | bytes, start: int, limit: int, rows: int)
 def _find_by_prefix(
     data: mmap.mmap | bytes, start: int, limit: int, rows: int, prefix: bytes
 ) -> tuple[Ints, Ints] | None:
-    """Find every place that looks like the front of a row, then check that each leads to the next.
+    """Locate every offset that matches the start of a row, then check that the rows form a chain.
 
-    Five zero bytes (the top of a length below 2**24) and three of the payload make one 64-bit word.
+    The pattern is one 64-bit value: five zero bytes (the high bytes of a length below 2**24) and three payload bytes.
     """
     pattern = int.from_bytes(b"\0" * 5 + prefix[:3], "little")
     if len(prefix) < 3 or limit - start < 16:
@@ -72,7 +72,7 @@ def _find_by_prefix(
         return None
     lengths = np.ndarray((limit - 7,), "<u8", data, 0, (1,))[begins - 8].astype(np.int64)
     ends = begins + lengths
-    if len(begins) > rows:  # a sign inside a value, or rows of another group after these
+    if len(begins) > rows:  # a match inside a value, or rows of another group after these
         begins, ends = begins[:rows], ends[:rows]
     if bool((ends[:-1] + 8 != begins[1:]).any()) or ends[-1] > limit:
         return None

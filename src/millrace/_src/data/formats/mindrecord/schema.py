@@ -1,4 +1,4 @@
-"""The schema of a record set: which fields a row has, and where each of them is stored."""
+"""Schema of a MindRecord set: fields and where each is stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_DIMENSION = 2**31 - 1
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """One field: a scalar or text in the raw rows, or bytes or an array in the blob rows.
+    """One field: a scalar or text stored in the raw rows, or bytes or an array stored in the blob rows.
 
     >>> Field("boxes", "float32", (-1, 4)).is_blob, Field("label", "int32").is_blob
     (True, False)
@@ -44,18 +44,18 @@ class Field:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The element type of a number field, little-endian as it is stored."""
+        """The element type of a numeric field, little-endian as stored."""
         return np.dtype(self.type).newbyteorder("<")
 
     @property
     def fixed_size(self) -> int | None:
-        """Number of elements when the shape leaves nothing open, else None."""
+        """Number of elements if the shape is fixed, else None."""
         if self.shape is None or -1 in self.shape:
             return None
         return int(np.prod(self.shape, dtype=np.int64)) if self.shape else 1
 
     def shape_for(self, count: int) -> tuple[int, ...] | None:
-        """The full shape of an array with this many elements, or None if there is none."""
+        """The shape of an array with this many elements, or None if no shape fits."""
         if self.shape is None:
             return None
         if -1 not in self.shape:
@@ -76,7 +76,7 @@ class Field:
 
 @dataclasses.dataclass(frozen=True)
 class RecordSchema:
-    """Fields in stored order, which is the bytewise order of their names.
+    """Fields in stored order, sorted by the bytes of their names.
 
     >>> schema = RecordSchema.parse({"label": {"type": "int32"}, "data": {"type": "bytes"}})
     >>> [f.name for f in schema.fields], [f.name for f in schema.blob]
@@ -113,7 +113,7 @@ class RecordSchema:
 
     @classmethod
     def parse(cls, content: Mapping[str, Any], desc: str = "") -> RecordSchema:
-        """Check a user's or a file's schema; what is wrong is named in the error.
+        """Parse and check the schema of a user or a file.
 
         >>> RecordSchema.parse({"x": {"type": "bytes", "shape": [1]}})
         Traceback (most recent call last):

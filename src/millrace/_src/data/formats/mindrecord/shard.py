@@ -1,4 +1,4 @@
-"""One data file, open for reading: header, row groups, memory map."""
+"""One open MindRecord data file: header, row groups and memory map, local or remote."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SPARE = bytes(8)
 
 
 class ShardReader:
-    """A data file. The map is made on first use and may be dropped at any time."""
+    """An open data file. The memory map is created on first use and may be released at any time."""
 
     is_local = True
 
@@ -70,11 +70,11 @@ class ShardReader:
 
     @contextlib.contextmanager
     def hold_ranges(self, ranges: list[tuple[int, int]]) -> Iterator[None]:
-        """While this is open, these parts of the file are in the map: always, for a local file."""
+        """Keep these parts of the file in the map while the context is open; a no-op for a local file."""
         yield
 
     def blob_ranges(self, data: mmap.mmap, group: RowGroup) -> tuple[Ints, Ints]:
-        """Payloads of the blob rows of a group; together they must fill its page."""
+        """Byte ranges of the blob payloads of a group; together they must fill its page."""
         file = str(self.path)
         with self.hold_ranges([(group.blob, group.blob_end)]):
             begins, ends = scan_rows(data, group.blob, group.blob_end, group.rows, b"", file, group.blob_page)
@@ -86,15 +86,15 @@ class ShardReader:
         return begins, ends
 
     def raw_ranges(self, data: mmap.mmap, group: RowGroup) -> tuple[Ints, Ints]:
-        """Payloads of the raw rows of a group."""
+        """Byte ranges of the raw payloads of a group."""
         file = str(self.path)
         with self.hold_ranges([(group.raw, group.raw_end)]):
             return scan_rows(data, group.raw, group.raw_end, group.rows, self._sign, file, group.raw_page)
 
-    # --- the index beside the file --------------------------------------------------------------------------
+    # --- the index ------------------------------------------------------------------------------------------
 
     def index_problem(self, cipher: crypto.Cipher) -> str | None:
-        """Why the `.db` beside this file is of no use, or None."""
+        """Why the `.db` index of this file is unusable, or None."""
         path = index_path(self.path)
         if not self.encrypted:
             return check_index(path, self.path.name, self.header)
@@ -109,7 +109,7 @@ class ShardReader:
             return error.message
 
     def rebuild_index(self, cipher: crypto.Cipher) -> None:
-        """Write the `.db` anew from the data file, and put it in place in one step."""
+        """Rebuild the `.db` index from the data file and replace it atomically."""
         final = index_path(self.path)
         draft = temporary(final, new_token())
         try:
@@ -134,7 +134,7 @@ class ShardReader:
                 crypto.encrypt(cast(BinaryIO, plain), sealed, cipher)
 
     def index_rows(self) -> Iterator[tuple[Any, ...]]:
-        """What the index of this file must hold, row by row."""
+        """Iterate over the rows that the index of this file must have."""
         return index_rows(self.header, self._index_blocks())
 
     def _index_blocks(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
@@ -177,7 +177,7 @@ class ShardReader:
 
 
 class RemoteShard(ShardReader):
-    """A data file behind an fsspec address; parts of it are fetched when they are needed."""
+    """A remote data file (fsspec address); parts of it are fetched on demand."""
 
     is_local = False
 
@@ -211,7 +211,7 @@ class RemoteShard(ShardReader):
             yield
 
     def index_problem(self, cipher: crypto.Cipher) -> str | None:
-        return None  # not needed for reading, and not looked at
+        return None  # not needed for reading, so not checked
 
 
 def _decrypt_remote(file: RemoteFile, cipher: crypto.Cipher, name: str) -> mmap.mmap:
@@ -230,7 +230,7 @@ def _file_stamp(status: os.stat_result) -> tuple[int, ...]:
 
 
 def open_shard(path: Path | RemotePath, cipher: crypto.Cipher) -> ShardReader:
-    """Read and check the header of a data file; an encrypted one is decrypted into a nameless file."""
+    """Open a data file and check its header; an encrypted file is decrypted into an unnamed temporary file."""
     if isinstance(path, RemotePath):
         return RemoteShard(path, RemoteFile(path), cipher)
     try:

@@ -1,4 +1,4 @@
-"""Which files make a set: the shards a file names, or exactly those listed."""
+"""Shard discovery: which files make up a MindRecord set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _finish_commit(path: Any) -> bool:
 
 
 def open_shards(files: Any, cipher: crypto.Cipher) -> list[ShardReader]:
-    """The shards, in order, of what a reader was given; they must belong together."""
+    """Open the shards for the file argument of a reader, in order; they must belong to one set."""
     if isinstance(files, (str, os.PathLike, RemotePath)):
         shards = _open_set(_as_path(files), cipher)
     else:

@@ -1,7 +1,7 @@
-"""The `.db` beside each data file: a SQLite table of row places and indexed values, for MindSpore's sake.
+"""SQLite index (``.db``) of a MindRecord data file: write, check and rebuild.
 
-Millrace finds rows by the data file alone, so the index is never trusted: it is checked when a set is opened,
-and written anew when it is missing, stale or damaged.
+The table has the offsets and the indexed values of the rows. MindSpore needs it; Millrace reads rows with the data file
+alone. The index is never trusted: it is checked when a set is opened, and rebuilt if it is missing, stale or damaged.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FIXED = (
 )  # fmt: skip
 _AFFINITY = {"int32": "INTEGER", "int64": "INTEGER", "float32": "REAL", "float64": "REAL", "string": "TEXT"}
 _MAX_FIELDS = 900
-MAX_STEPS = 2000  # of 10,000 SQLite instructions each, for all of one check
+MAX_STEPS = 2000  # of 10,000 SQLite instructions each, per check
 _PROBES = 32
 
 
@@ -46,7 +46,7 @@ def bad_index_fields(names: list[str]) -> str | None:
     """Why these fields cannot all be columns of one SQLite table, or None.
 
     >>> bad_index_fields(["id", "ID"])
-    "'id' and 'ID' differ only in case, and SQLite does not tell them apart"
+    "'id' and 'ID' differ only in case, and SQLite does not distinguish them"
     """
     seen: dict[str, str] = {}
     for name in names:
@@ -56,7 +56,7 @@ def bad_index_fields(names: list[str]) -> str | None:
             return f"'{name}' is a name the index uses itself"
         if name.lower() in seen:
             first = seen[name.lower()]
-            return f"'{first}' and '{name}' differ only in case, and SQLite does not tell them apart"
+            return f"'{first}' and '{name}' differ only in case, and SQLite does not distinguish them"
         seen[name.lower()] = name
     return f"{len(names)} fields are more than {_MAX_FIELDS}" if len(names) > _MAX_FIELDS else None
 
@@ -93,7 +93,7 @@ def write_index(database: str, name: str, header: Header, rows: Iterable[tuple[A
 def index_rows(
     header: Header, blocks: Iterable[tuple[int, dict[str, Any], dict[str, Any]]]
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows of INDEXES from blocks of (first row, places by column name, values of the indexed fields)."""
+    """Rows of INDEXES from blocks of (first row, offsets by column name, values of the indexed fields)."""
     for first, offsets, values in blocks:
         count = len(offsets["ROW_GROUP_ID"])
         parts: list[Iterable[Any]] = [range(first, first + count)]
@@ -107,9 +107,9 @@ def index_rows(
 
 
 def check_index(source: Path | bytes, name: str, header: Header) -> str | None:
-    """Why an index does not belong to its data file, or None when it does.
+    """Why an index does not match its data file, or None if it does.
 
-    Opened read-only; whatever it contains can neither run long nor ask for much memory.
+    The index is opened read-only, with limits on run time and memory.
     """
     if isinstance(source, Path) and not source.exists():
         return NO_INDEX
@@ -129,13 +129,13 @@ def check_index(source: Path | bytes, name: str, header: Header) -> str | None:
 
 
 def open_index(path: Path) -> sqlite3.Connection:
-    """An index, read-only."""
+    """Open an index read-only."""
     uri = "file:" + urllib.parse.quote(str(path.absolute())) + "?mode=ro&immutable=1"
     return sqlite3.connect(uri, uri=True, check_same_thread=False)
 
 
 def guard(connection: sqlite3.Connection, steps: int) -> None:
-    """Whatever a file holds, asking it can neither run long nor take much memory."""
+    """Limit run time and memory of queries on an untrusted index."""
     connection.text_factory = bytes
     connection.set_progress_handler(_step_limit(steps), 10_000)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 20)
@@ -144,14 +144,14 @@ def guard(connection: sqlite3.Connection, steps: int) -> None:
 
 
 class RowOffsetHints:
-    """Where an index says that blob rows lie; the caller checks it."""
+    """Offsets of blob rows according to an index; the caller must check them."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
 
     @classmethod
     def of(cls, data: Path, header: Header) -> RowOffsetHints | None:
-        """The hints of a data file, or None where its index is of no use."""
+        """The hints of a data file, or None if its index is unusable."""
         path = data.with_name(data.name + ".db")
         if check_index(path, data.name, header) is not None:
             return None
@@ -184,7 +184,7 @@ class RowOffsetHints:
 
 
 def compare_rows(data: Path, header: Header, rows: Iterable[tuple[Any, ...]]) -> str | None:
-    """The first row of an index that is not what the data file asks for, or None."""
+    """The first row of an index that does not match the data file, or None."""
     path = data.with_name(data.name + ".db")
     try:
         connection = open_index(path)
@@ -207,7 +207,7 @@ def _rows_equal(mine: tuple[Any, ...], theirs: tuple[Any, ...], header: Header) 
 
 
 def same_value(mine: Any, theirs: Any, version: str) -> bool:
-    """Whether a value of an index, as SQLite gives it, is that of the data file."""
+    """Whether a value of an index, as SQLite returns it, equals the value of the data file."""
     if isinstance(mine, str):
         text = mine.encode()
         # version 2.0 kept texts with the quotes of JSON

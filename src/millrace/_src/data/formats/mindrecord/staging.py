@@ -1,4 +1,4 @@
-"""A set being written: temporary files, and how they become the set."""
+"""Staging files of a set being written, committed or discarded as a whole."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PLAIN = crypto.Cipher()
 
 
 class StagedSet:
-    """The files of one set under temporary names; they vanish unless they are committed."""
+    """The files of one set under temporary names; they are deleted unless they are committed."""
 
     def __init__(
         self, finals: list[Path], headers: list[Header], source: MindRecordReader | None = None
@@ -72,7 +72,7 @@ class StagedSet:
 
     @classmethod
     def copy_of(cls, reader: MindRecordReader) -> StagedSet:
-        """A draft that starts as a copy of an existing set."""
+        """A staged set that starts as a copy of an existing set."""
         finals = [Path(path) for path in reader.files]
         headers = [shard.header for shard in reader.shards]
         for header in headers:
@@ -80,7 +80,7 @@ class StagedSet:
         return cls(finals, headers, reader)
 
     def commit(self, cipher: crypto.Cipher, checksums: bool = False) -> None:
-        """Finish, read back, index, sync, and rename into place."""
+        """Finish the files, read them back, write the indexes, sync and rename."""
         for final, shard in zip(self.finals, self.shards):
             shard.header.compression_size = self.saved
             shard.finish()
@@ -102,7 +102,7 @@ class StagedSet:
                 shard.close()
 
     def discard(self) -> None:
-        """Remove the temporary files, unless they have been put in place."""
+        """Remove the temporary files if they are not committed."""
         self._clean()
 
 
@@ -110,7 +110,7 @@ def _remove(finals: list[Path], token: str, shards: list[ShardWriter], owner: in
     for shard in shards:
         shard.close()
     if os.getpid() != owner:
-        return  # a forked child: the files are its parent's
+        return  # a forked child: the files belong to the parent
     for final in finals:
         data = temporary(final, token)
         companion_files = (*companions(final), journal_path(final))
@@ -124,7 +124,7 @@ def _remove(finals: list[Path], token: str, shards: list[ShardWriter], owner: in
 
 
 def _remove_orphans(final: Path) -> None:
-    """Remove the temporary files of writers that died; a living writer holds a lock on its own."""
+    """Remove the temporary files of dead writers; a live writer holds a lock on its files."""
     prefix, suffix = f".{final.name}.", ".tmp"
     with contextlib.suppress(OSError):
         for name in os.listdir(final.parent):
@@ -146,7 +146,7 @@ def _remove_orphans(final: Path) -> None:
 
 
 def _remove_companions(final: Path) -> None:
-    """Remove temporary indexes and journals whose data file is already in place or gone."""
+    """Remove temporary indexes and journals whose temporary data file does not exist."""
     prefixes = [f".{path.name}." for path in (*companions(final), journal_path(final))]
     with contextlib.suppress(OSError):
         for name in os.listdir(final.parent):
@@ -158,7 +158,7 @@ def _remove_companions(final: Path) -> None:
 
 
 def _copy(shard: ShardReader, target: Path) -> None:
-    """Copy a data file, holes as holes, decrypted if need be; its header must still be what was read."""
+    """Copy a data file (decrypted if necessary) and keep holes; the file must be unchanged since it was opened."""
     data = shard.map()
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -180,7 +180,7 @@ def _sealed_path(path: Path) -> Path:
 
 
 def _seal(path: Path, cipher: crypto.Cipher) -> None:
-    """Replace a plain temporary file by its encrypted form."""
+    """Replace a plain temporary file with its encrypted form."""
     sealed = _sealed_path(path)
     try:
         with open(path, "rb") as source, open(sealed, "wb") as target:

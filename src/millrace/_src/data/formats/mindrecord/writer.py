@@ -1,4 +1,4 @@
-"""FileWriter: MindSpore's interface to writing a set of MindRecord files."""
+"""``FileWriter``: writes a set of MindRecord files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _QUEUE = 4  # calls in flight per worker thread
 
 @stable_id("enum.MSRStatus")
 class MSRStatus(enum.IntEnum):
-    """What MindSpore's calls answer; ours raise when they fail, so it is always SUCCESS."""
+    """Return status of MindSpore's calls. Failures raise here, so it is always SUCCESS."""
 
     SUCCESS = 0
     FAILED = 1
@@ -57,8 +57,8 @@ SUCCESS, FAILED = MSRStatus.SUCCESS, MSRStatus.FAILED
 class FileWriter:
     """Write rows into one or several MindRecord files.
 
-    Files get their names when the whole set is complete, checked and on the disk: until ``commit`` nothing is
-    visible, and a crash leaves the old set (or none), never half of a new one.
+    Files are renamed when the whole set is complete, verified and synced. Until ``commit`` nothing is visible; a crash
+    leaves the old set (or none), never a partial new one.
 
     >>> writer = FileWriter("example.mindrecord", overwrite=True)
     >>> _ = writer.add_schema({"label": {"type": "int32"}, "data": {"type": "bytes"}}, "two fields")
@@ -67,8 +67,9 @@ class FileWriter:
     >>> writer.commit()
     <MSRStatus.SUCCESS: 0>
 
-    With ``checksums`` a file NAME.crc is kept beside each data file, which MindSpore ignores: `millrace record verify`
-    and `repair` are certain of every row with it. ``millrace record checksum`` adds them later.
+    With ``checksums``, a file NAME.crc is written next to each data file. With it, ``millrace record verify`` and
+    ``repair`` can decide for every row whether it is intact. MindSpore ignores it. ``millrace record checksum`` adds it
+    later.
     """
 
     def __init__(
@@ -97,19 +98,19 @@ class FileWriter:
         self._draft: StagedSet | None = None
         self._committed = self._failed = False
         self._appends = False
-        self._next = 0  # the shard that gets the next odd row
+        self._next = 0  # the shard that gets the next remaining row
         self._pool: list[ThreadPoolExecutor] = []
         self._pending: list[Future[None]] = []
 
     # --- before the first row -------------------------------------------------------------------------------
 
     def set_header_size(self, header_size: int) -> MSRStatus:
-        """Bytes kept for the header, 16 KiB to 128 MiB; each page takes about 190 of them."""
+        """Set the bytes reserved for the header, 16 KiB to 128 MiB; each page needs about 190 bytes."""
         self._header_size = self._size(header_size, "header_size", 16 * _KIB, 128 * _MIB)
         return SUCCESS
 
     def set_page_size(self, page_size: int) -> MSRStatus:
-        """Bytes of a page, 32 KiB to 256 MiB; no row may be larger."""
+        """Set the page size in bytes, 32 KiB to 256 MiB; no row may be larger."""
         self._page_size = self._size(page_size, "page_size", 32 * _KIB, 256 * _MIB)
         return SUCCESS
 
@@ -133,7 +134,7 @@ class FileWriter:
         return 0
 
     def add_index(self, index_fields: list[str]) -> MSRStatus:
-        """Choose the fields that can be searched (scalars only); all scalars if this is never called."""
+        """Select the index fields (scalars only); the default is all scalars."""
         if self._schema is None:
             raise MRMGetMetaError("call add_schema() before add_index()")
         if not isinstance(index_fields, list) or not index_fields:
@@ -158,7 +159,7 @@ class FileWriter:
         return SUCCESS
 
     def open_and_set_header(self) -> MSRStatus:
-        """Make the (temporary) files now; the first write does it otherwise."""
+        """Create the temporary files now instead of at the first write."""
         self._ensure_draft()
         return SUCCESS
 
@@ -180,7 +181,7 @@ class FileWriter:
             _refuse_index(self._index)
         if crypto.current().key is not None and self._checksums:
             raise ArgumentValueError(
-                "an encrypted set carries its own proof of every byte: leave checksums out"
+                "an encrypted set carries its own proof of every byte: do not set checksums"
             )
         if crypto.current().key is not None and len(self._files) > 1:
             raise ArgumentValueError("an encrypted set is one file: use shard_num=1, or set_enc_key(None)")
@@ -205,10 +206,10 @@ class FileWriter:
     # --- rows -----------------------------------------------------------------------------------------------
 
     def write_raw_data(self, raw_data: list[dict[str, Any]], parallel_writer: bool = False) -> MSRStatus:
-        """Add rows. A row that does not fit the schema is an error, and then none of the call is written.
+        """Add rows. If a row does not fit the schema, an error is raised and none of the rows is written.
 
-        With ``parallel_writer`` a thread writes the rows while the caller goes on, all of them to one shard,
-        the shards taking turns; ``commit`` waits for them.
+        With ``parallel_writer``, a thread writes the rows to one shard (shards are used in turn) while the caller
+        continues; ``commit`` waits for the threads.
         """
         if not isinstance(raw_data, (list, tuple)):
             raise ParamTypeError(f"raw_data must be a list of dicts, got {type(raw_data).__name__}")
@@ -232,7 +233,7 @@ class FileWriter:
 
     @contextlib.contextmanager
     def _discard_on_error(self) -> Iterator[None]:
-        """Give up the whole set when writing fails: no later call may commit what is left of it."""
+        """Discard the whole set if writing fails, so that no later call can commit a part of it."""
         try:
             yield
         except OSError as error:
@@ -254,7 +255,7 @@ class FileWriter:
         return raw, blob, saved
 
     def _split_over_shards(self, rows: int) -> list[tuple[int, int]]:
-        """(shard, rows) in order: equal runs, and the odd rows to shards in turn."""
+        """(shard, rows) in order: equal runs; the remaining rows go to the shards in turn."""
         shards = len(self._files)
         rows_per_shard, odd = divmod(rows, shards)
         extra_shards = {(self._next + n) % shards for n in range(odd)}
@@ -262,7 +263,7 @@ class FileWriter:
         return [(number, rows_per_shard + (number in extra_shards)) for number in range(shards)]
 
     def _write_later(self, draft: StagedSet, raw: list[bytes], blob: list[bytes]) -> None:
-        """Give rows to the thread of the next shard; encoded already, so the caller may change them."""
+        """Submit encoded rows to the thread of the next shard."""
         if not self._pool:
             workers = min(len(self._files), max(2, (os.cpu_count() or 1)), 16)
             self._pool = [
@@ -284,20 +285,20 @@ class FileWriter:
             self._await_write(self._pending.pop(0))
 
     def check_all_worker_status(self) -> None:
-        """Raise what a writer thread has run into so far."""
+        """Raise the first error of the writer threads so far."""
         for future in list(self._pending):
             if future.done():
                 self._pending.remove(future)
                 self._await_write(future)
 
     def check_worker_status(self, index: int) -> None:
-        """Raise what the writer threads have run into so far; they are not told apart."""
+        """Raise the first error of any writer thread so far; ``index`` is not used."""
         self.check_all_worker_status()
 
     # --- the end --------------------------------------------------------------------------------------------
 
     def commit(self) -> MSRStatus:
-        """Write headers and indexes, read everything back, and put the set in place."""
+        """Write headers and indexes, read everything back, and commit the set."""
         if self._committed and not self._appends:
             raise DataError("the set is already committed", file=str(self._files[0]))
         if self._appends and self._draft is None and not self._failed:
@@ -315,12 +316,12 @@ class FileWriter:
         return SUCCESS
 
     def discard(self) -> None:
-        """Give up what is not committed, and remove its temporary files; without effect after ``commit``."""
+        """Discard uncommitted rows and remove the temporary files; no effect after ``commit``."""
         self._failed = self._failed or (self._draft is not None and not self._committed)
         self._stop()
 
     def _stop(self) -> None:
-        """End the threads and remove what is not committed."""
+        """Stop the threads and remove uncommitted files."""
         for future in self._pending:
             future.cancel()
         for worker in self._pool:
@@ -334,7 +335,7 @@ class FileWriter:
 
     @classmethod
     def open_for_append(cls, file_name: str | os.PathLike[str]) -> FileWriter:
-        """Continue an existing set, given by one of its files; schema and index stay as they are.
+        """Open an existing set, given by one of its files, to add rows; schema and index are kept.
 
         >>> writer = FileWriter("grows.mindrecord", overwrite=True)
         >>> _ = (
@@ -355,14 +356,14 @@ class FileWriter:
         return writer
 
     def init_append(self, file_name: str | os.PathLike[str], header: MindRecordReader) -> None:
-        """Prepare to continue the set that this reader has open."""
+        """Prepare to append to the set of this reader."""
         if header.version != "3.0":
             text = (
                 f"the set has version {header.version}, and rows of 3.0 cannot be added to it; write it anew"
             )
             raise FormatError(text, file=str(file_name))
         self._files = [Path(path) for path in header.files]
-        self._checksums = all(sums_path(path).exists() for path in self._files)  # they are kept up
+        self._checksums = all(sums_path(path).exists() for path in self._files)  # new rows get checksums too
         if self._remote is not None:
             self._files = [self._remote.folder / path.name for path in self._files]
             self._remote.get([path.name for path in self._files])
@@ -370,7 +371,7 @@ class FileWriter:
         self._appends = True
 
     def _draft_for_append(self) -> StagedSet:
-        # A set may have grown since: read it again, now that it is copied.
+        # The set may have grown since: open it again for the copy.
         with MindRecordReader([str(path) for path in self._files], check_index=False) as reader:
             return StagedSet.copy_of(reader)
 

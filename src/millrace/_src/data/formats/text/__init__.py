@@ -1,1 +1,1 @@
-"""Text."""
+"""Text formats: lines, JSON Lines, SQuAD, IWSLT and plain text files."""

@@ -1,4 +1,4 @@
-"""Text between tags, as the TED talks of IWSLT have it, found by its offsets; no XML is interpreted."""
+"""Text segments of IWSLT's tagged and XML files, by byte offset."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .lines import line_spans, text_column
 __all__ = ["SegmentTagFormat", "UntaggedLineFormat"]
 
 MOST_BYTES = 1 << 30
-# What MindSpore takes for a tag; any other line is text, though it may begin with "<".
+# The tags that MindSpore skips; any other line is text, even if it begins with "<".
 _TAGS = tuple(b"<url <keywords <talkid <description <reviewer <translator <title <speaker <doc </doc".split())
 _SEGMENT = re.compile(rb"<seg\b[^<>]{0,200}>([^<]*)</seg>")
 
 
 class UntaggedLineFormat:
-    """Lines that do not begin with a tag, without the space around them; the nth of one language is that of the other.
+    """Lines that do not begin with a tag, stripped; line n of one language is the translation of line n of the other.
 
     >>> with open("t.txt", "w") as file:
     ...     _ = file.write("<title>x</title>\\n one \\n")
@@ -54,7 +54,7 @@ class UntaggedLineFormat:
 
 
 class SegmentTagFormat:
-    """The text of every ``<seg>`` of a file, entities resolved, without the space around it.
+    """The stripped text of every ``<seg>`` element of a file, with entities resolved.
 
     >>> with open("t.xml", "w") as file:
     ...     _ = file.write('<doc><seg id="1"> one &amp; two </seg></doc>')

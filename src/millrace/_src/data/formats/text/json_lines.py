@@ -1,4 +1,4 @@
-"""Files with a JSON object on each line: values taken out by their path, as columns."""
+"""JSON Lines files as columns: values selected by key path."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ __all__ = ["JsonLines"]
 
 
 class JsonLines(LineFormat):
-    """Columns from the objects of a file: name -> the keys that lead to the value.
+    """Columns of the objects of a file: column name -> key path of the value.
 
-    Text becomes text, a whole number uint32, another number float32, a list an array of one of these, as in
-    MindSpore.
+    As in MindSpore, integers become uint32, other numbers float32, and lists arrays; text stays text.
 
     >>> with open("t.json", "w") as file:
     ...     _ = file.write('{"a": {"b": 3}}\\n')

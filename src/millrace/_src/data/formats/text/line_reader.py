@@ -1,4 +1,4 @@
-"""LineReader: any line of a text file, by its number."""
+"""``LineReader``: random access to the lines of a text file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHUNK = 8 << 20
 
 
 class LineReader:
-    """The lines of a text file by number, the first being 1; the file is looked through once.
+    """Random access to the lines of a text file by number, starting at 1; the file is scanned once.
 
     >>> with open("poem.txt", "w") as file:
     ...     _ = file.write("roses\\nviolets\\n")
@@ -46,7 +46,7 @@ class LineReader:
 
     @checked
     def readline(self, line: Annotated[int, Range(0, 2**64 - 1)]) -> str:
-        """A line without its end; after ``close`` the file is opened again."""
+        """A line without its line end; after ``close`` the file is opened again."""
         if not 1 <= line <= len(self._ends):
             raise ArgumentValueError(
                 f"Input line is not within the required interval of [1, {len(self._ends)}]."
@@ -63,7 +63,7 @@ class LineReader:
             raise DataError(f"line {line} is not text in UTF-8", file=self.filename) from None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             if self._file is not None:
                 self._file.close()
@@ -82,7 +82,7 @@ class LineReader:
 
 
 def _line_ends(path: str) -> tuple[np.ndarray[Any, Any], int]:
-    """Where each line ends, its newline included, and the size of the file."""
+    """End offset of each line, including its newline, and the file size."""
     chunks_ends, offset = [], 0
     with open(path, "rb") as file:
         while chunk := file.read(_CHUNK):

@@ -1,4 +1,4 @@
-"""Lines of text: where they lie in a file, and their text as columns."""
+"""Lines of text files: byte spans and text columns."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from millrace._src.data.formats.files.byte_ranges import ByteRanges, Ints, RowBl
 __all__ = ["BlankLineSeparatedFormat", "LineFormat", "iter_blocks", "find_newlines", "text_column"]
 
 BLOCK = 16 << 20
-# A column of text is one array when that takes no more than this many times the text itself.
+# A text column is one array if that takes at most this many times the bytes of the text.
 SPREAD = 4
 SPARE = 1 << 16
 SPACE, RETURN = 32, 13
 
 
 def iter_blocks(path: str) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
-    """The file in large parts, each with the place where it begins."""
+    """Iterate over large blocks of a file with their offsets."""
     offset = 0
     with open(path, "rb") as file:
         while data := file.read(BLOCK):
@@ -31,7 +31,7 @@ def iter_blocks(path: str) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
 
 
 def find_newlines(path: str) -> tuple[Ints, int]:
-    """Where every newline stands, and the size of the file."""
+    """Offsets of all newlines, and the file size."""
     positions, size = [np.empty(0, np.int64)], 0
     for offset, data in iter_blocks(path):
         positions.append(np.flatnonzero(data == 10) + offset)
@@ -40,7 +40,7 @@ def find_newlines(path: str) -> tuple[Ints, int]:
 
 
 def line_spans(path: str) -> ByteRanges:
-    """Every line without its newline; a last line without one counts."""
+    """Byte ranges of all lines without their newlines; a last line without a newline counts."""
     ends, size = find_newlines(path)
     starts = np.concatenate(([0], ends + 1))
     stops = np.append(ends, size)
@@ -48,19 +48,19 @@ def line_spans(path: str) -> ByteRanges:
 
 
 def text_column(texts: list[str], zeros: bool = True) -> StringColumn:
-    """A column with one text per row; ``zeros`` is False where it is known that no text holds a NUL.
+    """A column with one text per row; pass ``zeros=False`` if no text contains a NUL.
 
     >>> text_column(["a", "bc"])[1]
     array('bc', dtype='<U2')
     """
-    # an array of text drops the zeros at its end, so such a text would be another one as an array
+    # a NumPy text array drops trailing NULs, so they are removed in all representations
     if zeros and any(text[-1:] == "\0" for text in texts):
         texts = [text.rstrip("\0") for text in texts]
     return StringColumn.of(texts)
 
 
 class LineFormat:
-    """Each line is a row with one column of text; empty lines are left out, or kept on wish.
+    """Each line is a row with one text column; empty lines are skipped unless ``keep_blank`` is set.
 
     >>> with open("t.txt", "w") as file:
     ...     _ = file.write("one\\n\\ntwo")
@@ -68,7 +68,7 @@ class LineFormat:
     >>> spans.starts.tolist(), spans.stops.tolist()
     ([0, 5], [3, 8])
 
-    ``paired`` lines belong to those of another file by their number: they are left out where both are empty.
+    ``paired`` lines correspond to the lines of another file by number: they are skipped where both are empty.
     """
 
     def __init__(
@@ -112,7 +112,9 @@ def _decode_error(block: RowBlock, all_counted: bool) -> Exception:
 
 
 class BlankLineSeparatedFormat:
-    """Lines up to an empty one are one row; the fields of a line are its columns. Runs of spaces part like one space.
+    """Each group of lines up to an empty line is a row; the fields of a line are its columns.
+
+    With a space as delimiter, runs of spaces count as one.
 
     >>> with open("t.txt", "w") as file:
     ...     _ = file.write("a 1\\nb 2\\n\\nc 3\\n")
@@ -130,7 +132,7 @@ class BlankLineSeparatedFormat:
         spans = line_spans(path)
         full = spans.stops > spans.starts
         short = np.flatnonzero(spans.stops - spans.starts == 1)
-        if len(short):  # a line of nothing but a return, or a space
+        if len(short):  # a line with only a carriage return or a space
             full[short] = ~np.isin(np.memmap(path, np.uint8, "r")[spans.starts[short]], (SPACE, RETURN))
         first = full & ~np.concatenate(([False], full[:-1]))
         last = full & ~np.append(full[1:], False)

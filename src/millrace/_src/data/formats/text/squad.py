@@ -1,4 +1,4 @@
-"""Questions and answers of a SQuAD file. The document is parsed once in each process and its rows are picked."""
+"""SQuAD JSON files as rows of context, question and answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SquadFormat:
 
     def scan(self, path: str) -> ByteRanges:
         numbers = np.arange(len(self._rows(path)), dtype=np.int64)
-        return ByteRanges(numbers, numbers)  # rows have no bytes of their own: their numbers find them
+        return ByteRanges(numbers, numbers)  # rows are not byte ranges: their row numbers are stored instead
 
     def _rows(self, path: str) -> list[Row]:
         with self._lock:

@@ -1,4 +1,4 @@
-"""A file of text for each row."""
+"""Column reader for one text file per row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_BYTES = 64 << 20
 
 
 class FileTexts:
-    """The text of files, as one column; the newline at the end of a file is left out.
+    """The text of files as one column, without the newline at the end of a file.
 
     >>> import numpy as np
     >>> with open("a.txt", "w") as file:

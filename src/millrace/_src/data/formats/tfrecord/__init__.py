@@ -1,1 +1,1 @@
-"""Tfrecord."""
+"""TFRecord files and ``tf.train.Example`` messages."""

@@ -1,4 +1,4 @@
-"""Example messages, the rows of TFRecord files, one at a time: read and written without TensorFlow."""
+"""Parse and encode single ``tf.train.Example`` messages without TensorFlow."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class _InvalidExample(Exception):
 
 
 def parse_example(data: bytes, file: str = "", row: int = 0) -> dict[str, Feature]:
-    """The features of a serialised tf.train.Example: int64 and float32 arrays, lists of bytes.
+    """Parse a serialized tf.train.Example into int64 and float32 arrays and lists of bytes.
 
-    >>> made = parse_example(encode_example({"n": [1, -2], "x": [0.5], "s": b"hi"}))
-    >>> made["n"].tolist(), made["x"].tolist(), made["s"]
+    >>> features = parse_example(encode_example({"n": [1, -2], "x": [0.5], "s": b"hi"}))
+    >>> features["n"].tolist(), features["x"].tolist(), features["s"]
     ([1, -2], [0.5], [b'hi'])
     """
     parsed: dict[str, Feature] = {}
@@ -58,7 +58,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
-    """(field number, value): an int for a varint, a view for the rest."""
+    """Iterate over (field number, value): an int for a varint, else a memoryview."""
     offset = 0
     while offset < len(data):
         key, offset = _varint(data, offset)
@@ -124,7 +124,7 @@ def _parse_ints(data: memoryview) -> npt.NDArray[np.int64]:
 
 
 def _parse_packed_ints(data: memoryview) -> npt.NDArray[np.uint64]:
-    """All varints of a packed list at once."""
+    """Decode all varints of a packed list at once."""
     raw = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(raw < 0x80)
     if len(raw) and (not len(ends) or ends[-1] != len(raw) - 1):
@@ -140,9 +140,9 @@ def _parse_packed_ints(data: memoryview) -> npt.NDArray[np.uint64]:
 
 
 def encode_example(features: Mapping[str, Any]) -> bytes:
-    """A serialised tf.train.Example of ints, floats, text and bytes, one or a flat list of each.
+    """Serialize a tf.train.Example of ints, floats, text and bytes, or flat lists of them.
 
-    Nothing is rounded: a float that float32 does not hold, or an int beyond int64, is refused.
+    Values are never rounded: a float that float32 cannot represent, or an int beyond int64, is refused.
 
     >>> encode_example({"a": 1})
     b'\\n\\x0c\\n\\n\\n\\x01a\\x12\\x05\\x1a\\x03\\n\\x01\\x01'

@@ -1,4 +1,4 @@
-"""TFRecord files of Example messages as columns."""
+"""TFRecord files of ``tf.train.Example`` messages as columns."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ DECODERS = {BYTES: byte_values, FLOATS: float_values, INTS: int_values}
 
 @dataclass(frozen=True)
 class FeatureSpec:
-    """What a column must be: its type (None: as it is stored) and shape (None: flat, -1: as many as there are).
+    """Required dtype (None: as stored) and shape (None: flat, -1: any length) of a column.
 
-    ``scalar``: a row with exactly one value has no axis; others are flat. ``named``: the user asked for it by name.
+    ``scalar``: a row with exactly one value becomes a scalar, others stay flat. ``named``: the user selected the column
+    by name.
     """
 
     dtype: np.dtype[Any] | None = None
@@ -41,7 +42,7 @@ class FeatureSpec:
 
 
 class ExampleFormat:
-    """Records of Examples. ``columns`` says which features make the columns, and what they must be.
+    """Format of tf.train.Example records. ``columns`` maps the selected features to their specification.
 
     >>> from millrace._src.data.formats.tfrecord.example import encode_example
     >>> from millrace._src.data.formats.tfrecord.record_file import write_record
@@ -80,7 +81,7 @@ class ExampleFormat:
 
 
 def first_example(data: bytes, path: str) -> dict[str, FeatureSpec]:
-    """The columns that a record has, in the order of their names."""
+    """The columns of a record, sorted by name."""
     return {name: FeatureSpec() for name in sorted(parse_example(data, path))}
 
 
@@ -127,7 +128,7 @@ def _column(
 
 
 def _fill_unparsed(values: Column, name: str, list_type: int, block: RowBlock) -> Column:
-    """The values, with those parsed by themselves that are written in another way."""
+    """Replace None by the individually parsed values of rows with another encoding."""
     if isinstance(values, np.ndarray) or all(value is not None for value in values):
         return values
     return [
@@ -177,7 +178,7 @@ def _list_type_of(value: Any) -> int:
 
 
 def _check_value(value: Any, name: str, block: RowBlock, row: int, list_type: int) -> Any:
-    """One record's value as the fast way would give it: texts in a list stay one, others become an array."""
+    """Check the type of one parsed value; empty values get the type of the column."""
     if value is None:
         raise _missing_feature_error(name, block, row)
     value_type = _list_type_of(value)
@@ -201,7 +202,7 @@ def _convert_column(
     if is_text:
         return _decode_texts(name, wanted, values, block)
     if list_type == BYTES:
-        wanted = replace(wanted, scalar=False)  # bytes as numbers always have their axis
+        wanted = replace(wanted, scalar=False)  # bytes as numbers always keep their axis
         if isinstance(values, list):
             join = _join_padded if wanted.dtype is None and not wanted.named else _join_bytes
             values = [join(value) if isinstance(value, list) else value for value in values]
@@ -218,15 +219,16 @@ def _convert_column(
 
 
 def _join_padded(parts: list[bytes]) -> Any:
-    """Several values of bytes as one array: each is filled with spaces to the longest, as MindSpore does where neither
-    a schema nor ``columns_list`` names the column.
+    """Concatenate byte values, each padded with spaces to the longest one.
+
+    MindSpore does this where neither a schema nor ``columns_list`` names the column.
     """
     width = max(map(len, parts), default=0)
     return _join_bytes([part.ljust(width) for part in parts])
 
 
 def _join_bytes(parts: list[bytes]) -> Any:
-    """Several values of bytes one after the other: what MindSpore gives where the column is named."""
+    """Concatenate byte values, as MindSpore does where the column is named."""
     return np.frombuffer(b"".join(parts), np.uint8).copy()
 
 

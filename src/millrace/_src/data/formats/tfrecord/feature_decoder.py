@@ -1,4 +1,4 @@
-"""The values of one feature of many records, out of the bytes where they lie; no Python object per value."""
+"""Vectorized decoding of one feature of many ``tf.train.Example`` messages."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .feature_offsets import Bytes, varints
 
 __all__ = ["byte_values", "float_values", "int_values"]
 
-# Numbers of up to so many bytes are decoded column by column.
+# Varints of up to this many bytes are decoded byte column by byte column.
 MAX_SINGLE_BYTES = 4
 
-# A column, with None for the rows that are written in another way and must be parsed by themselves.
+# A column with None for rows in another encoding, which must be parsed individually.
 PartialColumn = npt.NDArray[Any] | list[Any]
 
 
 def _packed_lists(raw: Bytes, starts: Ints, sizes: Ints) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
-    """Lists that hold one run of bytes: where it begins, how long it is, and whether that is so."""
+    """Offset and length of the payload of packed lists, and whether each list is packed."""
     lengths, offsets = varints(raw, starts + 1)
     plain = (raw[starts] == 0x0A) & (offsets + lengths == starts + sizes)
     empty = sizes == 0
@@ -42,7 +42,7 @@ def _decode_runs(
 
 
 def byte_values(raw: Bytes, starts: Ints, sizes: Ints) -> PartialColumn:
-    """Rows with one value: its bytes."""
+    """Decode rows with one bytes value."""
     offsets, lengths, plain = _packed_lists(raw, starts, sizes)
     return _decode_runs(raw, offsets, lengths, plain & (sizes > 0), "u1")
 
@@ -56,7 +56,7 @@ def float_values(raw: Bytes, starts: Ints, sizes: Ints) -> PartialColumn:
 
 
 def _single_ints(raw: Bytes, offsets: Ints, lengths: Ints) -> PartialColumn | None:
-    """One number of a few bytes in each row; None when that is not so."""
+    """Decode one short varint per row; None if rows differ."""
     most = int(lengths.max(initial=0))
     if not 0 < most <= MAX_SINGLE_BYTES or int(lengths.min()) < 1:
         return None
@@ -71,7 +71,7 @@ def _single_ints(raw: Bytes, offsets: Ints, lengths: Ints) -> PartialColumn | No
 
 
 def int_values(raw: Bytes, starts: Ints, sizes: Ints) -> PartialColumn:
-    """Packed varints, those of all rows decoded together."""
+    """Decode the packed varints of all rows together."""
     offsets, lengths, plain = _packed_lists(raw, starts, sizes)
     single = _single_ints(raw, offsets, lengths) if bool(plain.all()) else None
     if single is not None:
@@ -84,7 +84,7 @@ def int_values(raw: Bytes, starts: Ints, sizes: Ints) -> PartialColumn:
     ends = np.flatnonzero(last)
     begins = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
     counts = np.diff(np.concatenate(([0], np.cumsum(last)))[np.append(firsts, total)])
-    # every row must end where one of its numbers ends, and no number may be longer than ten bytes
+    # every row must end at the end of a varint, and no varint may be longer than ten bytes
     whole = last[np.maximum(firsts + lengths - 1, 0)] if total else np.ones(len(lengths), bool)
     plain = plain & (whole | (lengths == 0))
     if len(ends) and int((ends - begins).max()) > 9:

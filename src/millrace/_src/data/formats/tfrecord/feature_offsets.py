@@ -1,8 +1,8 @@
-"""Where the features of many Example messages lie, found for all of them at once.
+"""Vectorized location of features in many serialized ``tf.train.Example`` messages.
 
-Records of one data set have the same features, mostly in the same order; what differs are lengths. So one entry
-of one record is taken apart in Python, and what must be the same in the others (tags, key) is compared in all
-records at once, while the lengths are read out of them. A record that does not fit is parsed by itself.
+Records of one dataset have the same features, mostly in the same order; only lengths differ. One entry of one record
+is parsed in Python. Its constant bytes (tags, key) are then compared in all records at once, and the lengths are read
+from each. A record that does not match is parsed individually.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["BYTES", "FLOATS", "INTS", "FeatureOffsets", "locate_features", "vari
 BYTES, FLOATS, INTS = 0x0A, 0x12, 0x1A
 Bytes = npt.NDArray[np.uint8]
 
-# Ways in which one place of the records may be written before the rest is parsed one by one.
+# Patterns tried per entry before the remaining records are parsed individually.
 MAX_PATTERNS = 12
 MAX_SLOTS = 4096
-# What may be looked at behind a record before its end is known.
+# Bytes that may be read after a record before its end is known.
 MARGIN = 16
 
 
 @dataclass
 class FeatureOffsets:
-    """For each feature where its list lies in the bytes, and of which kind it is; ``odd`` rows are not in it."""
+    """Offset, size and type of the list of each feature; rows in ``odd`` must be parsed individually."""
 
     starts: dict[bytes, Ints] = field(default_factory=dict)
     sizes: dict[bytes, Ints] = field(default_factory=dict)
@@ -38,17 +38,17 @@ class FeatureOffsets:
 
 
 class _EntryPattern:
-    """How an entry begins: bytes that are always the same, and three lengths between them."""
+    """Prefix of an entry: constant bytes with three varint lengths between them."""
 
     def __init__(self, head: bytes, key: bytes, list_type: int, lengths: list[tuple[int, int]]) -> None:
         self.key, self.list_type, self.lengths, self.width = key, list_type, lengths, len(head)
         mask = np.full(len(head), 0xFF, np.uint8)
         for offset, size in lengths:
-            mask[offset : offset + size] = 0x80  # of a length only whether another byte follows
+            mask[offset : offset + size] = 0x80  # of a length only the continuation bits
         self.mask, self.want = mask, np.frombuffer(head, np.uint8) & mask
 
     def match(self, raw: Bytes, offsets: Ints) -> tuple[npt.NDArray[np.bool_], Ints]:
-        """Which of these places look like this form, and how long the list of each is."""
+        """Which offsets match the pattern, and the size of the list at each."""
         seen = slice_fixed_width(raw, offsets, self.width)
         same = (seen & self.mask) == self.want
         fits = np.ones(len(offsets), bool) if bool(same.all()) else same.all(axis=1)
@@ -66,7 +66,7 @@ def _decode_length(seen: Bytes, offset: int, size: int) -> Ints:
 
 
 def varints(raw: Bytes, offsets: Ints) -> tuple[Ints, Ints]:
-    """The lengths at these places and where they end; one of more than five bytes comes out as -1."""
+    """Decode the varints at these offsets; return values and end offsets. More than five bytes give -1."""
     byte = raw[offsets]
     if not bool((byte & 0x80).any()):
         return byte.astype(np.int64), offsets + 1
@@ -83,8 +83,10 @@ def varints(raw: Bytes, offsets: Ints) -> tuple[Ints, Ints]:
 
 
 def locate_features(raw: Bytes, starts: Ints, stops: Ints, forms: dict[int, Any]) -> FeatureOffsets:
-    """Find the features of every record. ``raw`` has some bytes to spare behind the last record; ``forms`` is kept
-    by the caller from block to block."""
+    """Locate the features of every record.
+
+    ``raw`` must have spare bytes after the last record. The caller keeps ``forms`` between blocks.
+    """
     layout = FeatureOffsets()
     size, offsets = varints(raw, starts + 1)
     good = (raw[starts] == 0x0A) & (offsets + size == stops) & (size >= 0)
@@ -107,7 +109,7 @@ def locate_features(raw: Bytes, starts: Ints, stops: Ints, forms: dict[int, Any]
 def _match_uniform_slots(
     raw: Bytes, offsets: Ints, stops: Ints, forms: dict[int, Any], layout: FeatureOffsets
 ) -> tuple[Ints, int]:
-    """As long as the entry of every record has the form that was seen last: whole arrays, nothing to pick."""
+    """Match entries while all records have the most recent pattern, without index arrays."""
     for slot in range(MAX_SLOTS):
         known = forms.get(slot)
         if not known or bool((offsets >= stops).any()):
@@ -136,7 +138,7 @@ def _match_slot(
     slot: int,
     layout: FeatureOffsets,
 ) -> Ints:
-    """Go over one entry of each record; returns the records that are still in step."""
+    """Match one entry of each record; return the records that matched."""
     left, kept = active, []
     known = list(forms.get(slot, ()))
     for number in range(MAX_PATTERNS):
@@ -155,7 +157,7 @@ def _match_slot(
         begins = offsets[left] + form.width
         fits &= begins + sizes <= stops[left]
         if number >= len(known):
-            if not fits[0]:  # its own lengths contradict each other
+            if not fits[0]:  # its lengths contradict each other
                 layout.odd.append(int(left[0]))
                 left = left[1:]
                 continue
@@ -166,9 +168,7 @@ def _match_slot(
             continue
         if len(rows) != len(left):
             begins, sizes = begins[fits], sizes[fits]
-        if isinstance(
-            layout.list_types.get(form.key), int
-        ):  # seen before in all records: the last one counts
+        if isinstance(layout.list_types.get(form.key), int):  # repeated feature: the last one counts
             layout.list_types[form.key] = np.full(len(stops), layout.list_types[form.key], np.uint8)
         if form.key not in layout.starts:
             count = len(stops)
@@ -187,7 +187,7 @@ def _match_slot(
 
 
 def _parse_entry_pattern(raw: Bytes, at: int, stop: int) -> _EntryPattern | None:
-    """The form of the entry at one position: tag, length, key, value, kind, list; None when it is another."""
+    """The pattern of the entry at one offset (tag, length, key, value, type, list); None if it differs."""
     data = raw[at : min(stop, at + 1024)].tobytes()
     lengths: list[tuple[int, int]] = []
     position = 0
@@ -215,7 +215,7 @@ def _parse_entry_pattern(raw: Bytes, at: int, stop: int) -> _EntryPattern | None
     size = length()
     if size < 0 or position + size > len(data):
         return None
-    lengths.pop()  # the length of the key is the same in all
+    lengths.pop()  # the length of the key is constant
     key = data[position : position + size]
     position += size
     if not tag(0x12) or length() < 0 or not tag(BYTES, FLOATS, INTS):

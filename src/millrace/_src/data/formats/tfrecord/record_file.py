@@ -1,4 +1,4 @@
-"""TFRecord files: where the records lie, whether they are whole, and how they are written.
+"""TFRecord framing: record spans, CRC-32C checks and writing.
 
 A record is: length (u64), its masked CRC-32C, the bytes, their masked CRC-32C; all little-endian.
 """
@@ -31,13 +31,13 @@ U32 = npt.NDArray[np.uint32]
 
 
 def _masked_crcs(pieces: Iterable[bytes], count: int) -> U32:
-    """The same of many."""
+    """Masked CRC-32C of many byte strings."""
     crcs = np.fromiter(crc32c_checksums(pieces), np.uint32, count)
     return ((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + np.uint32(0xA282EAD8)
 
 
 def record_spans(file: BinaryIO, path: str) -> ByteRanges:
-    """Each record with the checksum behind it; the checksums of the lengths are compared here."""
+    """Byte ranges of the records, each with its trailing checksum; the length checksums are verified."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     starts: list[int] = []
@@ -90,7 +90,7 @@ def _record_error(path: str, starts: list[int], heads: list[bytes], offset: int,
 
 
 def check_records(block: RowBlock) -> None:
-    """Compare the checksum of every record with what stands behind it."""
+    """Verify the checksum of every record."""
     stops = block.stops - TAIL
     data = block.data
     pieces = (data[a:b] for a, b in zip(block.starts.tolist(), stops.tolist()))
@@ -106,7 +106,7 @@ def check_records(block: RowBlock) -> None:
 
 
 def read_records(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """The records of one file, in order; a damaged or cut one is an error that names its number.
+    """Iterate over the records of one file; a damaged or truncated record raises an error with its number.
 
     >>> with open("x.tfrecord", "wb") as file:
     ...     write_record(file, b"one"), write_record(file, b"two")

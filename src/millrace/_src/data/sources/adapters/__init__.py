@@ -1,1 +1,1 @@
-"""What people already have, as it is: torch and Hugging Face datasets, WebDataset tars, Parquet and Arrow."""
+"""Adapters for datasets of other libraries: PyTorch, Hugging Face, WebDataset, Parquet and Arrow."""

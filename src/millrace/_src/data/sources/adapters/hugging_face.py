@@ -1,4 +1,4 @@
-"""A dataset of the Hugging Face library ``datasets`` as it is; the library itself is not imported."""
+"""``HuggingFaceDataset``: a Hugging Face ``datasets.Dataset``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ __all__ = ["HuggingFaceDataset"]
 
 
 class HuggingFaceDataset(TableDataset):
-    """The rows of a Hugging Face ``Dataset``, read in blocks as numpy arrays; images come as pixels.
+    """The rows of a Hugging Face ``Dataset``, read in blocks as numpy arrays; images are decoded to pixels.
 
-    ``columns`` picks some of them. A streamed dataset (``IterableDataset``) goes to TorchDataset instead.
+    The ``datasets`` library is not imported. ``columns`` selects columns. Use TorchDataset for a streamed dataset
+    (``IterableDataset``).
 
     >>> import millrace.dataset as ds
     >>> class Two:  # stands in for datasets.Dataset.from_dict({"x": [1, 2]})
@@ -69,7 +70,7 @@ def _table(dataset: Any, columns: list[str]) -> ColumnTable:
 
 
 class _DatasetTable(ColumnTable):
-    """One call of the library for a block of rows."""
+    """Table that reads each block of rows with one call of the library."""
 
     def __init__(self, dataset: Any, columns: list[str]) -> None:
         features = getattr(dataset, "features", None) or {}
@@ -103,7 +104,7 @@ class _DatasetColumn(ColumnReader):
 
 
 def _to_column(values: Any) -> Column:
-    """Numbers as one array that is ours; text and rows of different shapes as a list."""
+    """Convert numbers to one owned array; text and rows of different shapes to a list."""
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OUS":
         return np.array(values)
     return [np.array(value) if not isinstance(value, dict) else value for value in values]

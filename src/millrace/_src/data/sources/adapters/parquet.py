@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, rows by number."""
+"""``ParquetDataset``: Parquet and Arrow files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ __all__ = ["ParquetDataset"]
 class ParquetDataset(TableDataset):
     """Rows of Parquet or Arrow (IPC, Feather) files, through pyarrow (extra 'parquet').
 
-    Numbers come as they are, text as text, bytes as uint8, lists as arrays. The row groups that were just read are
-    kept, so rows in order cost one reading; a full shuffle of Parquet likes small row groups, or Arrow files.
+    Numbers and text keep their types, bytes become uint8, lists become arrays. Recently read row groups are cached, so
+    sequential reads decode each group once. For a full shuffle, use small row groups or Arrow files.
 
     >>> import millrace.dataset as ds
     >>> import pytest

@@ -1,4 +1,4 @@
-"""A PyTorch ``Dataset`` or ``IterableDataset`` as it is; torch itself is not imported."""
+"""``TorchDataset``: a PyTorch ``Dataset`` or ``IterableDataset``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ __all__ = ["TorchDataset"]
 class TorchDataset(GeneratorDataset):
     """The rows of a PyTorch dataset: tensors become arrays, dicts become columns.
 
-    Without ``column_names`` the first row is read once for its keys or its width (``column_0``, ``column_1``...).
+    PyTorch is not imported. Without ``column_names`` the first row is read once for its keys or its width
+    (``column_0``, ``column_1``...).
     ``dataset.targets`` serves PKSampler, and ``dataset.samples`` names the file in an error. The other arguments
     are those of GeneratorDataset: with several workers, rows are read in processes.
 
@@ -98,7 +99,7 @@ class MapStyleRows:
 
 @stable_id("source.TorchLabelledRows")
 class LabelledRows(MapStyleRows):
-    """One that knows every row's class without reading the row."""
+    """A map-style dataset with labels that are known without reading the rows."""
 
     def get_label(self, index: int) -> Any:
         return _to_numpy(self.dataset.targets[index])

@@ -1,4 +1,4 @@
-"""WebDataset: samples as neighbouring files in tar archives, read by offset, in any order."""
+"""``WebDataset``: samples in tar archives, with random access."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _MOST_FILES = 1_000_000
 class WebDataset(TableDataset):
     """Samples of tar archives: the files ``0001.jpg`` and ``0001.cls`` are one row with the columns jpg and cls.
 
-    The archives are indexed once and then read by offset, so a full shuffle, shards and an exact resume work;
-    nothing is extracted. ``dataset_files`` is a path, a list, or a path with a range: ``train-{000..012}.tar``.
-    Numbers (cls, id, ...) come as int64, txt and json as text, npy as the array, images as bytes, or as pixels
-    with ``decode``; everything else as bytes. ``columns`` picks; the column ``__key__`` is the sample's name.
+    The archives are indexed once and then read by offset, so full shuffle, sharding and exact resume work. Nothing is
+    extracted. ``dataset_files`` is a path, a list, or a path with a range: ``train-{000..012}.tar``.
+    Numbers (cls, id, ...) become int64, txt and json text, npy the array, images bytes or, with ``decode``, pixels;
+    all others stay bytes. ``columns`` selects columns; the column ``__key__`` is the name of the sample.
 
     >>> import millrace.dataset as ds
     >>> import io, tarfile
@@ -162,7 +162,7 @@ class _KeyColumn(ColumnReader):
 
 
 class _MemberColumn(ColumnReader):
-    """One file of each sample, at a known place of an archive."""
+    """One file of each sample, at a known offset of an archive."""
 
     def __init__(self, name: str, files: list[str], locations: npt.NDArray[np.int64], decode: bool) -> None:
         self.ending, self.files, self.locations = name.rpartition(".")[2], files, locations

@@ -1,1 +1,1 @@
-"""The open audio data sets, one per file."""
+"""Public audio datasets."""

@@ -1,4 +1,4 @@
-"""CMUArcticDataset: sentences read by one speaker."""
+"""``CMUArcticDataset``: CMU ARCTIC speech synthesis corpus."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CMUArcticDataset"]
 
 
 class CMUArcticDataset(TableDataset):
-    """English sentences read by the speaker ``name``, with their words.
+    """English sentences read by the speaker ``name``, with transcripts.
 
     >>> import millrace.dataset as ds
     >>> import wave

@@ -1,4 +1,4 @@
-"""GTZANDataset: half a minute of music in one of ten genres."""
+"""``GTZANDataset``: GTZAN music genre classification."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["GTZANDataset"]
 
 
 class GTZANDataset(TableDataset):
-    """Half a minute of music per row and its genre; "train", "valid" and "test" are the usual filtered parts.
+    """GTZAN: 30 seconds of music per row and its genre; "train", "valid" and "test" are the usual filtered splits.
 
     >>> import millrace.dataset as ds
     >>> import wave
@@ -66,7 +66,7 @@ def _split_file_names(usage: str) -> set[bytes]:
     return names
 
 
-# the pieces of each part that are whole, not repeated and by no artist of another part
+# the files of each split that are complete, not duplicates, and not by an artist of another split
 _PARTS = {
     "train": """
 blues 29-49 73-97

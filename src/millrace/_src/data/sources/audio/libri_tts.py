@@ -1,4 +1,4 @@
-"""LibriTTSDataset: books read aloud, sentence by sentence."""
+"""``LibriTTSDataset``: LibriTTS text-to-speech corpus."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["LibriTTSDataset"]
 
 
 class LibriTTSDataset(TableDataset):
-    """Books read aloud, sentence by sentence: the sound, the words as written and as spoken, and who reads what.
+    """LibriTTS: sentences of audiobooks with waveform, original and normalized text, speaker and chapter.
 
     >>> import millrace.dataset as ds
     >>> import wave

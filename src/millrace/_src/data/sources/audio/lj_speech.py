@@ -1,4 +1,4 @@
-"""LJSpeechDataset: one reader, thirteen thousand sentences."""
+"""``LJSpeechDataset``: LJ Speech single-speaker corpus."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["LJSpeechDataset"]
 
 
 class LJSpeechDataset(TableDataset):
-    """Sentences of seven books read by one person, with the words as written and as spoken.
+    """LJ Speech: sentences of seven books read by one speaker, with original and normalized transcripts.
 
     >>> import millrace.dataset as ds
     >>> import wave

@@ -1,4 +1,4 @@
-"""SpeechCommandsDataset: single words by many speakers."""
+"""``SpeechCommandsDataset``: Speech Commands keyword spotting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["SpeechCommandsDataset"]
 
 
 class SpeechCommandsDataset(TableDataset):
-    """Single words by many speakers, in one folder per word; folders that begin with ``_`` (noise) are left out.
+    """Single words by many speakers, in one folder per word; folders that begin with ``_`` (noise) are skipped.
 
     >>> import millrace.dataset as ds
     >>> import wave

@@ -1,4 +1,4 @@
-"""TedliumDataset: talks, cut into what was said."""
+"""``TedliumDataset``: TED-LIUM speech recognition corpus."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["TedliumDataset"]
 
 
 class TedliumDataset(TableDataset):
-    """TED talks cut into what was said, with the words, from SPHERE files and the STM lists of their cuts.
+    """Segments of TED talks with transcripts, from SPHERE files and STM segment lists.
 
-    Rows come as MindSpore orders them: the first cut of every talk, then the second of every talk, and so on.
+    Rows are in MindSpore's order: the first segment of every talk, then the second of every talk, and so on.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the audio sources share: rows whose waveform and sample rate come from one reading of a file."""
+"""Table of audio files: waveform and sample rate columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAVE = column_type("float32", None, None)
 
 
 class WaveformTable(ColumnTable):
-    """The columns ``waveform`` and ``sample_rate`` of one sound file per row, then the others."""
+    """Table of one audio file per row: ``waveform``, ``sample_rate``, and further columns."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class WaveformTable(ColumnTable):
 
 
 class _AudioFileColumn(ColumnReader):
-    """Names the file of a row; its waveform is read by the table, together with the sample rate."""
+    """Column of audio files. The table reads waveform and sample rate together."""
 
     def __init__(self, files: FileList | Sequence[str]) -> None:
         self.files = files

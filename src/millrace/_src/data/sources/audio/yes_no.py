@@ -1,4 +1,4 @@
-"""YesNoDataset: eight times yes or no, in Hebrew."""
+"""``YesNoDataset``: YesNo Hebrew recordings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["YesNoDataset"]
 
 
 class YesNoDataset(TableDataset):
-    """Sixty recordings of one person saying yes (1) or no (0) eight times, in Hebrew.
+    """YesNo: sixty recordings of one person saying eight times yes (1) or no (0) in Hebrew.
 
     >>> import millrace.dataset as ds
     >>> import wave

@@ -1,1 +1,1 @@
-"""Base."""
+"""Base classes, samplers and argument checks shared by sources."""

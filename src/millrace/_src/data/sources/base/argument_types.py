@@ -1,4 +1,4 @@
-"""Column types as users write them: MindSpore dtypes, numpy dtypes, Python types or their names."""
+"""Conversion of column types given by users (MindSpore dtypes, NumPy dtypes, names) to NumPy dtypes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["column_types"]
 
 
 def column_types(types: list[Any]) -> list[Any]:
-    """Each as a numpy type; an unknown one is refused."""
+    """Convert column types to numpy dtypes; unknown types are refused."""
     return [_numpy_type(type_) for type_ in types]
 
 

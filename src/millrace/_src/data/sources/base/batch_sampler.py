@@ -1,4 +1,4 @@
-"""Batches made by the user: lists of row numbers from a batch_sampler, rows put together by a collate_fn."""
+"""``batch_sampler`` and ``collate_fn`` arguments: batches of row indices from user code."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ log = get_logger(__name__)
 
 @stable_id("source.BatchLists")
 class BatchSamplerAdapter:
-    """What a batch_sampler gives, once per epoch.
+    """Lists of row indices from a batch_sampler, once per epoch.
 
-    It may be a list, an iterable such as PyTorch's BatchSampler, an iterator (kept for later epochs), or a
-    ``ds.Sampler``, which is told the number of rows before.
+    A batch_sampler is a list, an iterable such as PyTorch's BatchSampler, an iterator (whose lists are kept for later
+    epochs), or a ``ds.Sampler``, whose dataset_size is set first.
     """
 
     def __init__(self, batch_sampler: Any, rows: Callable[[], int | None]) -> None:
@@ -34,22 +34,22 @@ class BatchSamplerAdapter:
         return {} if self.once else {"given": self.batch_sampler}
 
     def for_run(self) -> BatchSamplerAdapter:
-        """A copy for one iterator, so that none moves another on; the source is not copied."""
+        """A copy for one iterator, so that iterators are independent; the source is not copied."""
         if isinstance(self.batch_sampler, (list, tuple)):
             return self
         if hasattr(self.batch_sampler, "__next__"):
-            self.batch_sampler = list(self.batch_sampler)  # it can be walked once only
+            self.batch_sampler = list(self.batch_sampler)  # it can be iterated only once
         shared = getattr(getattr(self.rows, "__self__", None), "source", None)
         try:
             clone = copy.copy(self)
             clone.batch_sampler = copy.deepcopy(self.batch_sampler, {id(shared): shared})
             return clone
-        except Exception as error:  # whatever a user's object says when it is copied
-            log.debug("%r cannot be copied and serves all iterators: %s", self.batch_sampler, error)
+        except Exception as error:  # copying a user's object may raise anything
+            log.debug("%r cannot be copied and is shared by all iterators: %s", self.batch_sampler, error)
             return self
 
     def reset_all(self) -> None:
-        """An epoch is over."""
+        """Reset the sampler at the end of an epoch."""
         if isinstance(self.batch_sampler, Sampler):
             self.batch_sampler.reset_all()
 
@@ -73,8 +73,8 @@ class BatchSamplerAdapter:
 class CollateFunction:
     """A collate function as a per_batch_map.
 
-    It gets one list per column, as in MindSpore; or, when it needs one argument and there are several columns,
-    one list of rows, as in PyTorch. Its result may name the columns.
+    The function receives one list per column, as in MindSpore. If it takes one argument and there are several columns,
+    it receives one list of rows, as in PyTorch. It may return a dict of columns.
 
     >>> by_rows = CollateFunction(
     ...     lambda rows: {"y": [y for _, y in rows], "x": [x for x, _ in rows]}, ["x", "y"]

@@ -1,14 +1,14 @@
 """Argument groups shared by sources, and the decorator that adds them to a constructor.
 
-A source writes its own arguments; ``*_`` stands where the shared ones go, and ``shared`` holds them::
+A source declares its specific arguments. ``*_`` marks the position of the shared ones, and ``shared`` holds them::
 
     @with_common_arguments(ImageOptions, decode=False)
     def __init__(self, dataset_dir: Folder, *_: Any, **shared: Unpack[ImageOptions]) -> None:
         make = partial(_table, dataset_dir=dataset_dir, decode=shared["decode"])
         self._open(make, {"image": image_type(shared["decode"])}, shared)
 
-Callers, ``help`` and ``inspect`` see one plain signature, ``(self, dataset_dir, num_samples=None, ...)``: each of its
-arguments goes by position or by name, and all are checked in its order. Type checkers see the same names.
+Callers, ``help`` and ``inspect`` see one plain signature, ``(self, dataset_dir, num_samples=None, ...)``. Each argument
+can be passed by position or by name, and all are checked in this order. Type checkers see the same names.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = ["CorpusOptions", "ImageOptions", "RowOptions", "TextOptions", "with_c
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-# Their order is that of the signature, which is MindSpore's.
+# The order of the keys is the order of the signature, which is MindSpore's.
 
 
 class RowOptions(TypedDict, total=False):
-    """What a source of rows takes."""
+    """Arguments of a source of rows."""
 
     num_samples: NumSamples
     num_parallel_workers: NumWorkers
@@ -43,7 +43,7 @@ class RowOptions(TypedDict, total=False):
 
 
 class ImageOptions(TypedDict, total=False):
-    """What a source of image files takes: it can decode them."""
+    """Arguments of a source of image files, with ``decode``."""
 
     num_samples: NumSamples
     num_parallel_workers: NumWorkers
@@ -56,7 +56,7 @@ class ImageOptions(TypedDict, total=False):
 
 
 class TextOptions(TypedDict, total=False):
-    """What a source of rows inside files takes: a way to shuffle, but no sampler."""
+    """Arguments of a source of rows inside files: a shuffle mode, but no sampler."""
 
     num_samples: NumSamples
     num_parallel_workers: NumWorkers
@@ -67,7 +67,7 @@ class TextOptions(TypedDict, total=False):
 
 
 class CorpusOptions(TypedDict, total=False):
-    """The same, with the workers late, as some of MindSpore's text sources have it."""
+    """Arguments of TextOptions with num_parallel_workers near the end, as in some of MindSpore's text sources."""
 
     num_samples: NumSamples
     shuffle: Mode
@@ -78,10 +78,10 @@ class CorpusOptions(TypedDict, total=False):
 
 
 def with_common_arguments(group: type, *, without: tuple[str, ...] = (), **defaults: Any) -> Callable[[F], F]:
-    """Let a constructor take the arguments of a group, all but ``without``, where its ``*_`` stands.
+    """Add the arguments of a group, except ``without``, to a constructor at the position of its ``*_``.
 
-    What is left out by the caller is None, or what ``defaults`` says. The constructor's own arguments after ``*_``
-    follow the shared ones.
+    The default of an argument is None or its value in ``defaults``. Arguments of the constructor after ``*_`` follow
+    the shared ones.
 
     >>> class Rows:
     ...     @with_common_arguments(RowOptions, without=("cache", "sampler"), shuffle=True)
@@ -116,7 +116,7 @@ def with_common_arguments(group: type, *, without: tuple[str, ...] = (), **defau
 def _merge_signature(
     function: Callable[..., Any], group: type, without: tuple[str, ...], defaults: dict[str, Any]
 ) -> inspect.Signature:
-    """The function's own parameters, with those of the group in the place of ``*_``."""
+    """The parameters of the function, with ``*_`` replaced by those of the group."""
     signature = inspect.signature(function)
     names = [name for name in group.__annotations__ if name not in without]
     unknown = {*defaults, *without} - set(group.__annotations__)
@@ -138,6 +138,6 @@ def _merge_signature(
 
 
 def _annotation_text(group: type, name: str) -> Any:
-    """An annotation as its text, which is what ``help`` shows well."""
+    """An annotation as text, for readable ``help`` output."""
     annotation = group.__annotations__[name]
     return annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else annotation

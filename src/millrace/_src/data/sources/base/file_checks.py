@@ -1,4 +1,4 @@
-"""Rules on arguments that several file sources share and no annotation expresses."""
+"""Argument checks shared by file sources: file lists and language pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["IsFiles", "IsPair"]
 
 
 class IsFiles:
-    """A file name or pattern, or a list of them, and not an empty one."""
+    """Check for a file name or pattern, or a non-empty list of them."""
 
     def check(self, name: str, value: Any) -> None:
         check_type(value, (str, list), name.replace("_", " "))
@@ -20,7 +20,7 @@ class IsFiles:
 
 
 class IsPair:
-    """Two languages, in a list or a tuple, that the data set has."""
+    """Check for a list or tuple of two languages that the dataset has."""
 
     def __init__(self, *pairs: str) -> None:
         self.pairs = [pair.split("-") for pair in pairs]

@@ -1,4 +1,4 @@
-"""The order of rows of text-like files: shuffled or not, whole or one shard."""
+"""Sampler for rows of text-like files: shuffle modes and sharding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .record_sampler import RecordSampler
 
 __all__ = ["MODES", "FileSampler", "RangesOrder"]
 
-# The numbers that MindSpore's JSON uses.
+# Shuffle modes in the order of their numbers in MindSpore's JSON.
 MODES = ["false", "files", "global", "infile", "partial", "adaptive"]
 
 
@@ -28,10 +28,10 @@ class Sized(Protocol):
 
 @stable_id("sampler.FileSampler")
 class FileSampler(RecordSampler):
-    """Rows of the files of a source. Their numbers are asked of the source only when the order is needed.
+    """Sampler for the rows of the files of a source; file sizes are requested only when the order is needed.
 
-    A shard is a run of neighbouring rows; or, with ``by_files``, the rows of every so many files, which a shuffle puts
-    in a new order each epoch, alike on all ranks.
+    A shard is a contiguous range of rows. With ``by_files``, a shard has the rows of every ``num_shards``-th file; a
+    shuffle reorders the files each epoch, in the same order on all ranks.
 
     >>> class Two:
     ...     def sizes(self):
@@ -66,7 +66,7 @@ class FileSampler(RecordSampler):
         raise AttributeError(name)
 
     def _share(self, size: int) -> int:
-        """The rows of the first deal; where files differ in their rows, another epoch may have others."""
+        """Rows of this shard in file order; if file sizes differ, the number may vary between epochs."""
         return sum(self.files[self.shard_id :: self.num_shards]) if self.by_files else super()._share(size)
 
     def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
@@ -74,9 +74,7 @@ class FileSampler(RecordSampler):
             return super()._order(size, key, labels)
         files = np.array(self.files, np.int64)
         file_order = np.arange(len(files))
-        if (
-            self.shuffle is not Shuffle.FALSE
-        ):  # the same on every rank: the key is, and the shard is not in it
+        if self.shuffle is not Shuffle.FALSE:  # the key is equal on all ranks, so the order is too
             file_order = RandomPermutation(len(files), hash_integers(key, 0)).at(0, len(files))
         mine = file_order[self.shard_id :: self.num_shards]
         order: IndexOrder = RangesOrder((np.cumsum(files) - files)[mine], files[mine])
@@ -88,7 +86,7 @@ class FileSampler(RecordSampler):
 
 
 class RangesOrder:
-    """Runs of neighbouring rows, one after the other.
+    """Concatenation of contiguous ranges of rows.
 
     >>> RangesOrder(np.array([5, 0]), np.array([2, 3])).at(1, 4).tolist()
     [6, 0, 1]

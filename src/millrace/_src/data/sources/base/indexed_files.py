@@ -1,9 +1,9 @@
-"""What the sources that read rows out of files share: lists of files, orders of rows, and one reader for all.
+"""Base of datasets whose rows are byte ranges of files (text, CSV, TFRecord).
 
-A file is taken apart by a format (lines, CSV records, TFRecords ...) that says where its rows lie and what their
-bytes mean. Since every row can be found, these sources shuffle, sample and resume like arrays in memory. The order
-without a shuffle is that of the files, whatever the number of workers; MindSpore's is that with one worker. A
-shard is a run of neighbouring rows, all shards of equal length, wrapping round at the end, as in MindSpore.
+A format (lines, CSV records, TFRecords ...) locates the rows of a file and decodes their bytes. Every row is
+addressable, so these sources shuffle, sample and resume like arrays in memory. Without a shuffle the order is that of
+the files for any number of workers; MindSpore has this order with one worker. A shard is a contiguous range of rows.
+All shards have equal length and wrap around at the end, as in MindSpore.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ def texts(*names: str, shape: tuple[int | None, ...] = ()) -> dict[str, ColumnTy
 
 
 class RowFormat(Protocol):
-    """How the rows of a file are found and what their bytes mean."""
+    """Locates the rows of a file and decodes their bytes."""
 
     @property
     def scan_id(self) -> str:
-        """Names the scan and what it depends on, for the kept index."""
+        """Identifier of the scan and its parameters, for the index cache."""
 
     def scan(self, path: str) -> ByteRanges: ...
 
@@ -84,7 +84,7 @@ TrainValidTest = Literal["train", "valid", "test", "all"] | None
 
 
 def find_files(patterns: str | list[str]) -> list[str]:
-    """The files that names or patterns stand for; one that matches nothing is refused."""
+    """Expand file names and patterns; one without a match is refused."""
     files, missing = [], []
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         if is_remote(pattern):
@@ -100,19 +100,19 @@ def find_files(patterns: str | list[str]) -> list[str]:
 
 
 def files_for_usage(folder: str, usage: str | None, names: Mapping[str, str]) -> list[str]:
-    """The files of one usage, or of all in the order of the table."""
+    """The files of one usage, or of all usages in the order of ``names``."""
     chosen = names.values() if usage in (None, "all") else [names[str(usage)]]
     return [os.path.join(folder, name) for name in chosen]
 
 
 # --- the source -------------------------------------------------------------------------------------------------
 
-# The files that together hold the same rows (two for a translation), each with its format.
+# Files with corresponding rows (two for a translation), each with its format.
 ParallelFiles = Sequence[tuple[str, RowFormat]]
 
 
 class IndexedFilesSource(SourceTraits):
-    """Rows of files one after the other."""
+    """Source of the rows of files in sequence."""
 
     concat_shard = "own"
     is_file_backed = True
@@ -132,7 +132,7 @@ class IndexedFilesSource(SourceTraits):
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        # a worker that finds no copies would make its own
+        # without this, each worker would download a separate copy
         self.copies.fetch(path for part in self.parts for path, _ in part)
         return vars(self) | {"_lock": None, "_ranges": None}
 
@@ -143,7 +143,7 @@ class IndexedFilesSource(SourceTraits):
         return self._schema
 
     def spans(self) -> list[tuple[ByteRanges, ...]]:
-        """Where the rows lie, found on the first call."""
+        """Byte ranges of the rows, located on the first call."""
         with self._lock:
             if self._ranges is None:
                 self.copies.fetch(path for part in self.parts for path, _ in part)
@@ -159,7 +159,7 @@ class IndexedFilesSource(SourceTraits):
                 )
         ranges = tuple(self._scan_file(path, form) for path, form in part)
         paired = any(getattr(form, "blank_together", False) for _, form in part)
-        if paired:  # empty lines at the end of one file stand for nothing in the other
+        if paired:  # trailing empty lines of one file have no counterpart in the other
             least = min(map(len, ranges))
             ranges = tuple(
                 spans
@@ -171,8 +171,8 @@ class IndexedFilesSource(SourceTraits):
         if len(set(sizes.values())) > 1:
             shown = " and ".join(f"{path} has {size}" for path, size in sizes.items())
             raise FormatError(
-                f"{self.name}: files that belong together differ in their rows: {shown}. Each line of one stands for "
-                "the same line of the other; find where they part",
+                f"{self.name}: paired files differ in their numbers of rows: {shown}. Line n of one file must "
+                "correspond to line n of the other. Find the first line that does not correspond",
                 file=part[0][0],
             )
         if paired:
@@ -194,7 +194,7 @@ class IndexedFilesSource(SourceTraits):
         return [len(ranges[0]) for ranges in self.spans()]
 
     def row_bytes(self) -> int:
-        """What a row takes in its file, on average."""
+        """Average size of a row in its file in bytes."""
         total = sum(int(s.stops[-1]) for ranges in self.spans() for s in ranges if len(s))
         return total // max(1, sum(self.sizes()))
 
@@ -232,7 +232,7 @@ class IndexedFilesSource(SourceTraits):
 
 
 class IndexedFilesReader:
-    """Open files of a source: the rows of a block are read file by file, neighbours together."""
+    """Reader of a source: rows are read file by file, with neighbouring rows in one read."""
 
     def __init__(self, source: IndexedFilesSource) -> None:
         self.parts, self.spans = source.parts, source.spans()
@@ -273,7 +273,7 @@ class IndexedFilesReader:
 
 
 def _merged(columns: list[Column], back: Indices) -> Column:
-    """Columns of several files as one, in the order of the rows asked for."""
+    """Merge the columns of several files in the order of the requested rows."""
     first = columns[0]
     if isinstance(first, np.ndarray) and all(
         isinstance(c, np.ndarray)
@@ -300,7 +300,7 @@ def _values(column: Column) -> list[Any]:
 
 
 class IndexedFilesDataset(SourceDataset):
-    """Base of the sources over files: from the usual arguments to a Read of an IndexedFilesSource."""
+    """Base of datasets over files: builds an IndexedFilesSource from the common arguments."""
 
     _source_class: ClassVar[type[IndexedFilesSource]] = IndexedFilesSource
 
@@ -316,7 +316,7 @@ class IndexedFilesDataset(SourceDataset):
         shared: Mapping[str, Any],
         by_files: bool = False,
     ) -> None:
-        """``given`` holds the constructor's own arguments, as ``locals()`` has them, ``shared`` those that all take."""
+        """``arguments`` are the ``locals()`` of the constructor, ``shared`` the shared arguments."""
         parameters = inspect.signature(type(self)).parameters
         options = {name: shared.get(name) for name in ("num_samples", "shuffle", "num_shards", "shard_id")}
         num_shards, shard_id = options["num_shards"], options["shard_id"]
@@ -348,7 +348,7 @@ class IndexedFilesDataset(SourceDataset):
         arguments: Mapping[str, Any],
         shared: Mapping[str, Any],
     ) -> None:
-        """Files of one format."""
+        """Open files of one format."""
         self._open_files([[(path, form)] for path in paths], columns, arguments, shared)
 
 

@@ -1,4 +1,4 @@
-"""Rows of an open MindRecord set as the engine takes them, with the disk told in time what will be read."""
+"""Reader of MindRecord rows for the engine, with read-ahead and padded samples."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .record_sampler import BLOCK_BYTES, WINDOW_BYTES
 
 __all__ = ["MindRecordBlockReader", "padded_values"]
 
-_SMALL = 64 << 20  # a set of this many bytes is read by the kernel's own read-ahead
+_SMALL = 64 << 20  # for sets up to this size the read-ahead of the kernel is sufficient
 
 
 class MindRecordBlockReader:
-    """Reads blocks of rows; the numbers after the last row are the padded ones."""
+    """Reader of blocks of rows; indices after the last row are padded samples."""
 
     def __init__(self, reader: MindRecordReader, columns: list[str], padding: dict[str, Any]) -> None:
         self.reader, self.padding = reader, padding
@@ -31,7 +31,7 @@ class MindRecordBlockReader:
         self._ahead = _ReadAhead(reader) if reader.total_bytes > _SMALL and reader.is_local else None
 
     def choose(self, columns: Sequence[str]) -> None:
-        """Read these columns only; those nobody wants cost nothing then."""
+        """Restrict reading to these columns."""
         self.columns, schema = list(columns), self.reader.schema
         self._bytes_columns = [name for name in columns if schema[name].type == "bytes"]
         self._text_columns = [name for name in columns if schema[name].type == "string"]
@@ -47,7 +47,7 @@ class MindRecordBlockReader:
         except FormatError as error:
             row = error.context.get("row")
             if row is not None and row in indices:
-                error.row_index = row  # type: ignore[attr-defined]  # the engine need not look for it
+                error.row_index = row  # type: ignore[attr-defined]  # the engine need not search for it
             raise
         for name in self._bytes_columns:
             columns[name] = [_as_bytes(view) for view in columns[name]]
@@ -78,7 +78,7 @@ class MindRecordBlockReader:
 
 
 class _ReadAhead:
-    """Asks the kernel for a whole block of neighbours when the first of its rows is read."""
+    """Read-ahead: advises the kernel to load a whole block when its first row is read."""
 
     def __init__(self, reader: MindRecordReader) -> None:
         self.reader = reader
@@ -92,7 +92,7 @@ class _ReadAhead:
         if not len(fresh):
             return
         self.count += len(fresh)
-        if self.count > self.most:  # those asked for long ago may be out of memory again
+        if self.count > self.most:  # blocks advised long ago may be evicted from the page cache
             self.advised[:] = False
             self.count = len(fresh)
         self.advised[fresh] = True
@@ -102,12 +102,12 @@ class _ReadAhead:
 
 
 def _as_bytes(view: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[np.bytes_]:
-    """One value of type S, as MindSpore hands bytes out, on the same memory."""
+    """One value of dtype S, as in MindSpore, on the same memory."""
     return np.frombuffer(view, f"S{len(view)}") if len(view) else np.array([b""])
 
 
 def padded_values(schema: RecordSchema, columns: list[str], sample: dict[str, Any] | None) -> dict[str, Any]:
-    """The padded sample as values of the columns; what a column cannot hold exactly is refused."""
+    """Convert the padded sample to column values; inexact conversions are refused."""
     return {name: _padded_value(schema[name], (sample or {})[name]) for name in columns}
 
 

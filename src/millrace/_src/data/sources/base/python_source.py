@@ -1,4 +1,4 @@
-"""A user's Python object as a source: what it gives for a row, and the ways of going through it."""
+"""Source over a user's Python object: random access or one pass."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from .sampler_arguments import NO_ROWS
 
 __all__ = ["PythonSource", "can_be_read_once", "is_random_access"]
 
-# Rows read at once when only their labels are wanted.
+# Rows per read for labels.
 LABEL_ROWS = 64
 
 ONE_COLUMN = (int, float, str, bytes, np.ndarray, np.generic, dict)
 
 
 class RowConverter:
-    """Turns what a source gives for a row into one value per column."""
+    """Converter from the row of a user's object to one value per column."""
 
     def __init__(self, columns: list[str], types: list[npt.DTypeLike] | None, name: str) -> None:
         self.columns, self.types, self.name = columns, types, name
 
     def row(self, row: Any) -> tuple[Any, ...]:
         if type(row) is not tuple:
-            # tensors of any library and Pillow images are one value, though they can be iterated
+            # tensors of any library and Pillow images are one value although they are iterable
             if isinstance(row, ONE_COLUMN) or hasattr(row, "__array__") or hasattr(row, "getbands"):
                 row = (row,)
             elif hasattr(row, "__iter__"):
@@ -56,14 +56,14 @@ class RowConverter:
         return row
 
     def check(self, columns: dict[str, Column]) -> dict[str, Column]:
-        """The columns, if they have the types that the user declared."""
+        """Check that the columns have the declared types."""
         for (name, column), wanted in zip(columns.items(), self.types or (), strict=False):
             for value in [column] if isinstance(column, np.ndarray) else column:
                 self._check_type(name, value, np.dtype(wanted))
         return columns
 
     def check_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """One row, if its values have the types that the user declared."""
+        """Check that the values of a row have the declared types."""
         values = tuple([normalize_value(value) for value in row])
         for name, value, wanted in zip(self.columns, values, self.types or (), strict=False):
             self._check_type(name, value, np.dtype(wanted))
@@ -80,15 +80,15 @@ class RowConverter:
 
 
 class PythonReader:
-    """Random access to a user's object; the engine owns each value before the next row is read."""
+    """Random access to a user's object; each value is copied before the next row is read."""
 
     def __init__(self, source: PythonSource) -> None:
         self.getitem = source.source.__getitem__
         self.converter = source.converter
         self.passing = ChunkBufferPool()
-        # whether it wants random numbers of the row
+        # whether __getitem__ has a parameter rng
         self.wants_rng = source.wants_rng
-        # a row is what `getitem` gives, and nothing more is to be looked at
+        # rows need neither random numbers nor type checks
         self.plain = not self.wants_rng and not source.converter.types
 
     def read(self, indices: Indices, random_stream: RandomStream | None = None) -> dict[str, Column]:
@@ -108,26 +108,26 @@ class PythonReader:
         return converter.check(builder.finish())
 
     def check_end(self, came: int, wanted: int) -> None:
-        """A StopIteration out of ``__getitem__`` ends the loop over the rows as if there were no more."""
+        """Detect a StopIteration of ``__getitem__``, which ends the loop over the rows silently."""
         if came < wanted:
             raise RuntimeError(
-                "__getitem__ raised StopIteration; a row that is not there is an IndexError, and the length that "
-                "__len__ gives says how many there are"
+                "__getitem__ raised StopIteration. Raise IndexError for a row that does not exist, and return the "
+                "number of rows from __len__"
             )
 
     def close(self) -> None: ...
 
 
 class PythonStream:
-    """One pass over a user's iterable, again for each epoch."""
+    """One pass over a user's iterable per epoch."""
 
     def __init__(self, source: PythonSource) -> None:
         self.source = source
-        # whether the function that makes the rows wants random numbers of the epoch
+        # whether the row function has a parameter rng
         self.wants_rng = source.wants_rng
 
     def rows(self, epoch: int, random_stream: RandomStream | None = None) -> Iterator[Any]:
-        # what the user's object is has a life of its own: only this pass over it is closed at the end of an epoch
+        # only this pass is closed at the end of an epoch, not the user's object
         for row in self.source.iterate(random_stream):  # noqa: UP028  ("yield from" would close it)
             yield row
 
@@ -140,19 +140,19 @@ class PythonStream:
 
 
 def is_random_access(source: Any) -> bool:
-    """Whether rows can be asked for by number; a class is taken as a function that makes an iterable."""
+    """Whether rows are accessible by number; a class counts as a function that returns an iterable."""
     return hasattr(source, "__getitem__") and not inspect.isclass(source)
 
 
 def can_be_read_once(source: Any) -> bool:
-    """Generators and Python's own iterators; an iterator class of the user's begins anew in its ``__iter__``."""
+    """Whether it is a generator or built-in iterator; a user's iterator class restarts in ``__iter__``."""
     if not hasattr(source, "__next__"):
         return False
     return not hasattr(source, "__iter__") or type(source).__module__ in ("builtins", "itertools")
 
 
 class PythonSource(SourceTraits):
-    """The plan's description of a user's object."""
+    """Source of the plan for a user's Python object."""
 
     user_code = True
 
@@ -179,7 +179,7 @@ class PythonSource(SourceTraits):
 
     @property
     def wants_rng(self) -> bool:
-        """Whether what makes the rows wants random numbers, with a parameter ``rng``."""
+        """Whether the row function has a parameter ``rng`` for random numbers."""
         if self.random_access:
             return rng_parameter_index(self.source.__getitem__) is not None
         return self.is_function and rng_parameter_index(self.source) is not None
@@ -205,12 +205,12 @@ class PythonSource(SourceTraits):
 
     @property
     def is_function(self) -> bool:
-        """It is called for each epoch, and what it returns is iterated."""
+        """Whether the source is called for each epoch and its result is iterated."""
         source = self.source
         return inspect.isclass(source) or not (hasattr(source, "__iter__") or hasattr(source, "__next__"))
 
     def iterate(self, random_stream: RandomStream | None = None) -> Iterator[Any]:
-        """A fresh pass over a one-pass source, cut to num_samples."""
+        """A new pass over an iterable source, limited to num_samples."""
         source = self.source
         if self.is_function:
             iterator = iter(source() if random_stream is None else with_rng(source, random_stream)(0))
@@ -221,16 +221,16 @@ class PythonSource(SourceTraits):
         return itertools.islice(iterator, self.limit) if self.limit else iterator
 
     def _iterate_cached(self) -> Iterator[Any]:
-        """An iterator object can be read once only, so copies of its rows are kept for later epochs."""
+        """Iterate over an iterator object; copies of its rows are kept for later epochs."""
         for i in itertools.count():
-            with self._lock:  # two runs may go through it at once
+            with self._lock:  # two runs may iterate concurrently
                 if i == len(self._cached_rows):
                     if self._exhausted:
                         return
                     try:
                         self._cached_rows.append(copy.deepcopy(next(self.source)))
                     except StopIteration:
-                        self._exhausted = True  # some iterators would begin anew when asked again
+                        self._exhausted = True  # some iterators would restart at the next call
                         return
             yield self._cached_rows[i]
 
@@ -238,7 +238,7 @@ class PythonSource(SourceTraits):
         return PythonReader(self) if self.random_access else PythonStream(self)
 
     def labels(self, column: str) -> npt.NDArray[Any]:
-        """``get_label(index)`` of the user's object, or the label column of every row; found once."""
+        """``get_label(index)`` of the user's object, or the label column of every row; computed once."""
         if column not in self._labels:
             self._labels[column] = np.asarray(
                 [np.asarray(label).item() for label in self._find_labels(column)]
@@ -262,12 +262,12 @@ class PythonSource(SourceTraits):
             yield from reader.read(np.arange(start, min(start + LABEL_ROWS, size)))[column]
 
     def row_location(self, index: int) -> str | None:
-        """``get_path(index)`` or ``files[index]`` of the user's object, when it has one."""
+        """``get_path(index)`` or ``files[index]`` of the user's object, if it has one."""
         get_path = getattr(self.source, "get_path", None)
         if get_path is not None:
             return str(get_path(index))
         if not self.random_access:
-            return None  # the files of a stream need not be one for each row
+            return None  # the files of a stream do not correspond to rows
         for name in ("files", "paths", "samples", "imgs"):
             listed = getattr(self.source, name, None)
             if isinstance(listed, (list, tuple)) and index < len(listed):
@@ -280,7 +280,7 @@ class PythonSource(SourceTraits):
         return {}
 
     def _identity(self) -> dict[str, Any]:
-        """The user's function, or the class of the user's object: what an object holds may grow while it is read."""
+        """The user's function, or the class of the user's object, whose state may change while it is read."""
         source = self.source
         is_definition = (
             inspect.isroutine(source) or inspect.isclass(source) or isinstance(source, functools.partial)

@@ -1,10 +1,9 @@
-"""The order of rows of a set of record files: shuffled so that a cold disk still reads in long runs.
+"""Sampler for record files: block shuffle with mostly sequential disk reads, and sharding.
 
-A true permutation of a large set asks the disk for a random place with every row. Here rows move in blocks of
-neighbours: the blocks are put in random order, and the rows of some hundred blocks (a window, about a
-gigabyte) are mixed with each other. A set that fits in one window gets a true permutation. Each shard takes
-its own run of the mixed blocks, so that no two machines read the same bytes. All of it is a function of the
-key, which is made from seed and epoch.
+A full permutation of a large set needs a random disk read for every row. This sampler shuffles blocks of neighbouring
+rows, then shuffles the rows inside windows of some hundred blocks (about 1 GiB). A set that fits in one window gets a
+full permutation. Each shard takes a separate contiguous range of the shuffled blocks, so no two machines read the same
+bytes. The order is a function of the key, which is derived from seed and epoch.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ __all__ = ["BlockShuffleOrder", "PerFileShuffleOrder", "RecordSampler", "WindowS
 
 BLOCK_BYTES = 2 << 20
 WINDOW_BYTES = 1 << 30
-WINDOW_ROWS = 1 << 20  # of a window's order, 8 bytes are held for each row
-MIN_BLOCKS = 256  # of a window, so that neighbours in the file part
+WINDOW_ROWS = 1 << 20  # the order of a window needs 8 bytes per row
+MIN_BLOCKS = 256  # blocks per window, so that neighbouring rows are separated
 PARTIAL_ROWS = 1_000_000
 
 
 @stable_id("sampler.RecordSampler")
 class RecordSampler(BuiltinSampler):
-    """Rows of files of these sizes in one of the modes of Shuffle, whole or one shard of several.
+    """Rows of files of these sizes in one of the modes of Shuffle, optionally one shard.
 
-    ``row_bytes`` is what a row takes on average, and decides how many rows make a block. Without a shuffle of all
-    rows a shard takes every so many rows, or, ``by_block``, a run of neighbours.
+    ``row_bytes`` is the average size of a row and determines the rows per block. Without a shuffle of all rows a shard
+    takes every ``num_shards``-th row or, with ``by_block``, a contiguous range.
 
     >>> [
     ...     RecordSampler(Shuffle.FALSE, [5], 1, None, 2, k, True).order(5, key=0).at(0, 3).tolist()
@@ -98,7 +97,7 @@ class RecordSampler(BuiltinSampler):
         )
 
     def _sharded_order(self, size: int, key: int, share: int) -> IndexOrder:
-        """Every so many rows, or a run of them, as MindSpore deals them; they wrap round at the end."""
+        """Strided or contiguous shard as in MindSpore; it wraps around at the end."""
         whole = self._file_order(size, key)
         if self.num_shards == 1:
             return whole
@@ -129,10 +128,10 @@ class RecordSampler(BuiltinSampler):
         return self.shuffle
 
     def is_shuffled(self) -> bool:
-        return self.shuffle is not Shuffle.FALSE or self._child_says("is_shuffled")
+        return self.shuffle is not Shuffle.FALSE or self._child_predicate("is_shuffled")
 
     def is_sharded(self) -> bool:
-        return self.num_shards > 1 or self._child_says("is_sharded")
+        return self.num_shards > 1 or self._child_predicate("is_sharded")
 
     def to_dict(self) -> dict[str, Any]:
         fields = super().to_dict()
@@ -196,14 +195,14 @@ class WindowShuffleOrder:
         if permutation is None:
             size = min(self.window, self.size - number * self.window)
             permutation = RandomPermutation(size, hash_integers(self.key, number))
-            for old in list(self._permutations)[:-1]:  # this window and the one before it are enough
+            for old in list(self._permutations)[:-1]:  # keep only this window and the previous one
                 self._permutations.pop(old, None)
             self._permutations[number] = permutation
         return permutation
 
 
 class PerFileShuffleOrder:
-    """Files in their order, the rows inside each in random order.
+    """Files in order, with the rows inside each file in random order.
 
     >>> order = PerFileShuffleOrder([2, 3], key=5).at(0, 5).tolist()
     >>> sorted(order[:2]), sorted(order[2:])

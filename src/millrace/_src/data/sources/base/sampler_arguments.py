@@ -1,4 +1,4 @@
-"""From the arguments of a source (num_samples, shuffle, sampler, num_shards, shard_id) to one sampler."""
+"""From ``num_samples``, ``shuffle``, ``sampler``, ``num_shards`` and ``shard_id`` to one sampler."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from millrace._src.data.samplers.iterable import as_sampler
 __all__ = ["NO_ROWS", "check_sampler_alone", "check_shard_options", "check_shards", "resolve_sampler"]
 
 
-# Said by every source of a user's own rows that has none.
+# Error of sources of user rows without a row; MindSpore's text.
 NO_ROWS = "GeneratorNode: data row of input source must not be 0, got: 0"
 
 SHUFFLE_AND_SAMPLER = (
-    "It is contradictory: the sampler already fixes the order. Leave shuffle out, or shuffle what comes out with "
+    "It is contradictory: the sampler already fixes the order. Remove shuffle, or shuffle the result with "
     ".shuffle(buffer_size)."
 )
 
 
 def check_shards(num_shards: int | None, shard_id: int | None) -> None:
-    """Both or neither, and the id inside."""
+    """Check that both or neither are given and that shard_id is in range."""
     if (num_shards is None) != (shard_id is None):
         raise ArgumentValueError("num_shards and shard_id need to be passed in together.")
     if num_shards is not None and shard_id is not None:
@@ -33,7 +33,7 @@ def check_shards(num_shards: int | None, shard_id: int | None) -> None:
 
 
 def check_shard_options(num_shards: int | None, shard_id: int | None) -> None:
-    """Both or neither, and the id inside, in the words of the sources that read files."""
+    """Check num_shards and shard_id with the error messages of file sources."""
     if num_shards is not None:
         Range(1, INT32_MAX).check("num_shards", num_shards)
         if shard_id is None:
@@ -46,7 +46,7 @@ def check_shard_options(num_shards: int | None, shard_id: int | None) -> None:
 def check_sampler_alone(
     sampler: Any, num_samples: int | None, shuffle: Any, num_shards: int | None, shard_id: int | None
 ) -> None:
-    """Beside a sampler nothing else may say which rows come."""
+    """Refuse other arguments that select rows if a sampler is given."""
     arguments = (
         ("shuffle", shuffle),
         ("sharding", num_shards),
@@ -65,7 +65,7 @@ def resolve_sampler(
     num_shards: int | None,
     shard_id: int | None,
 ) -> BuiltinSampler:
-    """The sampler that these arguments ask for; contradictions are refused."""
+    """Resolve the arguments to one sampler; contradictions are refused."""
     if sampler is not None:
         if isinstance(sampler, BuiltinSampler) and any(
             value is not None for value in (num_samples, shuffle, num_shards, shard_id)
@@ -75,10 +75,10 @@ def resolve_sampler(
                 f"num_samples: {num_samples}, num_shards: {num_shards}, shard_id: {shard_id}, "
                 f"shuffle: {shuffle}." + (f" {SHUFFLE_AND_SAMPLER}" if shuffle else "")
             )
-        if shuffle:  # MindSpore takes both, and the sampler's order
+        if shuffle:  # MindSpore accepts both and uses the sampler's order
             warn_once(
                 "shuffle-and-sampler",
-                f"shuffle=True came together with a sampler: it has no effect. {SHUFFLE_AND_SAMPLER} (said once)",
+                f"shuffle=True came together with a sampler: it has no effect. {SHUFFLE_AND_SAMPLER} (logged once)",
                 stacklevel=5,
             )
         return as_sampler(sampler, num_samples)

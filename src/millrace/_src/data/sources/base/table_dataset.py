@@ -1,4 +1,4 @@
-"""What the sources that read files in a folder share: a table of rows, found on first use, and the arguments."""
+"""Base of datasets over a table of columns, such as folders of image files."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ __all__ = [
 class _Folder:
     def check(self, name: str, value: Any) -> None:
         if is_remote(value):
-            return  # it is listed when the first row is asked for: an address costs requests
+            return  # listed when the first row is read: remote folders need requests
         if not os.path.isdir(value) or not os.access(value, os.R_OK):
             raise ArgumentValueError(
                 f"The folder {value} does not exist or is not a directory or permission denied!"
@@ -88,7 +88,7 @@ def image_type(decode: bool | None) -> ColumnType:
 
 
 def check_readable(path: str) -> None:
-    """Refuse a file that is missing."""
+    """Refuse a file that is missing or not readable."""
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
         raise ArgumentValueError(f"The file {os.path.realpath(path)} does not exist or permission denied!")
 
@@ -99,7 +99,7 @@ def image_column(
     decrypt: Callable[[str], Any] | None = None,
     listed: str | None = None,
 ) -> FileBytesColumn:
-    """A column of image files; decoded by the kernel of ``vision.Decode``. ``listed``: the list that names them."""
+    """A column of image files, decoded as by ``vision.Decode``. ``listed``: the list file with their paths."""
     return FileBytesColumn(files, _decode if decode else None, decrypt, listed)
 
 
@@ -110,9 +110,9 @@ def _decode(data: npt.NDArray[np.uint8]) -> Any:
 
 
 class ColumnTable:
-    """The rows of a source: a part per column, and what is known of the classes (or why nothing is).
+    """The rows of a source: a column reader per column, and the classes (or why there are none).
 
-    ``labels`` gives the class of every row where no column holds it by the usual name.
+    ``labels`` returns the class of every row if no column has the usual name.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class ColumnTable:
 
 
 class TableSource(SourceTraits):
-    """A source whose table is made on first use, once, and travels to worker processes once it is made."""
+    """A source whose table is built once on first use, and then pickled to worker processes."""
 
     is_file_backed = True
 
@@ -146,7 +146,7 @@ class TableSource(SourceTraits):
 
     @property
     def decoded_columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        # a user's function that decrypts is called once for a row, and not again where something is amiss
+        # a user's decrypt function is called once per row, also after errors
         if not self.is_expensive or self.make.keywords.get("decrypt") is not None:
             return ()
         return tuple(name for name, column in self.columns.items() if column == image_type(True))
@@ -215,13 +215,13 @@ class TableSource(SourceTraits):
         return keywords | {"keeps_sampler": True}
 
     def contents(self) -> dict[str, Any]:
-        """Functions of the user's that make rows, such as one that decrypts."""
+        """Functions of the user that produce rows, such as a decrypt function."""
         return {key: value for key, value in self.make.keywords.items() if callable(value)}
 
 
 @stable_id("source.EncodedSource")
 class UndecodedSource:
-    """A source, its table the same, of which some columns stay as they are in their files."""
+    """A source with the same table, of which some columns stay encoded."""
 
     def __init__(self, source: TableSource, encoded: tuple[str, ...]) -> None:
         self._source, self._encoded = source, encoded
@@ -235,13 +235,13 @@ class UndecodedSource:
         return ColumnTable(table.size, parts)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # unpickling asks before there is a source
+        if name.startswith("_"):  # unpickling accesses attributes before there is a source
             raise AttributeError(name)
         return getattr(self._source, name)
 
 
 class TableDataset(SourceDataset):
-    """Base of the sources that read a folder: the common arguments become a sampler and a Read."""
+    """Base of datasets over a table: builds source and sampler from the common arguments."""
 
     def __init_subclass__(cls) -> None:
         can_rebuild(cls, partial(_rebuild, cls))
@@ -249,7 +249,7 @@ class TableDataset(SourceDataset):
     def _open(
         self, make: partial[ColumnTable], columns: Mapping[str, ColumnType], arguments: Mapping[str, Any]
     ) -> None:
-        """``given`` holds the shared arguments of the constructor, and may hold its others."""
+        """``arguments`` has the shared arguments of the constructor and may have others."""
         names = ("num_samples", "shuffle", "num_shards", "shard_id")
         num_samples, shuffle, num_shards, shard_id = (arguments[name] for name in names)
         sampler = arguments.get("sampler")
@@ -272,7 +272,7 @@ def _rebuild(cls: Callable[..., TableDataset], saved: dict[str, Any]) -> TableDa
 
 
 def _options(sampler: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that chose this sampler, for the sources that take no other."""
+    """The arguments that produce this sampler, for datasets without a sampler argument."""
     shuffled = sampler.get("sampler_name") == "RandomSampler" or bool(sampler.get("shuffle_mode"))
     shards = {name: sampler[name] for name in ("num_shards", "shard_id") if name in sampler}
     return {"num_samples": sampler.get("num_samples") or None, "shuffle": shuffled} | shards
@@ -284,7 +284,7 @@ _NOT_AS_SAVED = ("sampler", "num_samples", "shuffle", "num_shards", "shard_id", 
 def class_folders(
     root: str, extensions: list[str] | None = None, chosen: Mapping[str, int] | None = None
 ) -> tuple[FileList, npt.NDArray[np.int32], dict[str, int]]:
-    """The files of each folder below the root, the number of its folder for each, and the folders' numbers."""
+    """The files of each folder below the root, the class number of each file, and the class numbers by folder."""
     check_type(root, (str,), "dataset_dir")
     numbers = chosen or {os.fsdecode(name): n for n, name in enumerate(list_directories(root))}
     files, labels = FileList(root), []

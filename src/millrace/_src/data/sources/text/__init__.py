@@ -1,1 +1,1 @@
-"""The open text data sets, one per file."""
+"""Public text datasets."""

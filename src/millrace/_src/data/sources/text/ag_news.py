@@ -1,4 +1,4 @@
-"""AGNewsDataset: news in four classes."""
+"""``AGNewsDataset``: AG News topic classification."""
 
 from __future__ import annotations
 

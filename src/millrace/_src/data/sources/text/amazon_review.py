@@ -1,4 +1,4 @@
-"""AmazonReviewDataset: reviews with two or five grades."""
+"""``AmazonReviewDataset``: Amazon review polarity and full."""
 
 from __future__ import annotations
 

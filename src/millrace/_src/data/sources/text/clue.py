@@ -1,4 +1,4 @@
-"""CLUEDataset: the tasks of the Chinese language understanding evaluation."""
+"""``CLUEDataset``: Chinese Language Understanding Evaluation (CLUE)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPANS = {
     "span2_text": TEXT,
     "text": TEXT,
 }
-# the columns of test and, with a label, those of train and eval
+# the columns of test; train and eval have a label in addition
 TASKS: dict[str, dict[str, Any]] = {
     "AFQMC": PAIR,
     "TNEWS": {"keywords": TEXT, "sentence": TEXT},

@@ -1,4 +1,4 @@
-"""CoNLL2000Dataset: words with their parts of speech and chunks."""
+"""``CoNLL2000Dataset``: CoNLL-2000 chunking."""
 
 from __future__ import annotations
 

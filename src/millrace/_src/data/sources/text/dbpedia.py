@@ -1,4 +1,4 @@
-"""DBpediaDataset: articles in fourteen classes."""
+"""``DBpediaDataset``: DBpedia ontology classification."""
 
 from __future__ import annotations
 

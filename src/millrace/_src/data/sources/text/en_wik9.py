@@ -1,4 +1,4 @@
-"""EnWik9Dataset: the first billion bytes of Wikipedia."""
+"""``EnWik9Dataset``: the first 10^9 bytes of English Wikipedia."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IMDBDataset: film reviews, a file each."""
+"""``IMDBDataset``: IMDb movie review sentiment."""
 
 from __future__ import annotations
 

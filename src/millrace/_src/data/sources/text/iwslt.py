@@ -1,4 +1,4 @@
-"""IWSLT2016Dataset: TED talks in two languages."""
+"""``IWSLT2016Dataset``: IWSLT 2016 machine translation of TED talks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Sets = Literal["dev2010", "tst2010", "tst2011", "tst2012", "tst2013", "tst2014"]
 
 
 class IWSLT2016Dataset(IndexedFilesDataset):
-    """IWSLT2016, from its folder ``texts``: columns ``text`` and ``translation``; the files stay as they are.
+    """IWSLT2016, from its folder ``texts``: columns ``text`` and ``translation``; the files are not modified.
 
     >>> import os
     >>> folder = "texts/de/en/de-en"

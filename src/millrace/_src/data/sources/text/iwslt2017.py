@@ -1,4 +1,4 @@
-"""IWSLT2017Dataset: TED talks in two languages."""
+"""``IWSLT2017Dataset``: IWSLT 2017 machine translation of TED talks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SUBFOLDERS = ("texts", "DeEnItNlRo", "DeEnItNlRo", "DeEnItNlRo-DeEnItNlRo")
 
 
 class IWSLT2017Dataset(IndexedFilesDataset):
-    """IWSLT2017, from its folder ``texts``: columns ``text`` and ``translation``; the files stay as they are.
+    """IWSLT2017, from its folder ``texts``: columns ``text`` and ``translation``; the files are not modified.
 
     >>> import os
     >>> folder = "texts/DeEnItNlRo/DeEnItNlRo/DeEnItNlRo-DeEnItNlRo"

@@ -1,4 +1,4 @@
-"""Multi30kDataset: captions of images in English and German."""
+"""``Multi30kDataset``: Multi30k English-German image captions."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class _Pair:
 class Multi30kDataset(IndexedFilesDataset):
     """Multi30k, from ``training/train.en``, ``training/train.de`` and the like: columns ``text`` and ``translation``.
 
-    Line n of one file is paired with line n of the other, also where one of them is empty; where both are, there is no
-    row. Files of different length are refused.
+    Line n of one file is paired with line n of the other, also if one of them is empty; pairs of empty lines are
+    skipped. Files of different length are refused.
 
     >>> import os
     >>> os.makedirs("training", exist_ok=True)

@@ -1,4 +1,4 @@
-"""PennTreebankDataset: lines of the Wall Street Journal."""
+"""``PennTreebankDataset``: Penn Treebank language modeling."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILES = {"test": "ptb.test.txt", "train": "ptb.train.txt", "valid": "ptb.valid.t
 class PennTreebankDataset(IndexedFilesDataset):
     """Penn Treebank, from ``ptb.train.txt``, ``ptb.valid.txt`` and ``ptb.test.txt``.
 
-    Each line is a row of column ``text``; empty lines are left out.
+    Each line is a row of column ``text``; empty lines are skipped.
 
     >>> with open("ptb.train.txt", "w") as file:
     ...     _ = file.write("no it was n't black monday\\n")

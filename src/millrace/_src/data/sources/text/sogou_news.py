@@ -1,4 +1,4 @@
-"""SogouNewsDataset: Chinese news in pinyin, in five classes."""
+"""``SogouNewsDataset``: Sogou News topic classification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQuADDataset: questions on articles of Wikipedia, and their answers."""
+"""``SQuADDataset``: SQuAD question answering."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SQuADDataset"]
 
 
 class SQuADDataset(IndexedFilesDataset):
-    """SQuAD 1.1 or 2.0, from ``train-v1.1.json`` and ``dev-v1.1.json`` or their like of 2.0.
+    """SQuAD 1.1 or 2.0, from ``train-v1.1.json`` and ``dev-v1.1.json`` or the files of 2.0.
 
     Columns ``context`` and ``question`` are text, ``text`` and ``answer_start`` have a value per answer.
 

@@ -1,4 +1,4 @@
-"""SST2Dataset: sentences with a feeling."""
+"""``SST2Dataset``: Stanford Sentiment Treebank, binary."""
 
 from __future__ import annotations
 

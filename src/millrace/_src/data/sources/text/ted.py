@@ -1,4 +1,4 @@
-"""The files of the IWSLT data sets: tagged text for training, XML for the rest."""
+"""Files of the IWSLT datasets: tagged text for training, XML for validation and test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["talk_files"]
 def talk_files(
     folder: str, year: str, usage: str | None, one: str, two: str, sets: Mapping[str, str]
 ) -> list[ParallelFiles]:
-    """Pairs of files: the lines of one language and of the other."""
+    """Pairs of files with the lines of both languages."""
     pair = f"{one}-{two}"
     parts: list[ParallelFiles] = []
     if usage in (None, "all", "train"):

@@ -1,4 +1,4 @@
-"""UDPOSDataset: words with two kinds of parts of speech."""
+"""``UDPOSDataset``: Universal Dependencies part-of-speech tagging."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = ["word", "universal", "stanford"]
 
 
 class UDPOSDataset(IndexedFilesDataset):
-    """UDPOS, from ``en-ud-tag.v2.train.txt`` and its like for dev and test.
+    """UDPOS, from ``en-ud-tag.v2.train.txt`` and the files for dev and test.
 
     A row is a sentence, its columns ``word``, ``universal``, ``stanford`` have a text per word.
 

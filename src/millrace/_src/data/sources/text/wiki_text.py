@@ -1,4 +1,4 @@
-"""WikiTextDataset: lines of Wikipedia articles."""
+"""``WikiTextDataset``: WikiText-2 and WikiText-103 language modeling."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILES = {"test": "wiki.test.tokens", "train": "wiki.train.tokens", "valid": "wik
 class WikiTextDataset(IndexedFilesDataset):
     """WikiText2 or WikiText103, from ``wiki.train.tokens``, ``wiki.valid.tokens`` and ``wiki.test.tokens``.
 
-    Each line is a row of column ``text``; empty lines are left out.
+    Each line is a row of column ``text``; empty lines are skipped.
 
     >>> with open("wiki.train.tokens", "w") as file:
     ...     _ = file.write(" = Valkyria Chronicles III = \\n")

@@ -1,4 +1,4 @@
-"""YahooAnswersDataset: questions and their best answers, in ten classes."""
+"""``YahooAnswersDataset``: Yahoo Answers topic classification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YelpReviewDataset: reviews with two or five grades."""
+"""``YelpReviewDataset``: Yelp review polarity and full."""
 
 from __future__ import annotations
 

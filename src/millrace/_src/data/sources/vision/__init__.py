@@ -1,1 +1,1 @@
-"""The open vision data sets, one per file."""
+"""Public vision datasets."""

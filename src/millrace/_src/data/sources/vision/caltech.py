@@ -1,4 +1,4 @@
-"""Caltech101Dataset: objects of a hundred and one kinds."""
+"""``Caltech101Dataset``: Caltech-101 object classification with outlines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Caltech101Dataset"]
 
 
 class Caltech101Dataset(TableDataset):
-    """Objects of 101 kinds; ``target_type`` asks for the "category", the "annotation" (an outline) or "all" of it.
+    """Caltech-101: objects of 101 classes; ``target_type`` selects "category", "annotation" (an outline) or "all".
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path
@@ -47,7 +47,7 @@ class Caltech101Dataset(TableDataset):
         decode = shared["decode"]
         wanted = _COLUMNS[target_type or "category"]
         make = partial(_table, dataset_dir=dataset_dir, target_type=target_type or "category", decode=decode)
-        if shared["num_parallel_workers"] == 1:  # as many as are sensible
+        if shared["num_parallel_workers"] == 1:  # choose automatically
             shared["num_parallel_workers"] = None
         self._open(make, {"image": image_type(decode)} | wanted, shared)
 

@@ -1,4 +1,4 @@
-"""Caltech256Dataset: objects of 257 kinds."""
+"""``Caltech256Dataset``: Caltech-256 object classification."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Caltech256Dataset"]
 
 
 class Caltech256Dataset(TableDataset):
-    """Objects of 256 kinds and clutter, in one folder per kind: ``001.ak47/001_0001.jpg``.
+    """Caltech-256: objects of 256 classes and clutter, in one folder per class: ``001.ak47/001_0001.jpg``.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""CelebADataset: faces with forty attributes."""
+"""``CelebADataset``: CelebA face attributes."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ __all__ = ["CelebADataset"]
 
 
 class CelebADataset(TableDataset):
-    """Faces with 40 attributes each, from ``list_attr_celeba.txt``; ``attr`` holds a 0 or 1 per attribute.
+    """Face images with 40 attributes each, from ``list_attr_celeba.txt``; ``attr`` has a 0 or 1 per attribute.
 
-    ``usage`` other than "all" needs ``list_eval_partition.txt`` beside it.
+    ``usage`` other than "all" needs ``list_eval_partition.txt`` in the same folder.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

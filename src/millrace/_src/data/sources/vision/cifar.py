@@ -1,4 +1,4 @@
-"""Cifar10Dataset: small pictures of ten classes."""
+"""``Cifar10Dataset``: CIFAR-10 image classification, binary or Python version."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["Cifar10Dataset"]
 
 
 class Cifar10Dataset(TableDataset):
-    """Pictures of 32 x 32 in ten classes, from the binary version of CIFAR-10, mapped and not read into memory.
+    """Images of 32 x 32 in ten classes, from the binary version of CIFAR-10, memory-mapped.
 
-    Where there are no ``.bin`` files, the Python version's are read, by a reader that runs nothing in them.
+    Without ``.bin`` files, the files of the Python version are read; no code of their pickles is executed.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

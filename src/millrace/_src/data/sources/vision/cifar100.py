@@ -1,4 +1,4 @@
-"""Cifar100Dataset: small pictures of a hundred classes."""
+"""``Cifar100Dataset``: CIFAR-100 image classification, binary or Python version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Cifar100Dataset"]
 
 
 class Cifar100Dataset(TableDataset):
-    """Pictures of 32 x 32 in 100 classes and 20 groups of classes, from the binary version of CIFAR-100.
+    """Images of 32 x 32 in 100 classes and 20 superclasses, from the binary version of CIFAR-100.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

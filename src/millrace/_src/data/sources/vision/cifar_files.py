@@ -1,4 +1,4 @@
-"""What CIFAR-10 and CIFAR-100 share: records of labels and pixels, binary or in the Python version's files."""
+"""Tables of CIFAR-10 and CIFAR-100 files: records of labels and pixels, binary or Python version."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIXELS = 3 * 32 * 32
 
 
 def cifar_table(folder: str, names: list[str], labels: dict[str, str]) -> ColumnTable:
-    """Rows of the files of these names; ``labels`` says how the Python version calls each label column."""
+    """Table of the files of these names; ``labels`` maps label columns to their names in the Python version."""
     paths = [os.path.join(folder, f"{name}.bin") for name in names]
     if not any(map(os.path.isfile, paths)):
         python = [os.path.join(folder, name) for name in names]

@@ -1,4 +1,4 @@
-"""CityscapesDataset: streets with segments."""
+"""``CityscapesDataset``: Cityscapes street-scene segmentation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["CityscapesDataset"]
 
 
 class CityscapesDataset(TableDataset):
-    """Streets with what ``task`` asks for: "instance", "semantic" or "color" pictures, or "polygon" outlines as JSON.
+    """Street scenes with the target of ``task``: "instance", "semantic" or "color" images, or "polygon" JSON.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""CocoDataset: pictures with boxes, keypoints, segments or captions."""
+"""``CocoDataset``: COCO detection, segmentation, keypoints, panoptic segmentation and captions."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ __all__ = ["CocoDataset"]
 
 
 class CocoDataset(TableDataset):
-    """Pictures of COCO with what ``task`` asks for: boxes ("Detection"), outlines ("Stuff"), "Keypoint", "Panoptic"
-    segments or "Captioning". Pictures without annotations are left out.
+    """COCO images with the annotations of ``task``: "Detection", "Stuff", "Keypoint", "Panoptic" or "Captioning".
 
-    ``extra_metadata`` adds the column ``_meta-filename``: the file's name without its ending.
+    Detection has boxes, Stuff has outlines, Panoptic has segments. Images without annotations are skipped.
+
+    ``extra_metadata`` adds the column ``_meta-filename``: the file name without its extension.
 
     >>> import millrace.dataset as ds
     >>> import json
     >>> from pathlib import Path
     >>> _ = Path("1.jpg").write_bytes(b"...")
     >>> box = {"image_id": 5, "category_id": 2, "bbox": [0, 1, 2, 3], "iscrowd": 0}
-    >>> images, kinds = [{"id": 5, "file_name": "1.jpg"}], [{"id": 2, "name": "cat"}]
+    >>> images, categories = [{"id": 5, "file_name": "1.jpg"}], [{"id": 2, "name": "cat"}]
     >>> _ = Path("boxes.json").write_text(
-    ...     json.dumps({"images": images, "annotations": [box], "categories": kinds})
+    ...     json.dumps({"images": images, "annotations": [box], "categories": categories})
     ... )
     >>> data = ds.CocoDataset(".", "boxes.json")
     >>> [row["bbox"].tolist() for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]

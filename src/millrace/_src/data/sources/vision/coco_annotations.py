@@ -1,4 +1,4 @@
-"""COCO's annotation files: per picture, in the order of the pictures, one value per column of a task."""
+"""COCO annotation files as one value per image for each column of a task."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NO_CLASSES = "Only 'Detection' and 'Panoptic' support get_class_indexing."
 def coco_table(
     dataset_dir: str, annotation_file: str, task: str, decode: bool | None, extra_metadata: bool, decrypt: Any
 ) -> ColumnTable:
-    """The pictures that have annotations."""
+    """Table of the images with annotations."""
     document = read_json(annotation_file)
     try:
         notes: dict[Any, list[dict[str, Any]]] = {}
@@ -74,14 +74,14 @@ def _numbers(field: str, dtype: str, *width: int) -> Callable[[list[dict[str, An
 
 
 def _outlines(notes: list[dict[str, Any]]) -> npt.NDArray[np.float32]:
-    """Every outline is a row, filled up with -1; a crowd's run lengths count as one outline."""
+    """Outlines as rows, padded with -1; the run lengths of a crowd count as one outline."""
     rows: list[list[float]] = []
     for note in notes:
         outline = note["segmentation"]
         rows += [outline["counts"]] if isinstance(outline, dict) else outline
     shape = len(rows), max(map(len, rows), default=0)
     if shape[0] * shape[1] > _MAX_POINTS:
-        raise ValueError(f"the outlines of one picture would fill an array of {shape[0]} x {shape[1]}")
+        raise ValueError(f"the outlines of one image would fill an array of {shape[0]} x {shape[1]}")
     array = np.full(shape, -1, np.float32)
     for row, outline in zip(array, rows):
         row[: len(outline)] = outline

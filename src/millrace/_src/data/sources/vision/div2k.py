@@ -1,4 +1,4 @@
-"""DIV2KDataset: pictures in high and low resolution."""
+"""``DIV2KDataset``: DIV2K super-resolution."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["DIV2KDataset"]
 
 
 class DIV2KDataset(TableDataset):
-    """Pictures in high resolution and the same ones made small by ``downgrade``, ``scale`` times.
+    """Images in high resolution, and in low resolution by ``downgrade`` with factor ``scale``.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

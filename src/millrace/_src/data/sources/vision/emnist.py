@@ -1,4 +1,4 @@
-"""EMnistDataset: letters and digits in the format of MNIST."""
+"""``EMnistDataset``: EMNIST handwritten letters and digits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["EMnistDataset"]
 
 
 class EMnistDataset(TableDataset):
-    """Handwritten letters and digits, 28 x 28; ``name`` picks one of the six parts of EMNIST.
+    """Handwritten letters and digits, 28 x 28; ``name`` selects one of the six splits of EMNIST.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""FakeImageDataset: images of random pixels, for trying things out."""
+"""``FakeImageDataset``: random images and labels for tests."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class _Pixels(ColumnReader):
     def read(self, indices: Indices) -> Column:
         start = RandomStream.for_rows(indices.astype(np.uint64), seed=self.seed, epoch=0, op=0).bits(0)
         count = -(-int(np.prod(self.size)) // 8)
-        # a running pattern from one random number per row: cheap, and different everywhere
+        # an arithmetic pattern from one random number per row: cheap, and distinct everywhere
         steps = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         bits = start[:, None] + steps
         bits ^= bits >> np.uint64(29)

@@ -1,4 +1,4 @@
-"""FashionMnistDataset: pictures of clothes in the format of MNIST."""
+"""``FashionMnistDataset``: Fashion-MNIST clothing classification."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["FashionMnistDataset"]
 
 
 class FashionMnistDataset(TableDataset):
-    """Pictures of clothes, 28 x 28, in the four IDX files of Fashion-MNIST.
+    """Images of clothing, 28 x 28, in the four IDX files of Fashion-MNIST.
 
-    Files are mapped, not read into memory. ``usage`` is "train", "test" or "all" (the default).
+    Files are memory-mapped. ``usage`` is "train", "test" or "all" (the default).
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""FlickrDataset: pictures with five captions each."""
+"""``FlickrDataset``: Flickr8k and Flickr30k image captions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["FlickrDataset"]
 
 
 class FlickrDataset(TableDataset):
-    """Pictures of Flickr8k or Flickr30k with their captions, from lines of ``1.jpg#0<tab>A dog .``.
+    """Images of Flickr8k or Flickr30k with captions, from lines such as ``1.jpg#0<tab>A dog .``.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path
@@ -54,7 +54,7 @@ def _table(dataset_dir: str, annotation_file: str, decode: bool | None) -> Colum
         stem, sharp, _ = name.rpartition("#")
         if not tab or not sharp:
             raise FormatError(
-                f"Invalid annotation, not 'picture#number<tab>caption': {line[:80]}", file=annotation_file
+                f"Invalid annotation, not 'image#number<tab>caption': {line[:80]}", file=annotation_file
             )
         captions.setdefault(os.fsencode(stem), []).append(caption)
     files = FileList(dataset_dir)

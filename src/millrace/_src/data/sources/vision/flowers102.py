@@ -1,4 +1,4 @@
-"""Flowers102Dataset: flowers of a hundred and two kinds."""
+"""``Flowers102Dataset``: Oxford 102 Flowers classification and segmentation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Flowers102Dataset"]
 
 
 class Flowers102Dataset(TableDataset):
-    """Flowers of 102 kinds, with their outlines when ``task`` is "Segmentation".
+    """Flowers of 102 classes; with ``task`` "Segmentation" also the segmentation images.
 
     >>> import millrace.dataset as ds
     >>> import numpy as np
@@ -58,7 +58,7 @@ class Flowers102Dataset(TableDataset):
         usage, task = usage or "all", task or "Classification"
         make = partial(_table, dataset_dir=dataset_dir, task=task, usage=usage, decode=decode)
         outline = {"segmentation": image_type(decode)} if task == "Segmentation" else {}
-        if shared["num_parallel_workers"] == 1:  # as many as are sensible
+        if shared["num_parallel_workers"] == 1:  # choose automatically
             shared["num_parallel_workers"] = None
         self._open(make, {"image": image_type(decode)} | outline | {"label": UINT32}, shared)
 
@@ -74,12 +74,10 @@ def _table(dataset_dir: str, task: str, usage: str, decode: bool | None) -> Colu
         id_lists = read_mat(parts_path, _PARTS[usage])
         numbers = np.concatenate([id_lists[name].ravel() for name in _PARTS[usage]]).astype(np.int64)
         if len(numbers) and numbers.min() < 1:
-            raise IndexError(f"there is no picture {numbers.min()}")
+            raise IndexError(f"there is no image {numbers.min()}")
         chosen = labels[numbers - 1].astype(np.uint32)
     except (KeyError, AttributeError, IndexError, TypeError, ValueError) as error:
-        raise FormatError(
-            f"Invalid file, no labels or lists of pictures: {error}", file=parts_path
-        ) from error
+        raise FormatError(f"Invalid file, no labels or lists of images: {error}", file=parts_path) from error
 
     def files(folder: str, stem: str) -> Any:
         return image_column(

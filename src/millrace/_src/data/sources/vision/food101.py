@@ -1,4 +1,4 @@
-"""Food101Dataset: dishes of a hundred and one kinds."""
+"""``Food101Dataset``: Food-101 classification."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Food101Dataset"]
 
 
 class Food101Dataset(TableDataset):
-    """Dishes of 101 kinds; the label is the name of the dish.
+    """Food-101: dishes of 101 classes; the label is the name of the dish.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""What MNIST and its relatives share: images and labels in pairs of IDX files."""
+"""Tables of images and labels in pairs of IDX files, for MNIST and its variants."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IDX_COLUMNS = {"image": column_type("uint8", *SIDE, 1), "label": UINT32}
 
 
 def mnist_table(dataset_dir: str, usage: str) -> ColumnTable:
-    """MNIST's names: what is tested comes before what is trained on, as the names sort."""
+    """Table of the MNIST file names; test precedes train, in the order of the names."""
     parts = {"train": ["train"], "test": ["t10k"], "all": ["t10k", "train"]}[usage]
     start = [os.path.join(dataset_dir, part) for part in parts]
     return idx_table(
@@ -36,9 +36,9 @@ def idx_table(
     pick: int | None = None,
     keep: slice = slice(None),
 ) -> ColumnTable:
-    """Rows of pairs of files; ``pick`` takes one number of each label, ``keep`` some of the rows.
+    """Table of pairs of image and label files; ``pick`` selects one number of each label, ``keep`` rows.
 
-    Files that are missing are an error, unless others are there and ``must`` is False.
+    Missing files are an error unless other pairs exist and ``must`` is False.
     """
     present = [pair for pair in pairs if all(map(os.path.isfile, pair))]
     pairs = pairs if must or not present else present

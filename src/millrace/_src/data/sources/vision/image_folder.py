@@ -1,4 +1,4 @@
-"""ImageFolderDataset: a folder per class."""
+"""``ImageFolderDataset``: images in one folder per class."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _ENDINGS = (b".jpg", b".jpeg", b".png", b".bmp", b".gif", b".webp", b".tif", b".
 
 
 class ImageFolderDataset(TableDataset):
-    """Images in one folder per class: ``cat/1.jpg``, ``dog/7.png``; the classes are numbered in the order of names.
+    """Images in one folder per class: ``cat/1.jpg``, ``dog/7.png``; classes are numbered in the order of their names.
 
-    ``extensions`` keeps the files that end so, ``class_indexing`` the classes it names, with its numbers. Deeper
-    folders and files beside the classes are left out.
+    ``extensions`` selects files, ``class_indexing`` selects and numbers classes. Deeper folders, and files outside the
+    class folders, are skipped.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path
@@ -89,7 +89,7 @@ def _table(
 
 
 def _refuse_images_without_classes(folder: str) -> None:
-    """A folder with images but without classes: the likeliest slip, so it is told by its name."""
+    """Raise for a folder with images but without class folders, the most common mistake."""
     images = [name for name in list_files(folder) if name.lower().endswith(_ENDINGS)]
     rest = f" and {len(images) - 1} more" if len(images) > 1 else ""
     if images:

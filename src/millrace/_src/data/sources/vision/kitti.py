@@ -1,4 +1,4 @@
-"""KITTIDataset: streets with boxes around what moves."""
+"""``KITTIDataset``: KITTI object detection."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["KITTIDataset"]
 
 
 class KITTIDataset(TableDataset):
-    """Streets with boxes, in the left colour camera of KITTI's object benchmark; for testing only the pictures.
+    """Street images of the left color camera of KITTI's object benchmark, with boxes; for test only the images.
 
-    Kinds are those in the label files, numbered by name: in KITTI's own Car, Cyclist, DontCare, Misc, Pedestrian,
-    Person_sitting, Tram, Truck, Van.
+    Classes are those of the label files, numbered by name: in the original data Car, Cyclist, DontCare, Misc,
+    Pedestrian, Person_sitting, Tram, Truck, Van.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

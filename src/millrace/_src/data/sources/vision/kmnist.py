@@ -1,4 +1,4 @@
-"""KMnistDataset: Japanese characters in the format of MNIST."""
+"""``KMnistDataset``: KMNIST cursive Japanese characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["KMnistDataset"]
 class KMnistDataset(TableDataset):
     """Cursive Japanese characters, 28 x 28, in the four IDX files of KMNIST.
 
-    Files are mapped, not read into memory. ``usage`` is "train", "test" or "all" (the default).
+    Files are memory-mapped. ``usage`` is "train", "test" or "all" (the default).
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

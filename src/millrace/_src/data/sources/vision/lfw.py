@@ -1,4 +1,4 @@
-"""LFWDataset: faces of people, one by one or in pairs."""
+"""``LFWDataset``: Labeled Faces in the Wild, people and pairs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["LFWDataset"]
 
 
 class LFWDataset(TableDataset):
-    """Faces of people ("people": who is it) or pairs of faces ("pairs": the same person, 1, or not, 0).
+    """Faces with the person as label ("people"), or pairs of faces ("pairs": same person, 1, or not, 0).
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path
@@ -67,8 +67,8 @@ _LISTS = {"train": ["DevTrain"], "test": ["DevTest"], "all": ["DevTrain", "DevTe
 
 def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool | None) -> ColumnTable:
     lists = [os.path.join(dataset_dir, f"{task}{part}.txt") for part in _LISTS[usage]]
-    # names and counts stand between tabs in the lists as published, between spaces in copies of them; a line of numbers
-    # alone says how many follow
+    # the published lists have tabs between names and counts, copies have spaces; a line with only numbers is a count of
+    # the following lines
     rows = [line.split() for path in lists for line in read_lines(path)]
     rows = [row for row in rows if not all(field.isdigit() for field in row)]
     try:
@@ -86,7 +86,7 @@ def _table(dataset_dir: str, task: str, usage: str, image_set: str, decode: bool
             }
             people = [row for row in rows if len(row) == 2]
             if any(int(row[1]) > _MOST_FACES for row in people):
-                raise ValueError(f"more than {_MOST_FACES} pictures of one person")
+                raise ValueError(f"more than {_MOST_FACES} images of one person")
             sides = [[(row[0], n) for row in people for n in range(1, int(row[1]) + 1)]]
             labels = [numbers[name] for name, _ in sides[0]]
     except (KeyError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""LSUNDataset: scenes of ten kinds."""
+"""``LSUNDataset``: LSUN scene classification."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ __all__ = ["LSUNDataset"]
 
 
 class LSUNDataset(TableDataset):
-    """Scenes of ten kinds, in the folders ``bedroom_train``, ``bedroom_val`` and so on; folders are numbered by name.
+    """Scenes of ten classes, in the folders ``bedroom_train``, ``bedroom_val`` and so on, numbered by folder name.
 
-    Without ``classes``, those that are there; a class that is asked for must be.
+    Without ``classes``, all existing folders are read; folders of requested classes must exist.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

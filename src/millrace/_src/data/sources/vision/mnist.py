@@ -1,4 +1,4 @@
-"""MnistDataset: handwritten digits."""
+"""``MnistDataset``: MNIST handwritten digits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["MnistDataset"]
 class MnistDataset(TableDataset):
     """Handwritten digits, 28 x 28, in the four IDX files of MNIST.
 
-    Files are mapped, not read into memory. ``usage`` is "train", "test" or "all" (the default).
+    Files are memory-mapped. ``usage`` is "train", "test" or "all" (the default).
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""OmniglotDataset: handwritten characters of fifty alphabets."""
+"""``OmniglotDataset``: Omniglot handwritten characters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["OmniglotDataset"]
 class OmniglotDataset(TableDataset):
     """Handwritten characters of fifty alphabets: ``images_background/Latin/character01/0001_01.png``.
 
-    ``background`` chooses between the alphabets to learn from and those to be tested on.
+    ``background`` selects the background alphabets (training) or the evaluation alphabets.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

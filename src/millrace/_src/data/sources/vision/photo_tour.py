@@ -1,4 +1,4 @@
-"""PhotoTourDataset: patches of photographs, one by one or in pairs."""
+"""``PhotoTourDataset``: Photo Tour patches and matching pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["PhotoTourDataset"]
 
 
 class PhotoTourDataset(TableDataset):
-    """Patches of 64 x 64 of photographs of one place: one by one, or ("test") in pairs that match (1) or not (0).
+    """Patches of 64 x 64 from photographs of one site: single, or ("test") in pairs that match (1) or not (0).
 
     >>> import millrace.dataset as ds
     >>> import numpy as np, cv2
@@ -90,7 +90,7 @@ def _table(dataset_dir: str, name: str, usage: str) -> ColumnTable:
 
 
 def _points(lines: list[str], path: str) -> Any:
-    """For each patch the point of the scene that it shows: the classes of a PKSampler."""
+    """The scene point of each patch, which is the class for a PKSampler."""
     try:
         return np.array([line.split()[0] for line in lines], np.int64)
     except ValueError as error:

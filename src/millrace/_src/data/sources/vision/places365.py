@@ -1,4 +1,4 @@
-"""Places365Dataset: scenes of 365 kinds."""
+"""``Places365Dataset``: Places365 scene classification."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Places365Dataset"]
 
 
 class Places365Dataset(TableDataset):
-    """Scenes of 365 kinds, as the lists of Places365 name them; ``small`` takes the pictures of 256 x 256.
+    """Scenes of 365 classes, from the lists of Places365; ``small`` selects the images of 256 x 256.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""QMnistDataset: MNIST with the full record of every digit."""
+"""``QMnistDataset``: QMNIST handwritten digits with full NIST records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["QMnistDataset"]
 class QMnistDataset(TableDataset):
     """The digits of MNIST rebuilt from NIST's, with 50,000 more for testing.
 
-    ``compat`` gives the digit as the label; without it the label holds all eight numbers kept of a digit.
+    With ``compat`` the label is the digit; without it the label has all eight numbers of the NIST record.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path
@@ -53,7 +53,7 @@ class QMnistDataset(TableDataset):
 
 
 _PARTS = {"train": ["qmnist-train"], "nist": ["xnist"], "all": ["qmnist-train", "qmnist-test", "xnist"]}
-_FIRST = 10_000  # of the test digits are those of MNIST
+_FIRST = 10_000  # test digits that are also in MNIST
 
 
 def _table(dataset_dir: str, usage: str, compat: bool) -> ColumnTable:

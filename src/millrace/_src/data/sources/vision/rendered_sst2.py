@@ -1,4 +1,4 @@
-"""RenderedSST2Dataset: pictures of sentences, negative or positive."""
+"""``RenderedSST2Dataset``: sentiment classification of rendered sentences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["RenderedSST2Dataset"]
 
 
 class RenderedSST2Dataset(TableDataset):
-    """Pictures of sentences of film reviews, negative (0) or positive (1).
+    """Rendered sentences of film reviews, negative (0) or positive (1).
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""SBDataset: pictures with the boundaries or segments of things."""
+"""``SBDataset``: Semantic Boundaries Dataset, boundaries and segmentation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["SBDataset"]
 
 
 class SBDataset(TableDataset):
-    """Pictures of the Semantic Boundaries Dataset, with 20 pictures of edges ("Boundaries") or one of segments.
+    """Semantic Boundaries Dataset: images with 20 boundary maps ("Boundaries") or one segmentation map.
 
     >>> import millrace.dataset as ds
     >>> import numpy as np
@@ -62,7 +62,7 @@ class SBDataset(TableDataset):
             if arguments["task"] == "Boundaries"
             else column_type("uint8", None, None)
         )
-        if shared["num_parallel_workers"] == 1:  # as many as are sensible
+        if shared["num_parallel_workers"] == 1:  # choose automatically
             shared["num_parallel_workers"] = None
         self._open(make, {"image": image_type(decode), "task": target}, shared)
 

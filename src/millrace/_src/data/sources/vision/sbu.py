@@ -1,4 +1,4 @@
-"""SBUDataset: photographs with captions."""
+"""``SBUDataset``: SBU captioned photos."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = ["SBUDataset"]
 
 
 class SBUDataset(TableDataset):
-    """Photographs of Flickr with captions; those that were not downloaded are left out.
+    """Flickr photographs with captions; those that were not downloaded are skipped.
 
-    The file of a photograph is named after the path of its address, with ``_`` for ``/``, behind an ``m``.
+    The file name of a photograph is ``m`` and the path of its address, with ``_`` for ``/``.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

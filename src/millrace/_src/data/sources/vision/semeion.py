@@ -1,4 +1,4 @@
-"""SemeionDataset: handwritten digits of black and white dots."""
+"""``SemeionDataset``: Semeion handwritten digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""STL10Dataset: pictures of ten classes, most of them without a label."""
+"""``STL10Dataset``: STL-10 image classification, labeled and unlabeled."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["STL10Dataset"]
 
 
 class STL10Dataset(TableDataset):
-    """Pictures of 96 x 96 in ten classes, mapped and not read into memory; the label of unlabeled ones is -1.
+    """Images of 96 x 96 in ten classes, memory-mapped; the label of unlabeled images is -1.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path
@@ -73,5 +73,5 @@ def _table(dataset_dir: str, usage: str) -> ColumnTable:
 
 
 def _upright(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """From channel, column, row to row, column, channel."""
+    """Transpose (channel, column, row) to (row, column, channel)."""
     return rows.transpose(0, 3, 2, 1)

@@ -1,4 +1,4 @@
-"""SUN397Dataset: scenes of 397 kinds."""
+"""``SUN397Dataset``: SUN397 scene classification."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["SUN397Dataset"]
 
 
 class SUN397Dataset(TableDataset):
-    """Scenes of 397 kinds, numbered as ``ClassName.txt`` lists them.
+    """Scenes of 397 classes, numbered in the order of ``ClassName.txt``.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""SVHNDataset: house numbers, digit by digit."""
+"""``SVHNDataset``: Street View House Numbers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SVHNDataset(TableDataset):
         for part in parts if usage else ():
             check_readable(os.path.join(dataset_dir, f"{part}_32x32.mat"))
         make = partial(_table, dataset_dir=dataset_dir, usage=usage or "all")
-        if shared["num_parallel_workers"] == 1:  # as many as are sensible
+        if shared["num_parallel_workers"] == 1:  # choose automatically
             shared["num_parallel_workers"] = None
         self._open(make, {"image": column_type("uint8", 32, 32, 3), "label": UINT32}, shared)
 

@@ -1,4 +1,4 @@
-"""USPSDataset: handwritten digits from envelopes."""
+"""``USPSDataset``: USPS handwritten digits."""
 
 from __future__ import annotations
 

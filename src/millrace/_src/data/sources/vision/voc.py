@@ -1,4 +1,4 @@
-"""VOCDataset: pictures with boxes or segments."""
+"""``VOCDataset``: Pascal VOC segmentation and detection."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = ["VOCDataset"]
 
 
 class VOCDataset(TableDataset):
-    """Pictures of Pascal VOC with their segments ("Segmentation") or boxes ("Detection": x, y, width, height).
+    """Pascal VOC images with segmentation ("Segmentation") or boxes ("Detection": x, y, width, height).
 
     ``usage`` names a list in ``ImageSets``. For detection the classes are numbered in the order of their names, or
-    by ``class_indexing``; other objects, and pictures left with none, are dropped. ``extra_metadata`` adds the
-    column ``_meta-filename``: the picture's name.
+    by ``class_indexing``; other objects, and images without remaining objects, are dropped. ``extra_metadata`` adds the
+    column ``_meta-filename``: the name of the image.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path

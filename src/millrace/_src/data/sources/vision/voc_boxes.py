@@ -1,4 +1,4 @@
-"""The boxes of Pascal VOC's annotations."""
+"""Bounding boxes of Pascal VOC annotations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOX_COLUMNS = {
 def read_boxes(
     folder: str, names: list[str], chosen: dict[str, int] | None, listed: str
 ) -> tuple[list[str], dict[str, list[Any]], dict[str, int]]:
-    """(the pictures that have boxes, a list per column, the classes' numbers); ``listed`` is where names stand."""
+    """Images with boxes, a list of values per column, and class numbers; ``listed`` is the list file of the names."""
     boxes = []
     for name in names:
         path = os.path.join(folder, f"{name}.xml")
@@ -47,7 +47,7 @@ def read_boxes(
 
 
 def _objects(path: str) -> list[tuple[str, tuple[float, ...], int, int]]:
-    """(class, (x, y, width, height), difficult, truncated) of each object of one picture."""
+    """(class, (x, y, width, height), difficult, truncated) of each object of one image."""
     try:
         annotation = read_xml(path)["annotation"]
         objects = annotation.get("object", []) if isinstance(annotation, dict) else []

@@ -1,4 +1,4 @@
-"""WIDERFaceDataset: pictures with boxes around faces."""
+"""``WIDERFaceDataset``: WIDER FACE face detection."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["WIDERFaceDataset"]
 
 
 class WIDERFaceDataset(TableDataset):
-    """Pictures with a box around each face and what is known of it; for testing only the pictures.
+    """Images with a box and attributes for each face; for test only the images.
 
     >>> import millrace.dataset as ds
     >>> from pathlib import Path
@@ -33,10 +33,7 @@ class WIDERFaceDataset(TableDataset):
     (None, None)
     >>> _ = Path("WIDER_test/images/0--Parade/1.jpg").write_bytes(b"...")
     >>> _ = Path("wider_face_split/wider_face_test_filelist.txt").write_text("0--Parade/1.jpg")
-    >>> [
-    ...     row["image_type"].shape
-    ...     for row in ds.WIDERFaceDataset(".", "test").create_dict_iterator(num_epochs=1)
-    ... ]
+    >>> [row["image"].shape for row in ds.WIDERFaceDataset(".", "test").create_dict_iterator(num_epochs=1)]
     [(3,)]
     """
 
@@ -80,7 +77,7 @@ def _faces(path: str) -> dict[bytes, Any]:
     lines, faces_by_image, position = read_lines(path), {}, 0
     try:
         while position < len(lines):
-            # a picture without faces still has one row, of zeros
+            # an image without faces still has one row of zeros
             count = max(1, int(lines[position + 1]))
             rows = [line.split()[:10] for line in lines[position + 2 : position + 2 + count]]
             faces_by_image[os.fsencode(lines[position].strip())] = np.array(rows, np.int32).reshape(count, 10)

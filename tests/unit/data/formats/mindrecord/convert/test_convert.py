@@ -165,7 +165,7 @@ def test_tfrecord(tmp_path):
     with pytest.raises(FormatError, match="bytes_fields"):
         TFRecordToMR(str(path), str(tmp_path / "y"), features).transform()
     assert not (tmp_path / "y").exists()
-    with pytest.raises(FormatError, match="holds 1 float32, feature_dict asks for 1 of int64"):
+    with pytest.raises(FormatError, match="holds 1 float32, feature_dict declares 1 of int64"):
         TFRecordToMR(str(path), str(tmp_path / "y"), {"x": ([], "int64")}).transform()
     with pytest.raises(FormatError, match="no feature 'zz'"):
         TFRecordToMR(str(path), str(tmp_path / "y"), {"zz": ([], "int64")}).transform()

@@ -197,7 +197,7 @@ def test_checksums_see_inside_values_and_save_what_has_lost_its_length(tmp_path)
     verdict = verify(path)
     assert verdict.rows_lost == 1
     assert {p.row: p.text for p in verdict.problems}[5] == "its checksum does not match"
-    assert "the row is whole" in {p.row: p.text for p in verdict.problems}[9]
+    assert "the checksums match, so the row is intact" in {p.row: p.text for p in verdict.problems}[9]
     done = repair(path, tmp_path / "y")
     assert (done.saved, done.lost) == (ROWS - 1, 1)
     assert verify(tmp_path / "y").checksums == 1

@@ -1,4 +1,4 @@
-"""Other formats to MindRecord, with MindSpore's class names."""
+"""Converters from other formats to MindRecord."""
 
 from .cifar import Cifar10ToMR, Cifar100ToMR
 from .csv import CsvToMR

@@ -1,4 +1,4 @@
-"""What all converters share."""
+"""Base class and helpers of MindRecord converters."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ R = TypeVar("R")
 
 
 class Converter:
-    """``transform()`` converts, and raises where it cannot; ``run()`` is what it runs."""
+    """Base of converters: ``transform()`` converts or raises; subclasses implement ``run()``."""
 
     def run(self, *args: Any) -> MSRStatus:
         """Convert, and return SUCCESS."""
         raise NotImplementedError
 
     def transform(self, *args: Any) -> MSRStatus:
-        """Convert, and return SUCCESS; nothing is visible at the destination until all of it is there."""
+        """Convert and return SUCCESS; the destination appears only when it is complete."""
         return self.run(*args)
 
 
 def check_path(path: Any, name: str) -> str:
-    """A path as text; its last part must be a usable name."""
+    """Convert a path to str; its last part must be a valid file name."""
     if isinstance(path, os.PathLike):
         path = os.fspath(path)
     if not isinstance(path, str):
@@ -54,7 +54,7 @@ def check_path(path: Any, name: str) -> str:
 
 
 def check_partitions(number: Any) -> int:
-    """How many files to write."""
+    """Check the number of files to write."""
     if type(number) is not int:
         raise ArgumentValueError("The parameter partition_number must be int")
     if not 1 <= number <= 1000:
@@ -63,7 +63,7 @@ def check_partitions(number: Any) -> int:
 
 
 def check_fields(fields: Any) -> list[str] | None:
-    """The index fields given to transform()."""
+    """Check the index fields passed to transform()."""
     if fields and not isinstance(fields, list):
         raise ParamValueError("The parameter fields should be None or list")
     return fields or None
@@ -81,14 +81,14 @@ def write_set(
     total: int | None = None,
     overwrite: bool = False,
 ) -> MSRStatus:
-    """Write rows as one set, with a bar where a person watches."""
+    """Write rows as one set, with a progress bar on terminals."""
     writer = FileWriter(destination, shards, overwrite)
     if page_size is not None:
         writer.set_page_size(page_size)
     writer.add_schema(schema, desc)
     if index:
         writer.add_index(index)
-    writer.open_and_set_header()  # says at once that the files exist already
+    writer.open_and_set_header()  # fails early if the files exist
     left = iter(rows)
     try:
         with progress(f"writing {os.path.basename(destination)}", total) as count:
@@ -101,7 +101,7 @@ def write_set(
 
 
 def map_in_threads(function: Callable[[T], R], items: Iterable[T]) -> Iterable[R]:
-    """Results in the order of the items, worked out on all cores, a few ahead."""
+    """Apply a function in a thread pool; yield the results in order, a few items ahead."""
     workers = max(2, min(16, os.cpu_count() or 1))
     left = iter(items)
     with ThreadPoolExecutor(workers, thread_name_prefix="mindrecord-convert") as pool:
@@ -112,10 +112,10 @@ def map_in_threads(function: Callable[[T], R], items: Iterable[T]) -> Iterable[R
 
 
 def encode_jpeg(image: npt.NDArray[np.uint8]) -> bytes:
-    """An image as the JPEG that MindSpore's converters make of it; colours in the order RGB."""
+    """Encode an RGB image as JPEG, as MindSpore's converters do."""
     import cv2
 
     encoded, data = cv2.imencode(".jpeg", image[..., ::-1] if image.ndim == 3 else image)
     if not encoded:
-        raise DataError(f"an image of shape {image.shape} cannot be made a JPEG")
+        raise DataError(f"an image of shape {image.shape} cannot be encoded as JPEG")
     return bytes(data)

@@ -1,4 +1,4 @@
-"""CIFAR-10 and CIFAR-100, the Python version, to MindRecord."""
+"""CIFAR-10 and CIFAR-100 to MindRecord."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Cifar100ToMR", "Cifar10ToMR"]
 class Cifar10ToMR(Converter):
     """A folder with data_batch_1 .. and test_batch to ``destination`` and ``destination + "_test"``.
 
-    The pickles are read without running them.
+    The pickles are read without executing them.
 
     >>> Cifar10ToMR(".", "cifar.mindrecord")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Any folder of images to MindRecord."""
+"""Image folder to MindRecord."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 
 
 class ImageFolderToMR(Converter):
-    """Every image under a folder, as it lies on the disk: fields image, file_name, and label.
+    """Every image below a folder as stored on disk: fields image, file_name and label.
 
-    The label is the number of the folder the image lies in, in the order of their names; where all images lie
-    in the folder itself there is none.
+    The label is the number of the image's folder, in the order of the folder names. There is no label if all images
+    are in the top folder.
 
     >>> os.makedirs("pets/cat"), os.makedirs("pets/dog")
     (None, None)
@@ -78,5 +78,5 @@ class ImageFolderToMR(Converter):
 
 def _has_bytes(row: dict[str, Any]) -> bool:
     if not row["image"]:
-        log.warning("%s is empty and is left out", row["file_name"])
+        log.warning("%s is empty and is skipped", row["file_name"])
     return bool(row["image"])

@@ -23,11 +23,11 @@ class ImageNetToMR(Converter):
     """Folders of JPEG files, one per class; ``map_file`` has a line ``folder label`` for each.
 
     >>> os.makedirs("images/n01")
-    >>> _ = Path("images/n01/a.JPEG").write_bytes(b"a picture"), Path("map.txt").write_text("n01 7")
+    >>> _ = Path("images/n01/a.JPEG").write_bytes(b"an image"), Path("map.txt").write_text("n01 7")
     >>> _ = ImageNetToMR("map.txt", "images", "net.mindrecord").transform()
     >>> from millrace.mindrecord import FileReader
     >>> next(FileReader("net.mindrecord").get_next())
-    {'file_name': 'images/n01/a.JPEG', 'label': 7, 'image': b'a picture'}
+    {'file_name': 'images/n01/a.JPEG', 'label': 7, 'image': b'an image'}
     """
 
     def __init__(self, map_file: str, image_dir: str, destination: str, partition_number: int = 1) -> None:
@@ -56,7 +56,7 @@ class ImageNetToMR(Converter):
         return folders
 
     def run(self) -> MSRStatus:
-        """Convert the folders; files that are no JPEG, or empty, are left out with a warning."""
+        """Convert the folders; files that are not JPEG or empty are skipped with a warning."""
         files: list[tuple[str, int]] = []
         for folder, label in self._folders():
             for name in sorted(os.listdir(folder)):

@@ -26,10 +26,10 @@ _SPECIAL = str.maketrans(dict.fromkeys(set(string.punctuation + " ") - {"_"}, "_
 
 
 class TFRecordToMR(Converter):
-    """The Examples of a TFRecord file. ``feature_dict`` gives the shape and type of each feature.
+    """The Examples of a TFRecord file. ``feature_dict`` has the shape and dtype of each feature.
 
     A feature is a ``tf.io.FixedLenFeature`` or anything with ``shape`` and ``dtype``, or a pair of them:
-    ``{"label": ([], "int64")}``. Of the text features, those in ``bytes_fields`` stay bytes.
+    ``{"label": ([], "int64")}``. String features in ``bytes_fields`` stay bytes.
 
     >>> from millrace._src.data.formats.tfrecord.example import encode_example
     >>> from millrace._src.data.formats.tfrecord.record_file import write_record
@@ -119,7 +119,7 @@ class TFRecordToMR(Converter):
         )
         if len(values) != expected or not type_matches:
             what = "texts" if texts else str(values.dtype)
-            text = f"feature '{name}' holds {len(values)} {what}, feature_dict asks for {expected} of {dtype_name}"
+            text = f"feature '{name}' holds {len(values)} {what}, feature_dict declares {expected} of {dtype_name}"
             raise FormatError(text, file=self.source, row=number)
         if dtype_name == "string":
             if name in self.bytes_fields:
@@ -143,7 +143,7 @@ class TFRecordToMR(Converter):
 
 
 def _parse_feature(name: str, feature: Any) -> tuple[list[int], str]:
-    """Shape and type, of a FixedLenFeature, of anything like it, or of a pair."""
+    """Shape and dtype name of a FixedLenFeature, a similar object, or a pair."""
     shape, dtype_name = getattr(feature, "shape", None), getattr(feature, "dtype", None)
     if isinstance(feature, (tuple, list)) and len(feature) == 2 and dtype_name is None:
         shape, dtype_name = feature

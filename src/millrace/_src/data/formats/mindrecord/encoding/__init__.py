@@ -1,1 +1,1 @@
-"""Encoding."""
+"""Encoding of MindRecord rows: MessagePack, blob fields and packed integers."""

@@ -1,4 +1,4 @@
-"""From blob rows to columns: which bytes belong to which field, and what they mean."""
+"""Decoding of blob rows to columns of bytes and arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .packed_integers import unpack_many, unpack_uniform
 
 __all__ = ["DUMMY_BLOB", "ByteSlices", "blob_columns", "join"]
 
-DUMMY_BLOB = bytes(4)  # what a row without blob fields holds
+DUMMY_BLOB = bytes(4)  # payload of a row without blob fields
 Ints = npt.NDArray[np.int64]
 _LENGTH = struct.Struct(">Q")
 _SMALL_ROW = 4096
@@ -30,7 +30,7 @@ class Buffer(Protocol):
 
 
 class ByteSlices:
-    """Byte ranges in one or several maps, one range per row."""
+    """Byte ranges in one or several memory maps, one range per row."""
 
     def __init__(self, maps: Sequence[Any], starts: list[int], ends: list[int]) -> None:
         self.maps, self.starts, self.ends = maps, starts, ends
@@ -39,12 +39,12 @@ class ByteSlices:
         return [data[start:end] for data, start, end in zip(self.maps, self.starts, self.ends)]
 
     def views(self) -> list[npt.NDArray[np.uint8]]:
-        """Read-only arrays on the maps, no bytes copied."""
+        """Read-only arrays on the maps, without copies."""
         return [np.ndarray((e - s,), np.uint8, d, s) for d, s, e in zip(self.maps, self.starts, self.ends)]
 
 
 def join(parts: list[bytes]) -> tuple[bytes, Ints, Ints]:
-    """Parts as one buffer that ends in eight spare bytes, with the place of each."""
+    """Concatenate parts and eight spare bytes; return the buffer and the range of each part."""
     sizes = np.fromiter(map(len, parts), np.int64, len(parts))
     ends = np.cumsum(sizes)
     return b"".join([*parts, _SPARE]), ends - sizes, ends
@@ -53,7 +53,7 @@ def join(parts: list[bytes]) -> tuple[bytes, Ints, Ints]:
 def blob_columns(
     pieces: ByteSlices, fields: Sequence[Field], wanted: Sequence[str], packed: bool, views: bool = False
 ) -> dict[str, Any]:
-    """The wanted blob fields of rows whose payloads are these pieces."""
+    """Decode the wanted blob fields of rows with these payloads."""
     if not pieces.starts:
         return {
             field.name: decode_field(field, b"", *_no_offsets(), packed)
@@ -96,7 +96,7 @@ def _decode_named_field(field: Field, data: bytes, starts: Ints, ends: Ints, pac
 
 
 def _split_joined(data: bytes, starts: Ints, ends: Ints, count: int) -> list[tuple[Ints, Ints]]:
-    """Places of each field, found for all rows together."""
+    """Byte ranges of each field, computed for all rows at once."""
     windows = np.ndarray((len(data) - 7,), np.uint64, data, 0, (1,))
     spans = []
     offsets = starts
@@ -105,7 +105,7 @@ def _split_joined(data: bytes, starts: Ints, ends: Ints, count: int) -> list[tup
         sizes = windows[offsets].byteswap()
         begin = offsets + 8
         _require_all(
-            sizes <= (ends - begin).view(np.uint64), f"field {number} of a blob row reaches past its end"
+            sizes <= (ends - begin).view(np.uint64), f"field {number} of a blob row extends past its end"
         )
         offsets = begin + sizes.view(np.int64)
         spans.append((begin, offsets))
@@ -114,7 +114,7 @@ def _split_joined(data: bytes, starts: Ints, ends: Ints, count: int) -> list[tup
 
 
 def _split_rows(pieces: ByteSlices, count: int) -> list[tuple[list[int], list[int]]]:
-    """Places of each field, found row by row without copying the row."""
+    """Byte ranges of each field, computed row by row without copying the rows."""
     spans: list[tuple[list[int], list[int]]] = [([], []) for _ in range(count)]
     read = _LENGTH.unpack_from
     for row, (data, offset, end) in enumerate(zip(pieces.maps, pieces.starts, pieces.ends)):
@@ -124,7 +124,7 @@ def _split_rows(pieces: ByteSlices, count: int) -> list[tuple[list[int], list[in
             begin = offset + 8
             offset = begin + read(data, offset)[0]
             if offset > end:
-                raise FormatError("a field of a blob row reaches past its end", block_row=row)
+                raise FormatError("a field of a blob row extends past its end", block_row=row)
             begins.append(begin)
             stops.append(offset)
         if offset != end:
@@ -138,10 +138,12 @@ def _require_all(good: npt.NDArray[np.bool_], text: str) -> None:
 
 
 def decode_field(field: Field, data: bytes, starts: Ints, ends: Ints, packed: bool) -> Any:
-    """One field of many rows: a list of bytes, one array where the shape is fixed, else a list of arrays.
+    """Decode one field of many rows: a list of bytes, one array for a fixed shape, else a list of arrays.
 
-    >>> place = np.array([0]), np.array([8])
-    >>> decode_field(Field("x", "float32", (2,)), b"\\0\\0\\x80?\\0\\0\\0@" + bytes(8), *place, True).tolist()
+    >>> bounds = np.array([0]), np.array([8])
+    >>> decode_field(
+    ...     Field("x", "float32", (2,)), b"\\0\\0\\x80?\\0\\0\\0@" + bytes(8), *bounds, True
+    ... ).tolist()
     [[1.0, 2.0]]
     """
     if field.type == "bytes":
@@ -157,7 +159,9 @@ def decode_field(field: Field, data: bytes, starts: Ints, ends: Ints, packed: bo
         arrays = unpack_many(data, starts, ends, dtype)
     else:
         sizes = ends - starts
-        _require_all(sizes % dtype.itemsize == 0, f"an array is not a whole number of {field.type} elements")
+        _require_all(
+            sizes % dtype.itemsize == 0, f"the size of an array is not a multiple of the size of {field.type}"
+        )
         if fixed is not None:
             size = fixed * dtype.itemsize
             _require_all(sizes == size, f"an array of shape {list(field.shape or ())} needs {size} bytes")

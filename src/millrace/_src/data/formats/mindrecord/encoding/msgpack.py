@@ -1,7 +1,7 @@
-"""Raw rows: one MessagePack map of scalars and strings per row, coded for many rows at once.
+"""MessagePack codec of raw rows, vectorized over many rows.
 
-Writing gives the very bytes MindSpore writes. Reading takes the layout MindSpore writes (keys sorted) by
-arrays, a field at a time over all rows; any other legal map is read row by row.
+The encoder produces exactly the bytes of MindSpore. The decoder reads MindSpore's layout (sorted keys) vectorized, one
+field at a time over all rows; any other valid map is decoded row by row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
     "row_prefix",
 ]
 
-DUMMY_RAW = b"\x81\xa2id\x00"  # what a row without scalar fields holds
+DUMMY_RAW = b"\x81\xa2id\x00"  # payload of a row without scalar fields
 Ints = npt.NDArray[np.int64]
 
 # --- writing ------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def _encode_int(value: int) -> bytes:
 
 
 def encode_ints(values: Sequence[int]) -> list[bytes]:
-    """Each integer in its shortest form.
+    """Encode each integer in its shortest form.
 
     >>> encode_ints([7, -300, 200])
     [b'\\x07', b'\\xd1\\xfe\\xd4', b'\\xcc\\xc8']
@@ -65,7 +65,7 @@ def encode_ints(values: Sequence[int]) -> list[bytes]:
 
 
 def encode_floats(values: Sequence[float]) -> list[bytes]:
-    """Each float as float32 where that loses nothing, else as float64.
+    """Encode each float as float32 if that is exact, else as float64.
 
     >>> encode_floats([0.5, 0.1])
     [b'\\xca?\\x00\\x00\\x00', b'\\xcb?\\xb9\\x99\\x99\\x99\\x99\\x99\\x9a']
@@ -89,7 +89,7 @@ def _encode_text(data: bytes) -> bytes:
 
 
 def encode_strings(values: Sequence[str]) -> list[bytes]:
-    """Each string as UTF-8 with its length.
+    """Encode each string as UTF-8 with its length.
 
     >>> encode_strings(["é"])
     [b'\\xa2\\xc3\\xa9']
@@ -98,23 +98,23 @@ def encode_strings(values: Sequence[str]) -> list[bytes]:
 
 
 def map_header(count: int) -> bytes:
-    """The front of a map with this many entries."""
+    """The header of a map with this many entries."""
     return bytes((0x80 | count,)) if count < 16 else struct.pack(">BH", 0xDE, count)
 
 
 def key_bytes(name: str) -> bytes:
-    """A field name as a key."""
+    """Encode a field name as a key."""
     return _encode_text(name.encode())
 
 
 def row_prefix(fields: Sequence[Field]) -> bytes:
-    """What every raw row of a schema begins with when MindSpore or Millrace wrote it."""
+    """The first bytes of every raw row of a schema, as MindSpore and Millrace write it."""
     return map_header(len(fields)) + key_bytes(fields[0].name) if fields else DUMMY_RAW
 
 
 # --- reading, many rows at once -----------------------------------------------------------------------------
 
-_WIDTH = np.zeros(256, np.int64)  # bytes of a whole number value, tag included; 0: not a number
+_WIDTH = np.zeros(256, np.int64)  # bytes of a number, including its tag; 0: not a number
 _WIDTH[:128] = _WIDTH[224:] = 1
 for _tag, _size in {
     0xCC: 2,
@@ -129,9 +129,9 @@ for _tag, _size in {
     0xCB: 9,
 }.items():
     _WIDTH[_tag] = _size
-_PAYLOAD = np.ones(256, np.int64)  # where the value's bytes begin: in the tag itself for small integers
+_PAYLOAD = np.ones(256, np.int64)  # offset of the value's bytes: 0 (the tag itself) for small integers
 _PAYLOAD[:128] = _PAYLOAD[224:] = 0
-_SHIFT = np.zeros(256, np.int64)  # bits to shift the eight bytes read, to keep the value's own
+_SHIFT = np.zeros(256, np.int64)  # bits to shift the eight bytes read, which leaves the bytes of the value
 _SHIFT[:] = 64 - 8 * np.maximum(_WIDTH - _PAYLOAD, 1)
 _UNSIGNED = np.zeros(256, bool)
 _UNSIGNED[[0xCC, 0xCD, 0xCE, 0xCF]] = True
@@ -140,11 +140,11 @@ _IS_INT[[0xCA, 0xCB]] = False
 
 
 class _UnusualLayout(Exception):
-    """A row is not laid out as MindSpore lays it out; read it the slow way."""
+    """A row does not have MindSpore's layout and must be decoded individually."""
 
 
 class _Uint64Windows:
-    """Eight bytes from any place of a buffer, as big-endian numbers; the buffer ends in eight spare bytes."""
+    """Big-endian uint64 values at any offsets of a buffer that ends in eight spare bytes."""
 
     def __init__(self, data: bytes) -> None:
         self.bytes = np.frombuffer(data, np.uint8)
@@ -158,7 +158,7 @@ class _Uint64Windows:
 
 
 def _skip_expected(windows: _Uint64Windows, offsets: Ints, text: bytes) -> Ints:
-    """All rows have this text at their place; return the places after it."""
+    """Check that all rows have this text at their offset; return the offsets after it."""
     for begin in range(0, len(text), 8):
         part = text[begin : begin + 8]
         actual = windows.at(offsets + begin) >> np.uint64(64 - 8 * len(part))
@@ -192,15 +192,15 @@ def _read_numbers(
     if bool(unsigned.any()):
         unsigned_values = (raw >> shifts.view(np.uint64)).view(np.int64)
         if bool((unsigned & (unsigned_values < 0)).any()):
-            raise _UnusualLayout  # beyond int64: the slow way refuses it by name
+            raise _UnusualLayout  # beyond int64: the row decoder raises the error
         values = np.where(unsigned, unsigned_values, values)
     if field.is_float:
-        raise _UnusualLayout  # integers in a float field: legal, rare
+        raise _UnusualLayout  # integers in a float field: valid but rare
     return after, values
 
 
 def _string_bounds(windows: _Uint64Windows, offsets: Ints) -> tuple[Ints, Ints]:
-    """First and last byte (exclusive) of each string."""
+    """Start and end offset of each string."""
     tags = windows.bytes[offsets].astype(np.int64)
     short = (tags >= 0xA0) & (tags < 0xC0)
     if bool(short.all()):
@@ -219,9 +219,9 @@ def _string_bounds(windows: _Uint64Windows, offsets: Ints) -> tuple[Ints, Ints]:
 def decode_columns(
     data: bytes, starts: Ints, ends: Ints, fields: Sequence[Field], wanted: Sequence[str]
 ) -> dict[str, Any]:
-    """The wanted columns of rows that lie at [starts, ends) of data, which ends in eight spare bytes.
+    """Decode the wanted columns of rows at [starts, ends) of data, which ends in eight spare bytes.
 
-    Integers come as int64, floats as float64 (what is stored), strings as a list.
+    Integers are returned as int64, floats as float64 (as stored), strings as a list.
     """
     try:
         return _decode_by_field(data, starts, ends, fields, set(wanted))
@@ -251,7 +251,7 @@ def _decode_by_field(
     offsets = starts
     prefix = map_header(len(fields))
     for field in fields:
-        # one look at map header and key together: most keys are short
+        # compare map header and key together: most keys are short
         offsets = _skip_expected(windows, offsets, prefix + key_bytes(field.name))
         prefix = b""
         if bool((offsets >= ends).any()):
@@ -288,14 +288,14 @@ _NESTED = {0xDC: (2, 1), 0xDD: (4, 1), 0xDE: (2, 2), 0xDF: (4, 2)}
 
 
 class _Cursor:
-    """A position in one row; every move is checked against its end."""
+    """A read position in one row; every read is bounds-checked."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
 
     def take(self, count: int) -> bytes:
         if count > len(self.data) - self.at:
-            raise FormatError("a value reaches past the end of its raw row")
+            raise FormatError("a value extends past the end of its raw row")
         self.at += count
         return self.data[self.at - count : self.at]
 
@@ -303,7 +303,7 @@ class _Cursor:
         return int.from_bytes(self.take(count), "big")
 
     def scalar(self) -> int | float | str | None:
-        """The next value if it is a number or text; None, having moved past it, for anything else."""
+        """Read the next value if it is a number or text; skip any other value and return None."""
         tag = self.number(1)
         if tag < 0x80:
             return tag
@@ -349,7 +349,7 @@ class _Cursor:
 
 
 def decode_row(data: bytes, fields: Sequence[Field]) -> dict[str, Any]:
-    """The scalar fields of one raw row, whatever its order of keys; keys that are no fields are dropped.
+    """Decode the scalar fields of one raw row with keys in any order; unknown keys are ignored.
 
     >>> decode_row(b"\\x82\\xa1x\\x05\\xa1b\\xcb" + b"\\0" * 8, [Field("b", "float64"), Field("x", "int32")])
     {'b': 0.0, 'x': 5}

@@ -1,4 +1,4 @@
-"""Blob fields: bytes, plain float arrays, and the packed integers of version 3.0.
+"""Variable-width packed integer arrays of MindRecord 3.0.
 
 A packed array is a big-endian count, two bits per element for its width (1, 2, 4 or 8 bytes), and the
 elements in little-endian two's complement, each in its own width.
@@ -17,11 +17,11 @@ __all__ = ["pack", "unpack", "unpack_many", "unpack_uniform"]
 
 Ints = npt.NDArray[np.int64]
 _BLOCK = 1 << 16
-_MAX_BATCH_BYTES = 1 << 20  # bytes unpacked in one go
+_MAX_BATCH_BYTES = 1 << 20  # bytes unpacked at once
 
 
 def pack(values: npt.NDArray[Any]) -> bytes:
-    """Integers, each in the smallest of 1, 2, 4, 8 bytes.
+    """Pack integers, each in the smallest of 1, 2, 4 and 8 bytes.
 
     >>> pack(np.array([1, -1, 128])).hex(" ")
     '00 00 00 03 04 01 ff 80 00'
@@ -54,7 +54,7 @@ def _width_codes(data: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.uint
 
 
 def unpack(data: bytes | memoryview, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The integers of one packed field; its length must be exactly what its codes say.
+    """Unpack the integers of one field; its length must match its width codes exactly.
 
     >>> unpack(bytes.fromhex("0000000304 01ff8000".replace(" ", "")), np.dtype("<i4")).tolist()
     [1, -1, 128]
@@ -83,7 +83,7 @@ def unpack(data: bytes | memoryview, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     windows = np.ndarray((len(padded) - 7,), "<i8", padded.data, 0, (1,))
     values = np.empty(count, dtype)
     offset = 0
-    for begin in range(0, count, _BLOCK):  # a block at a time: the working arrays are wider than the data
+    for begin in range(0, count, _BLOCK):  # in blocks: the temporary arrays are larger than the data
         widths = np.left_shift(1, codes[begin : begin + _BLOCK].astype(np.int64))
         ends = offset + np.cumsum(widths)
         spare = 64 - 8 * widths
@@ -101,7 +101,7 @@ def _cast_exact(values: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[A
 def unpack_uniform(
     data: bytes, starts: Ints, ends: Ints, count: int, dtype: np.dtype[Any]
 ) -> npt.NDArray[Any] | None:
-    """Rows of equally many elements, all of one width, as one array; None if they are not like that."""
+    """Unpack rows with equal element counts and a single width as one array; None for other rows."""
     width = -(-count // 4)
     sizes = ends - starts
     size = int(sizes[0])
@@ -128,7 +128,7 @@ def _uniform_codes(code: int, count: int) -> bytes:
 
 
 def unpack_many(data: bytes, starts: Ints, ends: Ints, dtype: np.dtype[Any]) -> list[npt.NDArray[Any]]:
-    """Packed fields of many rows; data ends in eight spare bytes. Small ones are unpacked all at once."""
+    """Unpack the fields of many rows; data ends in eight spare bytes. Small fields are unpacked together."""
     if len(starts) < 4 or int((ends - starts).sum()) > 1024 * len(starts):
         view = memoryview(data)
         return [

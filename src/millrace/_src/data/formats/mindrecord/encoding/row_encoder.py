@@ -1,4 +1,4 @@
-"""From a user's rows to stored bytes: checked field by field, converted only where nothing is lost."""
+"""Encoding of user rows to raw and blob payloads, with exact value checks."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _LENGTH = struct.Struct(">Q")
 def encode_rows(
     schema: RecordSchema, rows: Sequence[Mapping[str, Any]], indexed: Sequence[str] = ()
 ) -> tuple[list[bytes], list[bytes], int]:
-    """Raw payloads, blob payloads and the bytes saved by packing integers.
+    """Encode rows; return raw payloads, blob payloads and the bytes saved by packing integers.
 
-    Nothing is dropped and nothing is rounded: a row that does not fit the schema is an error that names row
-    and field. Numbers and arrays of another type are taken where the conversion is exact.
+    Values are never dropped or rounded: a row that does not fit the schema raises an error with row and field. Numbers
+    and arrays of another type are accepted if the conversion is exact.
 
     >>> schema = RecordSchema.parse({"n": {"type": "int32"}})
     >>> encode_rows(schema, [{"n": 7}])
@@ -49,7 +49,7 @@ def encode_rows(
 
 
 def exact_value(field: Field, value: Any) -> Any:
-    """A value as the field holds it: int, float, str, bytes or an array; refused where it would change.
+    """Convert a value to the type of the field (int, float, str, bytes or array); refuse inexact conversions.
 
     >>> exact_value(Field("n", "int32"), 3.0)
     3
@@ -97,7 +97,7 @@ def _raw_payloads(
 def _convert_values(
     field: Field, values: list[Any], convert: Callable[[Field, Any], Any], python_type: type
 ) -> list[Any]:
-    """The values, all of one Python type; converted one by one where they are not already."""
+    """Convert the values to one Python type; values that have the type already are kept."""
     if set(map(type, values)) <= {python_type}:
         return values
     converted = []
@@ -110,7 +110,7 @@ def _convert_values(
 
 
 class _ValueMismatch(Exception):
-    """Why a value does not fit its field."""
+    """A value does not fit its field."""
 
 
 def _encode_scalars(field: Field, column: list[Any], indexed: bool) -> list[bytes]:
@@ -149,7 +149,7 @@ def _has_surrogate(text: str) -> bool:
 
 
 def _to_python_scalar(value: Any) -> Any:
-    """A Python number for a numpy one (0-d arrays too); bools and the rest as they are."""
+    """Convert numpy scalars and 0-d arrays to Python numbers; return other values unchanged."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, np.generic) and not isinstance(value, np.bool_):
@@ -169,7 +169,7 @@ def _to_int(field: Field, value: Any) -> int:
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise _ValueMismatch(f"expected an int, got {type(value).__name__}")
     if isinstance(number, float) and not number.is_integer():
-        raise _ValueMismatch(f"{number} is not a whole number")
+        raise _ValueMismatch(f"{number} is not an integer")
     return int(number)
 
 
@@ -217,7 +217,7 @@ def _blob_payloads(schema: RecordSchema, rows: Sequence[Mapping[str, Any]]) -> t
 
 
 class _NoType:
-    """No value is of this type: every one is converted."""
+    """No value has this type, so every value is converted."""
 
 
 def _to_bytes(field: Field, value: Any) -> bytes:
@@ -229,7 +229,7 @@ def _to_bytes(field: Field, value: Any) -> bytes:
 
 
 def _to_array(field: Field, value: Any) -> npt.NDArray[Any]:
-    """The value in the schema's element type and shape; an array of as many elements is reshaped."""
+    """Convert a value to the dtype and shape of the schema; an array with the same number of elements is reshaped."""
     if not isinstance(value, (np.ndarray, list, tuple, np.generic)):
         raise _ValueMismatch(f"expected an ndarray, got {type(value).__name__}")
     try:
@@ -255,10 +255,10 @@ def _cast_exact(array: npt.NDArray[Any], field: Field) -> npt.NDArray[Any]:
         back = converted.astype(array.dtype)
         same = (back == array) | ((array != array) & (converted != converted))
     if field.is_integer and array.dtype.kind in "uf":
-        # 2**63 as float or uint64 wraps to a negative number and back again
+        # 2**63 as float or uint64 wraps to a negative number and back
         same &= (converted >= 0) == (array >= 0)
     elif field.is_float and array.dtype.kind in "iu":
-        same &= np.abs(converted) < 2.0**63  # the way back would saturate
+        same &= np.abs(converted) < 2.0**63  # the reverse conversion would saturate
     if not bool(same.all()):
         bad = array[~same].reshape(-1)[0]
         text = (

@@ -1,1 +1,1 @@
-"""Recovery."""
+"""Verification, salvage and repair of damaged MindRecord sets."""

@@ -1,6 +1,6 @@
-"""What an index (`.db`) knows of the rows of a damaged file: where they lie, and what their indexed values are.
+"""Row offsets and indexed values from a SQLite index, used to recover a damaged file.
 
-It is evidence, not truth: places count when they fit together and the lengths in the data file agree with them.
+The index is not trusted: offsets count only if they are consistent and match the lengths in the data file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryErro
 
 
 class IndexEvidence:
-    """An index that names the data file; anything it cannot answer is None."""
+    """The index of a data file; queries return None where the index has no usable data."""
 
     def __init__(self, connection: sqlite3.Connection, header: Header, rows: int) -> None:
         self._connection, self._header, self.rows = connection, header, rows
@@ -50,7 +50,7 @@ class IndexEvidence:
         return cls(connection, header, rows)
 
     def row_offsets(self, first: int, last: int) -> npt.NDArray[np.int64] | None:
-        """Row, raw page, start and end, blob page, start and end of rows [first, last)."""
+        """Row, raw page, start and end, blob page, start and end of rows [first, last); None if unusable."""
         rows = self._query(_OFFSET_COLUMNS, first, last)
         table: npt.NDArray[Any] = np.array(rows or [])
         if (
@@ -62,9 +62,9 @@ class IndexEvidence:
         return table if bool((abs(table) < 2**40).all()) else None
 
     def find_mismatches(self, first: int, columns: dict[str, Any], count: int) -> dict[int, str]:
-        """Rows whose indexed values are not those of the data file: position -> what differs.
+        """Rows whose indexed values differ from the data file: position -> difference.
 
-        Where most rows differ, the index is of another file and says nothing.
+        Empty if most rows differ, because the index is then of another file.
         """
         names = [name for name in self._header.index_fields if name in columns]
         entries = (
@@ -93,5 +93,5 @@ class IndexEvidence:
             return None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()

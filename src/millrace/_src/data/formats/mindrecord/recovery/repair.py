@@ -1,4 +1,4 @@
-"""Write out every row of a damaged set that can be saved."""
+"""Repair: writes all recoverable rows of a damaged set to a new set."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _MAX_PROBLEMS = 1000
 
 @dataclasses.dataclass
 class RepairResult:
-    """What repair wrote, and what it could not save."""
+    """Result of a repair: saved and lost rows, and the problems."""
 
     files: list[str]
     saved: int = 0
     lost: int = 0
-    total_known: bool = True  # false when more rows may be lost than ``lost`` counts
+    total_known: bool = True  # False if more rows may be lost than ``lost`` counts
     problems: list[Problem] = dataclasses.field(default_factory=list)
 
 
@@ -44,11 +44,11 @@ def repair(
     overwrite: bool = False,
     progress: Callable[[int], object] = lambda rows: None,
 ) -> RepairResult:
-    """Write the rows of a damaged set that are whole to a new set; the damaged one is not touched.
+    """Write the intact rows of a damaged set to a new set; the damaged set is not changed.
 
-    Rows keep their order and their shard, and their bytes. A row that cannot be proven whole is lost. With
-    checksums (``NAME.crc``) every row is certain; with the index (``NAME.db``) the rows that damage touches
-    at an end are lost; with neither, all rows of a page whose lengths do not come out.
+    Rows keep their order, shard and bytes. A row that cannot be proven intact is lost. With checksums (``NAME.crc``)
+    every row can be decided. With the index (``NAME.db``), rows next to the damage are lost. With neither, all rows of
+    a page with inconsistent lengths are lost.
 
     >>> from millrace.mindrecord import FileWriter
     >>> writer = FileWriter("torn.mindrecord", overwrite=True)
@@ -56,8 +56,8 @@ def repair(
     >>> _ = writer.write_raw_data([{"b": bytes([n]) * 9} for n in range(5)]), writer.commit()
     >>> with open("torn.mindrecord", "r+b") as file:  # the length of row 2 is damaged
     ...     _ = file.seek((16 << 20) + 2 * 17), file.write(b"\\xff" * 8)
-    >>> done = repair("torn.mindrecord", "mended.mindrecord")
-    >>> done.saved, done.lost  # row 1 ends where the damage begins
+    >>> result = repair("torn.mindrecord", "repaired.mindrecord")
+    >>> result.saved, result.lost  # row 1 ends where the damage begins
     (3, 2)
     """
     cipher = crypto.current()
@@ -72,7 +72,7 @@ def repair(
     try:
         for number, path in enumerate(paths):
             _save_shard(path, number, cipher, template, draft, done, progress)
-        # a set that had checksums gets them anew
+        # a set with checksums gets new ones
         draft.commit(cipher, cipher.key is None and all(_has_checksums(path) for path in paths))
     finally:
         draft.discard()

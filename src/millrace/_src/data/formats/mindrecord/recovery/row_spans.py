@@ -1,11 +1,10 @@
-"""Where the rows of one run of a page lie, as far as that can be proven.
+"""Validation of row byte spans inside a page of a damaged file.
 
-A run is what one row group has in one page: rows behind their lengths, from its first byte to its last. Without
-other evidence the lengths prove something only when all of them together come out exactly: so many rows, the last
-ending where the run ends. One that is damaged leads astray at once (a run of zeros reads as empty rows), and from
-there on nothing says which places are true. Where the places are known from elsewhere (an index, rows of one size),
-a row counts when the length before it and the length after it agree: damage that is seen at one end of a row may
-reach into it.
+A run is the part of a row group in one page: length-prefixed rows from its first to its last byte. Without other
+evidence, the lengths prove the rows only if all of them are consistent: the expected number of rows, with the last one
+ending at the end of the run. After one damaged length (zeros read as empty rows) no later offset can be trusted. If
+the offsets are known from another source (an index, rows of equal size), a row is valid if the lengths before and
+after it match: damage next to a row may extend into it.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from millrace._src.data.formats.mindrecord.schema import RecordSchema
 __all__ = ["PageRun", "Span", "fixed_size", "validate_spans"]
 
 Ints = npt.NDArray[np.int64]
-Span = tuple[int, int] | str  # a payload in the file, or why it is lost
+Span = tuple[int, int] | str  # byte range of a payload, or the reason why it is lost
 
 
 @dataclasses.dataclass(frozen=True)
 class PageRun:
-    """The rows of one group in one page, by what the header says."""
+    """The rows of one group in one page, according to the header."""
 
     page: int | None
     start: int
@@ -37,7 +36,7 @@ class PageRun:
 
 
 def fixed_size(schema: RecordSchema) -> int | None:
-    """Bytes of every blob row, where the schema leaves no choice.
+    """Size of every blob row in bytes if the schema fixes it, else None.
 
     >>> fixed_size(RecordSchema.parse({"x": {"type": "float32", "shape": [2, 2]}, "n": {"type": "int32"}}))
     16
@@ -57,9 +56,9 @@ def fixed_size(schema: RecordSchema) -> int | None:
 def validate_spans(
     data: Any, size: int, run: PageRun, known: tuple[Ints, Ints] | None
 ) -> tuple[list[Span], bool]:
-    """Each row's payload or why it is lost; and whether the lengths alone prove all of them.
+    """Validate the rows of a run; return their spans, and whether the lengths alone prove all of them.
 
-    ``known`` are first and last byte (exclusive) of each row, its length included, from other evidence.
+    ``known`` has start and end of each row, including its length prefix, from other evidence.
     """
     if run.page is None:
         return ["its row group has no page of scalars"] * run.rows, False

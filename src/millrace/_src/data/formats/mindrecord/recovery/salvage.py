@@ -1,9 +1,9 @@
-"""Rows of a damaged data file: those that can be proven whole, and no others.
+"""Recovery of rows from a damaged data file, by checksums, page lengths and index.
 
-Checksums beside the file prove a row. Without them the lengths of a page prove its rows when they come out exactly,
-and an index (.db) proves rows where its places and the lengths agree. Each row is decoded then; a value that the
-index has otherwise is in doubt. What none of this proves is lost: it is never guessed. What stays unseen without
-checksums is damage inside a value that leaves its length and its type as they were.
+A checksum file proves a row. Without it, the lengths of a page prove its rows if they are consistent, and an index
+(.db) proves rows whose offsets match the lengths. Each row is then decoded; a value that differs from the index is
+rejected. Rows without proof are lost, never guessed. Without checksums, damage inside a value that keeps its length and
+type is not detected.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ from .row_spans import Ints, PageRun, fixed_size, validate_spans
 __all__ = ["RecoveredBlock", "Salvage"]
 
 _BLOCK_ROWS = 1024
-_DAMAGED_DUMMY = (-1, -1)  # the place of a dummy that is damaged
+_DAMAGED_DUMMY = (-1, -1)  # span of a damaged dummy
 _BLOCK_BYTES = 16 << 20
 
-# (raw start, raw end, blob start, blob end) of payloads in the file, or why the row is lost
+# (raw start, raw end, blob start, blob end) of the payloads, or the reason why the row is lost
 RowLocation = tuple[int, int, int, int] | str
 
 
 @dataclasses.dataclass
 class RecoveredBlock:
-    """Some neighbouring rows: the good ones as stored bytes, the bad ones as (page, row, reason).
+    """Consecutive rows: intact rows as stored bytes, lost rows as (page, row, reason).
 
-    Notes are of rows that are saved although something around them is damaged.
+    Notes describe rows that are intact although data next to them is damaged.
     """
 
     rows: int
@@ -72,7 +72,7 @@ class RecoveredBlock:
 
 
 class Salvage:
-    """The rows of one data file, read without trust in its lengths or its header's."""
+    """Reader of one data file that trusts neither its lengths nor its header."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Salvage:
         self.name, self.header, self.data, self.size = name, header, data, len(data)
         self._shard = shard
         self.header_lost = header_lost
-        self.total_known = True  # false when rows may be lost that nobody has counted
+        self.total_known = True  # False if an unknown number of rows may be lost
         self.sums: Checksums | None = None
         self.sums_problem = ""
         self.index: IndexEvidence | None = None
@@ -108,14 +108,14 @@ class Salvage:
 
     @classmethod
     def of_shard(cls, shard: ShardReader) -> Salvage:
-        """The rows of a file that could be opened."""
+        """Salvage of a file that could be opened."""
         local = shard.path if shard.is_local and not shard.encrypted else None
         data = shard.map() if shard.groups or local is not None else b""
         return cls(str(shard.path), shard.header, data, local, shard)
 
     @classmethod
     def of_file(cls, path: Path, cipher: crypto.Cipher, template: Header | None = None) -> Salvage:
-        """The rows of a file that may be cut short; a header that is lost is taken from another file of the set."""
+        """Salvage of a possibly truncated file; a lost header is replaced by that of another file of the set."""
         data = _map_content(path, cipher)
         lost = False
         try:
@@ -127,13 +127,13 @@ class Salvage:
         return cls(str(path), header, data, path if cipher.key is None else None, header_lost=lost)
 
     def close(self) -> None:
-        """Let go of the index; rows that were given stay."""
+        """Close the index; blocks that were returned stay valid."""
         if self.index is not None:
             self.index.close()
 
     @staticmethod
     def header_of(path: Any, cipher: crypto.Cipher) -> Header:
-        """The header of a file, whatever the pages are like."""
+        """The header of a file, independent of its pages."""
         if isinstance(path, RemotePath):
             return RemoteShard(path, RemoteFile(str(path)), cipher).header
         try:
@@ -147,7 +147,7 @@ class Salvage:
     # --- rows -----------------------------------------------------------------------------------------------
 
     def blocks(self) -> Iterator[RecoveredBlock]:
-        """All rows in order, some at a time."""
+        """Iterate over all rows in blocks."""
         start, locations, pages, size = 0, list[RowLocation](), list[int | None](), 0
         for location, page in self._row_locations():
             locations.append(location)
@@ -182,7 +182,7 @@ class Salvage:
             yield from self._group_locations(page, raw_runs.get(page.type_id))
 
     def _raw_runs(self) -> dict[int, tuple[int, int, int]]:
-        """Row group -> (raw page, first byte, last byte), as far as the header makes sense."""
+        """Row group -> (raw page, start, end), as far as the header is consistent."""
         runs: dict[int, tuple[int, int, int]] = {}
         for page in self.header.pages:
             ordered = sorted(page.groups, key=lambda group: group[1]) if page.type == RAW else []
@@ -213,7 +213,7 @@ class Salvage:
                         blobs if all_blobs else validate_spans(self.data, self.size, blob_run, known[1])[0]
                     )
         schema = self.header.schema
-        # the part of a row that the schema leaves empty is a dummy: without it nothing is lost
+        # a part without fields in the schema is a dummy: nothing is lost without it
         raws = raws if schema.raw else [_DAMAGED_DUMMY if isinstance(span, str) else span for span in raws]
         blobs = (
             blobs if schema.blob else [_DAMAGED_DUMMY if isinstance(span, str) else span for span in blobs]
@@ -227,7 +227,7 @@ class Salvage:
                 yield (*raw_span, *blob_span), page.id
 
     def _fixed_size_bounds(self, run: PageRun) -> tuple[Ints, Ints] | None:
-        """The places of rows that must all have one size."""
+        """The bounds of rows of equal size; None if sizes vary."""
         size = fixed_size(self.header.schema)
         if size is None or (size + 8) * run.rows != run.end - run.start:
             return None
@@ -237,7 +237,7 @@ class Salvage:
     def _index_bounds(
         self, page: Page, blob_run: PageRun, raw_run: PageRun
     ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]] | None:
-        """What the index says of a group, if that fits together and fits the header."""
+        """The bounds of the rows of a group in the index, if they are consistent with the header."""
         table = self.index.row_offsets(page.start_row, page.end_row) if self.index is not None else None
         if table is None:
             return None
@@ -255,7 +255,7 @@ class Salvage:
         return self._shard.hold_ranges(ranges) if self._shard is not None else contextlib.nullcontext()
 
     def _rows_from_index(self) -> Iterator[tuple[RowLocation, int | None]]:
-        """The header is lost (another file of the set has lent its own): only the index knows of rows."""
+        """The rows according to the index, for a file whose header is lost."""
         rows = self.index.rows if self.index is not None else 0
         table = self.index.row_offsets(0, rows) if self.index is not None and rows else None
         if table is None:
@@ -322,18 +322,18 @@ class Salvage:
         )
 
     def _notes(self, spans: list[tuple[int, int, int, int]]) -> dict[int, str]:
-        """Rows that are whole although something around them is damaged."""
-        dummy = "the dummy beside its values is damaged; the row is whole"
+        """Notes on rows that are intact although data next to them is damaged."""
+        dummy = "the dummy part of the row is damaged; its values are intact"
         notes = {n: dummy for n, span in enumerate(spans) if -1 in span}
         if self.sums is not None:
-            length = "its length is damaged; the checksums say that the row is whole"
+            length = "its length is damaged; the checksums match, so the row is intact"
             for n, (a, b, c, d) in enumerate(spans):
                 if any(self.data[s - 8 : s] != (e - s).to_bytes(8, "little") for s, e in ((a, b), (c, d))):
                     notes[n] = length
         return notes
 
     def _find_changed(self, start: int, good: list[int]) -> dict[int, str]:
-        """Rows that are not what they were when the checksums were taken."""
+        """Rows that do not match their checksums."""
         assert self.sums is not None
         parts = self.sums.parts(self.name)
         return {
@@ -345,7 +345,7 @@ class Salvage:
     def _find_index_mismatches(
         self, start: int, good: list[int], raw: list[bytes], bad: dict[int, str]
     ) -> dict[int, str]:
-        """Rows whose indexed values the index has otherwise."""
+        """Rows whose indexed values differ from the index."""
         fields = self.header.schema.raw
         if self.index is None or not fields:
             return {}
@@ -364,7 +364,7 @@ class Salvage:
         return raw, [self.data[s[2] : s[3]] if schema.blob else DUMMY_BLOB for s in spans]
 
     def _find_undecodable(self, raw: list[bytes], blob: list[bytes]) -> dict[int, str]:
-        """Row -> why it cannot be decoded; found by halving, so that good blocks cost one pass."""
+        """Row -> why it cannot be decoded. Bisection: blocks without damage need one pass."""
         bad: dict[int, str] = {}
         parts = [(0, len(raw))]
         while parts:
@@ -394,14 +394,14 @@ class Salvage:
 
 
 def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    """Neighbouring numbers as [first, last)."""
+    """Runs of consecutive numbers as [first, last)."""
     for _, part in itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
         run = [number for _, number in part]
         yield run[0], run[-1] + 1
 
 
 def _map_content(path: Path, cipher: crypto.Cipher) -> Any:
-    """A file as a map, decrypted if it is encrypted."""
+    """Memory-map a file, decrypted if it is encrypted."""
     try:
         source = open(path, "rb")  # noqa: SIM115  (closed below)
     except OSError as error:
@@ -425,6 +425,6 @@ def _parse_header(data: Any, name: str) -> Header:
     listed = json.loads(front[8:])["schema"][0].get("blob_fields")
     if isinstance(listed, list) and listed != [field.name for field in header.schema.blob]:
         raise FormatError(
-            f"the header is damaged: 'blob_fields' {listed} is not what its schema says", file=name
+            f"the header is damaged: 'blob_fields' {listed} does not match its schema", file=name
         )
     return header

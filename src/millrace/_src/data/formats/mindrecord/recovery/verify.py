@@ -1,4 +1,4 @@
-"""Is a set whole? Every page is walked and every row decoded; what is wrong is named by shard, page and row."""
+"""Verification of every page and row of a MindRecord set."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _MAX_PROBLEMS = 1000
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, and where."""
+    """One problem and its location."""
 
     text: str
     file: str
     shard: int
     page: int | None = None
     row: int | None = None
-    last_row: int | None = None  # where it is true of several rows, row to last_row
+    last_row: int | None = None  # set for a range of rows, row to last_row
 
     def __str__(self) -> str:
         location = [f"shard {self.shard}"]
@@ -49,15 +49,15 @@ class Problem:
 
 @dataclasses.dataclass
 class VerificationResult:
-    """What verify found: problems of the data, and of indexes and checksums (which can be made anew)."""
+    """Result of a verification: problems of the data, and of indexes and checksums (which can be rebuilt)."""
 
     files: list[str]
     rows: int = 0
     rows_lost: int = 0
     problems: list[Problem] = dataclasses.field(default_factory=list)
     index_problems: list[Problem] = dataclasses.field(default_factory=list)
-    checksums: int = 0  # files with checksums that fit
-    total_known: bool = True  # false when nobody knows how many rows there were
+    checksums: int = 0  # files with valid checksums
+    total_known: bool = True  # False if the number of rows is unknown
 
     @property
     def ok(self) -> bool:
@@ -68,7 +68,7 @@ def verify(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     progress: Callable[[int], object] = lambda rows: None,
 ) -> VerificationResult:
-    """Walk a whole set and say what is wrong with it; nothing is changed.
+    """Verify a whole set and return its problems; nothing is changed.
 
     >>> from millrace.mindrecord import FileWriter
     >>> writer = FileWriter("whole.mindrecord", overwrite=True)
@@ -129,7 +129,7 @@ def _problem(error: FormatError, file: str, shard: int, row: int | None = None) 
 def merge_row_problems(
     row_problems: list[tuple[int | None, int, str]], file: str, shard: int
 ) -> list[Problem]:
-    """Problems of rows; neighbours with the same one are said once."""
+    """Problems of rows; consecutive rows with the same problem are merged."""
     problems: list[Problem] = []
     for page, row, text in row_problems:
         before = problems[-1] if problems else None
@@ -145,7 +145,7 @@ def merge_row_problems(
 def _check_rows(
     salvage: Salvage, number: int, result: VerificationResult, progress: Callable[[int], object]
 ) -> int:
-    """Add what is wrong with the rows of one file; return how many rows are lost."""
+    """Add the problems of the rows of one file; return the number of lost rows."""
     lost: list[tuple[int | None, int, str]] = []
     rows = bad = 0
     for block in salvage.blocks():
@@ -220,14 +220,14 @@ def _check_set(files: Any, cipher: crypto.Cipher, result: VerificationResult) ->
 def reindex(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], force: bool = False
 ) -> list[str]:
-    """Rebuild the indexes that do not fit their data files (all with ``force``); return their names.
+    """Rebuild the indexes that do not match their data files (all with ``force``); return their names.
 
     >>> from millrace.mindrecord import FileWriter
-    >>> writer = FileWriter("again.mindrecord", overwrite=True)
+    >>> writer = FileWriter("reindexed.mindrecord", overwrite=True)
     >>> _ = writer.add_schema({"n": {"type": "int32"}}), writer.write_raw_data([{"n": 1}]), writer.commit()
-    >>> os.remove("again.mindrecord.db")
-    >>> reindex("again.mindrecord")
-    ['again.mindrecord.db']
+    >>> os.remove("reindexed.mindrecord.db")
+    >>> reindex("reindexed.mindrecord")
+    ['reindexed.mindrecord.db']
     """
     cipher, rebuilt = crypto.current(), []
     for shard in open_shards(files if isinstance(files, (str, os.PathLike)) else list(files), cipher):
@@ -245,7 +245,7 @@ def reindex(
 
 
 def add_checksums(files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Write checksums beside each data file of a set that is whole as it stands; return their names.
+    """Write a checksum file for each data file of an intact set; return their names.
 
     >>> from millrace.mindrecord import FileWriter
     >>> writer = FileWriter("summed.mindrecord", overwrite=True)
