@@ -4,6 +4,7 @@
 #   make test         set up and run the tests
 #   make nightly      the tests with every cell of the large matrices, and the long comparisons
 #   make isa          the bit contracts and parity suites under every instruction set that can be chosen here
+#   make names        write the public modules, their stubs and the recorded lists of names
 #   make check        format, lint, types, layering
 #   make audit        known vulnerabilities of what is installed (needs the network)
 #   make interop      Millrace beside MindSpore 2.7.0: record files, scripts, random pipelines
@@ -40,7 +41,7 @@ MINDSPORE := mindspore==2.7.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart test nightly check format bench docs interop clean floors newest lock smoke gpu settings audit isa
+.PHONY: help quickstart test nightly check format bench docs interop clean floors newest lock smoke gpu settings audit isa names
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -113,6 +114,13 @@ check: $(STAMPS)/dev
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -q tests/contracts/architecture/test_layering.py tests/contracts/architecture/test_untrusted_input.py
+
+# After a change of a public name. Read the difference, then commit it.
+names: $(STAMPS)/dev
+	@$(BIN)/python -m tests.contracts.public_api.make_public
+	@$(BIN)/python -m tests.contracts.public_api.update_names
+	@$(BIN)/python -m tests.contracts.public_api.update_runtime
+	@$(BIN)/python -m tests.contracts.public_api.record_surface
 
 # Known vulnerabilities of what is installed. Not part of `check`: it needs a vulnerability service on the network. pip-audit
 # has a separate environment: what it requires must not change the locked one.

@@ -1,5 +1,6 @@
 """What holds for every test, the docstring examples of src/ included."""
 
+import doctest
 import importlib
 import sys
 from pathlib import Path
@@ -25,6 +26,22 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+
+
+def pytest_configure(config):
+    """Collect docstring examples of public classes and functions from the modules that define them.
+
+    Their ``__module__`` is the public path; doctest takes only objects whose ``__module__`` is the module itself.
+    """
+    belongs = doctest.DocTestFinder._from_module
+
+    def from_module(finder, module, definition):
+        public = sys.modules.get("millrace._src.core.public")
+        declared = public and public.declaration_of(definition)
+        return declared.module == module.__name__ if declared else belongs(finder, module, definition)
+
+    doctest.DocTestFinder._from_module = from_module
+    config.add_cleanup(lambda: setattr(doctest.DocTestFinder, "_from_module", belongs))
 
 
 def pytest_ignore_collect(collection_path):

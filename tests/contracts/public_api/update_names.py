@@ -9,7 +9,6 @@ import argparse
 import json
 import sys
 
-from tests.contracts.public_api import typed_block
 from tests.support import public_surface as surface
 
 
@@ -43,7 +42,6 @@ def main():
     write("not_yet.json", missing)
     write("public_names.json", surface.public_names())
     write("extra_parameters.json", surface.extra_parameters())
-    typed_block.write()
 
 
 if __name__ == "__main__":

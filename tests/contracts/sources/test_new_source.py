@@ -12,7 +12,7 @@ import pytest
 
 import millrace.dataset as ds
 from millrace._src.core.args import checked
-from millrace._src.core.lazy import LAZY_NAMES
+from millrace._src.core.lazy import NAMES
 from millrace._src.data.sources.base.common_arguments import (
     ImageOptions,
     RowOptions,
@@ -48,9 +48,8 @@ def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(tmp_path))
     kind = importlib.import_module("birds_of_the_page").BirdsDataset
     monkeypatch.setattr(suite, "find", lambda name: kind)
-    monkeypatch.setitem(
-        LAZY_NAMES, "BirdsDataset", "birds_of_the_page"
-    )  # the line in the table of millrace.dataset
+    # what `make names` writes
+    monkeypatch.setitem(NAMES["millrace.dataset"], "BirdsDataset", ("birds_of_the_page", "BirdsDataset"))
     (tmp_path / "data").mkdir()
     yield suite.Case("BirdsDataset", FAKE, tmp_path / "data")
     del sys.modules["birds_of_the_page"]

@@ -14,6 +14,7 @@ import pytest
 import millrace._src.data
 import millrace.dataset as ds
 from millrace._src.core import stable_ids
+from millrace._src.core.public import definition_module
 from millrace._src.data.plan.fingerprint.value_hash import hash_leaves
 from millrace._src.data.plan.node import Node
 from millrace._src.data.samplers.base import SAMPLER_TYPES, BuiltinSampler
@@ -34,7 +35,9 @@ def derived(base: type) -> list[type]:
     while stack:
         below = stack.pop().__subclasses__()
         stack += below
-        found += [one for one in below if one.__module__.startswith(f"{millrace._src.data.__name__}.")]
+        found += [
+            one for one in below if definition_module(one).startswith(f"{millrace._src.data.__name__}.")
+        ]
     return found
 
 

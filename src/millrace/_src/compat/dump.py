@@ -6,12 +6,14 @@ import warnings
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.declare.primitive import Primitive
 
 __all__ = ["set_dump"]
 
 
+@public("millrace")
 def set_dump(target: Any, enabled: bool = True) -> None:
     """Keep the wish to have inputs and outputs of a Cell or operation written to files; only Ascend does that.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
-from millrace._src.runtime.ops.declare.registry import public
+from millrace._src.core.public import public
 
 __all__ = [
     "AiCPURegOp",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.optim.optimizer import Optimizer
 
 __all__ = ["OptTFTWrapper"]
 
 
+@public("nn")
 class OptTFTWrapper:
     """An optimizer that saves the state of Ascend devices as they fail. There are none here: it refuses.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import OperationError
+from millrace._src.core.public import public
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import public
 
 __all__ = ["Pull", "Push", "Reshard"]
 

@@ -13,6 +13,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from millrace._src.core.public import export_names, public
+
 from . import config_validators as checks
 from . import settings
 from .args import INT32_MAX, Checker, check_type
@@ -312,6 +314,7 @@ for _function in (set_error_samples_mode, get_error_samples_mode):
 # --- what is no plain pair --------------------------------------------------------------------------------
 
 
+@public("dataset.config")
 def set_sending_batches(batch_num: int) -> None:
     """Set after how many batches of an epoch MindSpore stops sending to an Ascend device, until the number is raised.
 
@@ -329,6 +332,7 @@ def set_sending_batches(batch_num: int) -> None:
         )
 
 
+@public("dataset.config")
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
     """Set whether the engine finds workers, rows per chunk and what lies ready ahead while a pipeline runs.
 
@@ -352,6 +356,7 @@ def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> Non
     settings.update(enable_autotune=enable, autotune_filepath_prefix=filepath_prefix if enable else None)
 
 
+@public("dataset.config")
 def get_enable_autotune() -> bool:
     """Get whether autotune is on.
 
@@ -361,6 +366,7 @@ def get_enable_autotune() -> bool:
     return settings.current().enable_autotune
 
 
+@public("dataset.config")
 def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> None:
     """Set whether iterators hand out copies, and whether they convert columns in parallel.
 
@@ -381,6 +387,7 @@ def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> 
         )
 
 
+@public("dataset.config")
 def get_iterator_mode() -> dict[str, bool]:
     """Get what :func:`set_iterator_mode` set.
 
@@ -391,6 +398,7 @@ def get_iterator_mode() -> dict[str, bool]:
     return {"do_copy": now.iterator_do_copy, "parallel_convert": now.iterator_parallel_convert}
 
 
+@public("dataset.config")
 def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list[DebugHook] | None = None) -> None:
     """Set debug mode: everything runs in the calling thread, and hooks see the values between the ops.
 
@@ -412,6 +420,7 @@ def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list[DebugHook] | Non
     settings.update(debug_mode=debug_mode_flag, debug_hooks=hooks)
 
 
+@public("dataset.config")
 def get_debug_mode() -> bool:
     """Get whether debug mode is on.
 
@@ -430,6 +439,7 @@ _FILE_KEYS = {
 }
 
 
+@public("dataset.config")
 def load(file: str | os.PathLike[str]) -> None:
     """Set what a JSON file says: seed, numParallelWorkers, opConnectorSize, monitorSamplingInterval.
 
@@ -463,5 +473,24 @@ def load(file: str | os.PathLike[str]) -> None:
         raise PlanError(f"Client file failed to load:\n{error}") from error
 
 
+@public(unlisted=("dataset.config",))
 def _init_device_info() -> None:
     """Do nothing: MindSpore binds its host threads to a device here."""
+
+
+export_names(
+    __name__, "dataset.config", "get_auto_num_workers", "get_auto_offload", "get_autotune_interval",
+    "get_callback_timeout", "get_chunk_rows", "get_decode_tolerance", "get_dynamic_shape",
+    "get_enable_shared_mem", "get_enable_watchdog", "get_error_samples_limit", "get_error_samples_mode",
+    "get_executor", "get_fast_recovery", "get_max_image_bytes", "get_max_image_pixels",
+    "get_max_video_bytes", "get_memory_budget", "get_monitor_sampling_interval",
+    "get_multiprocessing_start_method", "get_multiprocessing_timeout_interval",
+    "get_num_parallel_workers", "get_numa_enable", "get_prefetch_size", "get_seed", "get_video_backend",
+    "set_auto_num_workers", "set_auto_offload", "set_autotune_interval", "set_callback_timeout",
+    "set_chunk_rows", "set_decode_tolerance", "set_dynamic_shape", "set_enable_shared_mem",
+    "set_enable_watchdog", "set_error_samples_limit", "set_error_samples_mode", "set_executor",
+    "set_fast_recovery", "set_max_image_bytes", "set_max_image_pixels", "set_max_video_bytes",
+    "set_memory_budget", "set_monitor_sampling_interval", "set_multiprocessing_start_method",
+    "set_multiprocessing_timeout_interval", "set_num_parallel_workers", "set_numa_enable",
+    "set_prefetch_size", "set_seed", "set_video_backend",
+)  # fmt: skip

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from millrace._src.core.public import public
+
 from .args import INT32_MAX, UINT32_MAX, check_type
 from .errors import ArgumentTypeError, ArgumentValueError, PlanError
 from .machine.cores import warn_too_many_workers
@@ -34,6 +36,7 @@ __all__ = [
 Check: TypeAlias = Callable[[Any], Any]
 
 
+@public("dataset.config")
 @stable_id("enum.ErrorSamplesMode")
 class ErrorSamplesMode(enum.IntEnum):
     """What happens to a row that fails: its error is raised, a good row takes its place, or it is skipped.

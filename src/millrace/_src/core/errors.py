@@ -29,6 +29,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
+
 __all__ = [
     "ArgumentTypeError",
     "ArgumentValueError",
@@ -54,22 +56,27 @@ __all__ = [
 ]
 
 
+@public("errors")
 class MillraceError(Exception):
     """Root of the tree: catch this to catch everything Millrace raises on purpose."""
 
 
+@public("errors")
 class ArgumentTypeError(MillraceError, TypeError):
     """A parameter got a value of a type it does not take; the text names parameter, value and types."""
 
 
+@public("errors")
 class ArgumentValueError(MillraceError, ValueError):
     """A parameter got a value outside what it takes; the text gives the interval or the choices."""
 
 
+@public("errors")
 class PlanError(MillraceError, RuntimeError):
     """The pipeline is contradictory (an unknown column, say); found before any row is read when possible."""
 
 
+@public("errors")
 class DataError(MillraceError, RuntimeError):
     """A row failed. The context says which op, row, column and file, and the user's traceback is attached.
 
@@ -104,26 +111,32 @@ def _rebuild(kind: type[DataError], message: str, context: dict[str, Any]) -> Da
     return kind(message, **context)
 
 
+@public("errors")
 class BatchShapeError(DataError):
     """Rows of one batch have different shapes or types; the text names the column and the calls that fix it."""
 
 
+@public("errors")
 class FormatError(DataError):
     """A file is damaged, truncated or lies about its lengths; the context names the file."""
 
 
+@public("errors")
 class WorkerDiedError(MillraceError, RuntimeError):
     """A worker process ended without an answer; the text gives its exit status and what it was doing."""
 
 
+@public("errors")
 class StallError(MillraceError, RuntimeError):
     """Nothing arrived for the configured time; the text names the op and what it waited for."""
 
 
+@public("errors")
 class ResourceError(MillraceError, RuntimeError):
     """The operating system refused a thread, process, descriptor or memory; the text gives need and limit."""
 
 
+@public("errors")
 class CacheError(MillraceError, RuntimeError):
     """The cache cannot be used; ``kind`` says why in one word, such as ``"unreachable"`` or ``"session"``."""
 
@@ -135,38 +148,47 @@ class CacheError(MillraceError, RuntimeError):
         return (type(self), (str(self), self.kind))
 
 
+@public("errors")
 class DeviceQueueError(MillraceError, RuntimeError):
     """A channel to a device has ended (its data ended, it was stopped, it never was) and a step asked for a batch."""
 
 
+@public("errors")
 class SinkEnded(DeviceQueueError):
     """The data ended and a step asked for more; the text gives both numbers. Slow data is a StallError instead."""
 
 
+@public("errors")
 class SinkStopped(DeviceQueueError):
     """The channel was stopped, released or forgotten while a step waited, or before it asked."""
 
 
+@public("errors")
 class CursorError(MillraceError, ValueError):
     """A saved iterator state belongs to another pipeline, version or seed."""
 
 
+@public("errors")
 class OperationError(MillraceError, RuntimeError):
     """An operation on tensors failed; the text names it, what it got, and the user's line."""
 
 
+@public("errors")
 class CheckpointError(MillraceError, ValueError):
     """A checkpoint cannot be read; the text names the file, the place in it, and a good one beside it if there is."""
 
 
+@public("errors")
 class SaveError(MillraceError, OSError):
     """A checkpoint could not be written; the text names the file, and for a full disk what was wanted and is free."""
 
 
+@public("errors")
 class ParameterMismatch(MillraceError, RuntimeError):
     """A saved value has another shape or type than the parameter of its name; the text gives both."""
 
 
+@public("errors")
 class ServeError(MillraceError, RuntimeError):
     """A request to a model failed; ``status`` is HTTP's (400 bad request, 404 no such model, 429 too many ...)."""
 
@@ -178,10 +200,6 @@ class ServeError(MillraceError, RuntimeError):
         return (type(self), (str(self), self.status))
 
 
+@public("errors")
 class MissingExtra(MillraceError, ImportError):
     """An optional library is missing; the text gives the pip command that installs it."""
-
-
-# Tracebacks and pickles show the public path; the package loads the module of that name.
-for _name in __all__:
-    globals()[_name].__module__ = "millrace.errors"

@@ -8,9 +8,12 @@ from __future__ import annotations
 import abc
 from typing import Any
 
+from millrace._src.core.public import public
+
 __all__ = ["DebugHook", "PrintDataHook", "PrintMetaDataHook"]
 
 
+@public("dataset.debug")
 class DebugHook(abc.ABC):
     """Base of debug hooks: write ``compute``, which gets one tuple with the values of the columns.
 
@@ -60,6 +63,7 @@ class DebugHook(abc.ABC):
         self.is_first_op = is_first_op
 
 
+@public("dataset.debug")
 class PrintMetaDataHook(DebugHook):
     """Print type and shape of every value.
 
@@ -79,6 +83,7 @@ class PrintMetaDataHook(DebugHook):
         return args
 
 
+@public("dataset.debug")
 class PrintDataHook(DebugHook):
     """Print every value.
 

@@ -1,68 +1,128 @@
-"""Names that are loaded when they are first asked for, so that an import stays fast; and rooms loaded whole."""
+"""Lazy public modules: a name is imported when it is first used."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 import sys
+import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .optional import missing_extra_error
+from .public import definition_module
 
-__all__ = ["LAZY_NAMES", "import_all", "lazy"]
+__all__ = ["NAMES", "attach", "import_all"]
 
-# Every name that was ever promised, with the module that has it.
-LAZY_NAMES: dict[str, str] = {}
+# Public module -> public name -> (module, attribute). The attribute of a submodule is empty.
+NAMES: dict[str, dict[str, tuple[str, str]]] = {}
 
 
-def lazy(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """A module's ``__getattr__``: each name comes from the module that ``places`` gives for it, or is that module.
+def attach(
+    module: str, listed: Mapping[str, str], unlisted: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a lazy module.
 
-    >>> find = lazy("millrace._src.core.lazy", {"sqrt": "math"})
-    >>> find("sqrt")(9.0)
-    3.0
-    >>> find("nothing")
+    Args:
+        module: the name of the lazy module.
+        listed: defining module -> its public names, separated by blanks; ``name=attribute`` where the two differ. The
+            key ``""`` lists submodules, ``name=module`` where the module is not ``<module>.<name>``.
+        unlisted: the same for names that are in no ``__all__``.
+
+    >>> find, names, listed = attach(__name__, {__name__: "import_every=import_all"})
+    >>> find("import_every") is import_all, listed
+    (True, ['import_every'])
+    >>> find("import_eve")
     Traceback (most recent call last):
     ...
-    AttributeError: module 'millrace._src.core.lazy' has no attribute 'nothing'
+    AttributeError: module 'millrace._src.core.lazy' has no attribute 'import_eve'; did you mean 'import_every'?
     """
-
-    LAZY_NAMES.update(names)
+    names = _parse(module, listed)
+    public = sorted(names)
+    names.update(_parse(module, unlisted or {}))
+    NAMES[module] = names
+    this = sys.modules[module]
+    if type(this) is types.ModuleType:
+        this.__class__ = _PublicModule
 
     def find(name: str) -> Any:
         place = names.get(name)
         if place is None:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}{_nearby(module, name, names)}")
+            raise AttributeError(
+                f"module {module!r} has no attribute {name!r}{_suggestion(module, name, names)}",
+                name=name,
+                obj=this,
+            )
+        source, attribute = place
         try:
-            found = importlib.import_module(place)
+            value = importlib.import_module(source)
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
+            from .optional import (
+                missing_extra_error,  # loads the errors, which are declared public themselves
+            )
+
             raise missing_extra_error(error, "train", f"{module}.{name}") from error
-        value = found if place.endswith(f".{name}") and not hasattr(found, name) else getattr(found, name)
-        setattr(sys.modules[module], name, value)  # the next look-up does not come here
+        if attribute:
+            value = getattr(value, attribute)
+        setattr(this, name, value)  # the next look-up does not come here
         return value
 
-    return find
+    def directory() -> list[str]:
+        shown = (name for name in vars(this) if name[0] != "_" or name.startswith("__"))
+        return sorted({*names, *shown})
+
+    return find, directory, public
 
 
-def _nearby(module: str, name: str, places: Iterable[str]) -> str:
-    """Which name was probably meant; Python cannot tell of names that are not loaded yet."""
-    if name.startswith("_"):  # libraries ask for these, and expect no answer
+def _parse(module: str, table: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Public name -> (module, attribute)."""
+    found = {}
+    for source, words in table.items():
+        for word in words.split():
+            name, _, other = word.partition("=")
+            found[name] = (source, other or name) if source else (other or f"{module}.{name}", "")
+    return found
+
+
+def _suggestion(module: str, name: str, known: Iterable[str]) -> str:
+    """The public name that was probably meant; Python does not know names that are not loaded yet."""
+    if name.startswith("_"):  # libraries probe for these and expect no suggestion
         return ""
     import difflib
 
-    known = {*places, *vars(sys.modules.get(module, object))}
-    close = difflib.get_close_matches(name, [each for each in known if not each.startswith("_")], 1, 0.75)
+    candidates = [other for other in {*known, *vars(sys.modules[module])} if not other.startswith("_")]
+    close = difflib.get_close_matches(name, candidates, 1, 0.75)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def import_all(package: str, path: Iterable[str]) -> None:
-    """Import every module of a package: each enters what it has into the table of its room.
+class _PublicModule(types.ModuleType):
+    """A public module. ``inspect`` looks up the source of a class in the file of the module that ``__module__`` names:
+    for a class of this module that is the file that defines it."""
 
-    >>> import millrace._src.core as room
-    >>> import_all(room.__name__, room.__path__)
+    @property
+    def __file__(self) -> str | None:
+        file: str | None = vars(self).get("__file__")
+        caller = sys._getframe(1)
+        # not compared with `inspect.getfile`, which PyTorch replaces by a function that calls the original
+        if caller.f_code.co_name != "getfile" or caller.f_globals.get("__name__") != "inspect":
+            return file
+        definition = caller.f_locals.get("object")
+        if not isinstance(definition, type):
+            return file
+        source = sys.modules.get(definition_module(definition))
+        return file if source is None or source is self else source.__file__
+
+    @__file__.setter
+    def __file__(self, file: str | None) -> None:
+        vars(self)["__file__"] = file
+
+
+def import_all(package: str, path: Iterable[str]) -> None:
+    """Import every module of a package: each registers its definitions.
+
+    >>> import millrace._src.core as core
+    >>> import_all(core.__name__, core.__path__)
     """
-    for each in pkgutil.iter_modules(path):
-        importlib.import_module(f"{package}.{each.name}")
+    for module in pkgutil.iter_modules(path):
+        importlib.import_module(f"{package}.{module.name}")

@@ -9,6 +9,8 @@ import os
 import threading
 from typing import Any
 
+from millrace._src.core.public import public
+
 from .errors import ArgumentValueError
 from .log import get_logger
 from .log_formatters import FORMATS, rank
@@ -31,6 +33,7 @@ __all__ = [
 _log = get_logger("millrace.script")
 
 
+@public("log")
 def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at level 0. The arguments are those of Python's ``logging``.
 
@@ -40,6 +43,7 @@ def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
     _write(logging.DEBUG, msg, args, kwargs)
 
 
+@public("log")
 def info(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at level 1.
 
@@ -49,16 +53,19 @@ def info(msg: Any, *args: Any, **kwargs: Any) -> None:
     _write(logging.INFO, msg, args, kwargs)
 
 
+@public("log")
 def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at level 2."""
     _write(logging.WARNING, msg, args, kwargs)
 
 
+@public("log")
 def error(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at level 3."""
     _write(logging.ERROR, msg, args, kwargs)
 
 
+@public("log")
 def critical(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at level 4."""
     _write(logging.CRITICAL, msg, args, kwargs)
@@ -68,6 +75,7 @@ def _write(level: int, msg: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     _log.log(level, msg, *args, stacklevel=kwargs.pop("stacklevel", 1) + 2, **kwargs)
 
 
+@public("millrace", "log")
 def get_level() -> str:
     """The level in force, in MindSpore's numbers: "0" debug, "1" info, "2" warning, "3" error, "4" critical.
 
@@ -82,6 +90,7 @@ def get_level() -> str:
     return next((number for number, value in LEVELS.items() if value >= level), "4")
 
 
+@public("millrace", "log")
 def get_log_config() -> dict[str, Any]:
     """The settings in force, under the names of MindSpore's variables; those of files only where files are written.
 
@@ -102,6 +111,7 @@ def get_log_config() -> dict[str, Any]:
     }
 
 
+@public("log")
 def set_level(level: int | str | None, module: str | None = None, event: str | None = None) -> None:
     """Set the level of everything, of a module, or of an event; None takes a setting back.
 
@@ -148,6 +158,7 @@ def _digit(level: int | str | None) -> str | None:
     return text
 
 
+@public("log")
 def set_format(format: str | None) -> None:
     """Write lines as ``"text"`` or ``"json"``, one object a line; None takes the setting back.
 
@@ -160,6 +171,7 @@ def set_format(format: str | None) -> None:
     install(dataclasses.replace(current(), format=format))
 
 
+@public("log")
 def parse_vlog_level(s: str | None) -> tuple[bool, tuple[float, ...]]:
     """Whether a value of ``VLOG_v`` can be read, and the first and last level that it means.
 
@@ -179,6 +191,7 @@ def parse_vlog_level(s: str | None) -> tuple[bool, tuple[float, ...]]:
         return False, ()
 
 
+@public("log")
 def vlog_print(level: int | str, module: str, file: str, line: int, message: Any) -> None:
     """Print a line if ``VLOG_v`` names its level; a level here is a number that one event has for itself.
 

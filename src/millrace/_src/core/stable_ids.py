@@ -19,6 +19,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from .public import declaration_of
+
 __all__ = [
     "Definition",
     "find_id",
@@ -164,16 +166,14 @@ def _exported(thing: Any) -> str | None:
         owner = getattr(sys.modules.get(definition.module), outer, None)
         found = None if owner is None else find_id(owner)
         return None if found is None else f"{found}.{rest}"
-    loaded = [(name, sys.modules.get(f"{_ROOT}.{name}".rstrip("."))) for name in _PUBLIC]
-    for name, module in loaded:
-        with contextlib.suppress(ImportError):  # a lazy name that needs an extra
-            if module is not None and getattr(module, outer, None) is thing:
-                return f"{name}.{outer}".lstrip(".")
-    for name, module in loaded:  # under another name than its own
-        for known, value in vars(module).items() if module is not None else ():
-            if value is thing and known[0] != "_":
-                return f"{name}.{known}".lstrip(".")
-    return None
+    declared = declaration_of(thing)
+    if declared is None:
+        return None
+    known = [(path.partition(":")[0], path.partition(":")[2] or outer) for path in declared.paths]
+    known = [("" if path == _ROOT else path, name) for path, name in known]
+    # under its own name first
+    ranked = [(name != outer, _PUBLIC.index(path), name) for path, name in known if path in _PUBLIC]
+    return ".".join((_PUBLIC[min(ranked)[1]], min(ranked)[2])).lstrip(".") if ranked else None
 
 
 def stored_name(thing: Any) -> Definition:

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from millrace._src.core.public import public
+
 __all__ = ["ENDED", "STOPPED", "Channel", "Push"]
 
 # As many as MindSpore's status shows.
@@ -25,6 +27,7 @@ class Push:
     end: float | None = None
 
 
+@public("transfer")
 @dataclasses.dataclass
 class Channel:
     """Counters of one channel. Each field is written by one thread; a reader sees a moment's state.

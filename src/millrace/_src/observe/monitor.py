@@ -18,6 +18,7 @@ from millrace._src.core import settings
 from millrace._src.core.args import Range, check_type, checked
 from millrace._src.core.errors import ArgumentValueError, MillraceError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 
 from .active_monitor import active
 from .history import history_of, start_history
@@ -239,6 +240,7 @@ class Monitor:
             self._recorder.look()
 
 
+@public("dataset")
 @checked
 def monitor(
     html: Any = None,

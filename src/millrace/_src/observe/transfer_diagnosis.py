@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import statistics
 
+from millrace._src.core.public import public
 from millrace._src.core.transfer_statistics import ENDED, Channel
 
 from .transfer_stages import Stage, slowest, waited_for
@@ -24,6 +25,7 @@ HICCUP, MOSTLY = 5.0, 0.6
 FASTER = "Make data faster: more workers for that stage, a cache, or cheaper transforms"
 
 
+@public("transfer")
 @dataclasses.dataclass(frozen=True)
 class Verdict:
     """The situation by name, what shows it, the stage that it is about, and what to change.
@@ -49,6 +51,7 @@ class Verdict:
         return dataclasses.asdict(self)
 
 
+@public("transfer")
 def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
     """The situation of a channel; `waiting` are the seconds that a step waits at this moment.
 

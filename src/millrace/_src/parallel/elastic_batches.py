@@ -12,6 +12,7 @@ from typing import Any
 
 from millrace._src.core import config
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, CursorError
+from millrace._src.core.public import public
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 
@@ -20,6 +21,7 @@ __all__ = ["GlobalBatches", "data_shard"]
 VERSION = 1
 
 
+@public("parallel")
 def data_shard(group: str = WORLD_GROUP) -> dict[str, int]:
     """What a source of data wants to know of this process: ``MnistDataset(folder, **data_shard())``.
 
@@ -34,6 +36,7 @@ def data_shard(group: str = WORLD_GROUP) -> dict[str, int]:
     return {"num_shards": among.size, "shard_id": among.rank}
 
 
+@public("parallel")
 class GlobalBatches:
     """The batches of this process, of global batches of `batch_size` rows; each ``for`` is one epoch, or its rest.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.public import public
 
 __all__ = [
     "Layout",
@@ -40,6 +41,7 @@ _DEFAULTS: dict[str, Any] = {
 _settings = dict(_DEFAULTS)
 
 
+@public("parallel", "millrace")
 def set_algo_parameters(**kwargs: Any) -> None:
     """Settings of the search for strategies. They are checked and kept; nothing is searched here.
 
@@ -59,6 +61,7 @@ def set_algo_parameters(**kwargs: Any) -> None:
     _settings.update(kwargs)
 
 
+@public("parallel", "millrace")
 def get_algo_parameters(attr_key: str) -> Any:
     """A setting of :func:`set_algo_parameters`."""
     if attr_key not in _DEFAULTS:
@@ -66,6 +69,7 @@ def get_algo_parameters(attr_key: str) -> Any:
     return _settings[attr_key]
 
 
+@public("parallel", "millrace")
 def reset_algo_parameters() -> None:
     """Every setting of :func:`set_algo_parameters` as at the start."""
     _settings.update(_DEFAULTS)
@@ -89,11 +93,13 @@ _STAGES = (
 )
 
 
+@public("parallel", "millrace")
 def shard(fn: Any, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> Any:
     """Refused: operations are not cut over devices here."""
     _refuse("shard", _CUT)
 
 
+@public("parallel", "millrace")
 class Layout:
     """Refused: operations are not cut over devices here."""
 
@@ -101,31 +107,37 @@ class Layout:
         _refuse("Layout", _CUT)
 
 
+@public("parallel")
 def set_op_strategy_config(mode: str = "SAVE", path: str = "") -> None:
     """Refused: there are no strategies here."""
     _refuse("set_op_strategy_config", _CUT)
 
 
+@public("train", "parallel", "millrace")
 def build_searched_strategy(strategy_filename: str) -> Any:
     """Refused: there are no strategies here."""
     _refuse("build_searched_strategy", _CUT)
 
 
+@public("parallel", "millrace")
 def sync_pipeline_shared_parameters(net: Any) -> None:
     """Refused: nets are not cut into stages here."""
     _refuse("sync_pipeline_shared_parameters", _STAGES)
 
 
+@public("parallel", "millrace")
 def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> None:
     """Refused: nets are not cut into stages here."""
     _refuse("merge_pipeline_strategys", _STAGES)
 
 
+@public("train", "parallel", "millrace")
 def restore_group_info_list(group_info_file_name: str) -> Any:
     """Refused: checkpoints are not cut here."""
     _refuse("restore_group_info_list", _FILES)
 
 
+@public("parallel", "millrace")
 def rank_list_for_transform(
     rank_id: int, src_strategy_file: str | None = None, dst_strategy_file: str | None = None
 ) -> Any:
@@ -133,6 +145,7 @@ def rank_list_for_transform(
     _refuse("rank_list_for_transform", _FILES)
 
 
+@public("parallel")
 def rank_list_for_convert(
     rank_id: int, src_strategy_file: str | None = None, dst_strategy_file: str | None = None
 ) -> Any:
@@ -140,6 +153,7 @@ def rank_list_for_convert(
     _refuse("rank_list_for_convert", _FILES)
 
 
+@public("parallel", "millrace")
 def transform_checkpoint_by_rank(
     rank_id: int,
     checkpoint_files_map: Any,
@@ -151,6 +165,7 @@ def transform_checkpoint_by_rank(
     _refuse("transform_checkpoint_by_rank", _FILES)
 
 
+@public("parallel")
 def convert_checkpoint_by_rank(
     rank_id: int,
     checkpoint_files_map: Any,
@@ -162,6 +177,7 @@ def convert_checkpoint_by_rank(
     _refuse("convert_checkpoint_by_rank", _FILES)
 
 
+@public("parallel", "millrace")
 def transform_checkpoints(
     src_checkpoints_dir: str,
     dst_checkpoints_dir: str,
@@ -175,6 +191,7 @@ def transform_checkpoints(
     _refuse("transform_checkpoints", _FILES)
 
 
+@public("parallel")
 def convert_checkpoints(
     src_checkpoints_dir: str,
     dst_checkpoints_dir: str,
@@ -188,6 +205,7 @@ def convert_checkpoints(
     _refuse("convert_checkpoints", _FILES)
 
 
+@public("parallel", "millrace")
 def load_segmented_checkpoints(
     ckpt_file_dir: str,
     net: Any = None,
@@ -202,6 +220,7 @@ def load_segmented_checkpoints(
     _refuse("load_segmented_checkpoints", _FILES)
 
 
+@public("train", "parallel", "millrace")
 def load_distributed_checkpoint(
     network: Any,
     checkpoint_filenames: Any = None,
@@ -223,6 +242,7 @@ def load_distributed_checkpoint(
     _refuse("load_distributed_checkpoint", _FILES)
 
 
+@public("parallel", "millrace")
 def unified_safetensors(
     src_dir: str,
     src_strategy_file: str,

@@ -14,12 +14,14 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, ServeError
+from millrace._src.core.public import public
 
 from .tensor_codec import DATATYPES, Array, TensorSpec, datatype_of, from_bytes, join_bytes
 
 __all__ = ["Client"]
 
 
+@public("serve")
 class Client:
     """A server of the Open Inference Protocol, Millrace's own or another: arrays travel as bytes.
 

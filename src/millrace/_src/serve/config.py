@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 
 from .limits import MAX_BODY, MAX_CONNECTIONS, MAX_RESPONSE, TOTAL_FACTOR
 from .security import check_host_name, check_origin
@@ -17,6 +18,7 @@ RUNTIMES = ("auto", "onnxruntime")
 BATCHING = ("auto", "on", "off")
 
 
+@public("serve")
 @dataclasses.dataclass(frozen=True)
 class Config:
     """Everything that a server is made from; ``make_app(Config(...))`` gives its ASGI application.

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.transforms.tensor_operation import TensorOperation
 
 __all__ = ["ArgMax", "Labels", "Softmax"]
 
 
+@public("serve")
 class Softmax(TensorOperation):
     """Scores as probabilities along the last axis.
 
@@ -27,6 +29,7 @@ class Softmax(TensorOperation):
         return raised / raised.sum(-1, keepdims=True)
 
 
+@public("serve")
 class ArgMax(TensorOperation):
     """The place of the largest score along the last axis.
 
@@ -40,6 +43,7 @@ class ArgMax(TensorOperation):
         return scores.argmax(-1)
 
 
+@public("serve")
 class Labels(TensorOperation):
     """The name of each number.
 

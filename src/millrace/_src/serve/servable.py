@@ -19,6 +19,7 @@ from millrace._src.core.errors import (
 from millrace._src.core.io.checked_json import parse_json
 from millrace._src.core.io.stored_zip import read_regular_file
 from millrace._src.core.machine.cores import available_cores
+from millrace._src.core.public import public
 from millrace._src.runtime.graph.program_serialization import SerializedProgram
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.train.export.archive import (
@@ -49,6 +50,7 @@ __all__ = ["LoadedModel", "Servable", "load_model_file"]
 FORMAT, VERSION = "millrace-servable", 1
 
 
+@public("serve")
 class Servable:
     """A model and its transforms: what a server needs to answer with what training saw.
 

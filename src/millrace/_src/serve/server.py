@@ -15,6 +15,7 @@ from typing import Any
 from millrace._src.core.errors import ServeError
 from millrace._src.core.log import get_logger
 from millrace._src.core.optional import require
+from millrace._src.core.public import public
 
 from .config import Config
 from .http.app import App, make_app
@@ -226,6 +227,7 @@ class BackgroundServer:
         self.stop()
 
 
+@public("serve")
 def start(config: Config) -> BackgroundServer:
     """Start a server in a thread, and return when it is ready.
 

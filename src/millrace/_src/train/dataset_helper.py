@@ -8,6 +8,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_bool, check_kind
 from millrace._src.runtime.nn.cell import Cell
@@ -20,6 +21,7 @@ log = get_logger(__name__)
 __all__ = ["DatasetHelper", "connect_network_with_dataset", "data_sink"]
 
 
+@public("train", "millrace")
 class DatasetHelper:
     """A dataset as a loop of one's own meets it: each ``for`` over it is an epoch of lists of tensors.
 
@@ -97,6 +99,7 @@ class DatasetHelper:
         self._feed.close()
 
 
+@public("train", "millrace")
 def connect_network_with_dataset(network: Any, dataset_helper: Any) -> Any:
     """A net that is called without arguments and takes its batch from the helper, which must be one in sink mode.
 
@@ -128,6 +131,7 @@ class _NetworkWithDataset(Cell):
         return self.network(*next(self.helper._feed.take(1)), *args, **kwargs)
 
 
+@public("train", "millrace")
 def data_sink(
     fn: Callable[..., Any],
     dataset: Any,

@@ -9,6 +9,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.observe import training_registry as steps
 from millrace._src.observe.training_report import TrainReport
@@ -45,6 +46,7 @@ NO_EVALUATION = (
 )
 
 
+@public("train", "millrace")
 class Model:
     """Trains, evaluates and predicts with a net.
 

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.tensor.storage import wrap
 
 from .checkpoint import ckpt_format as ckpt
@@ -15,6 +16,7 @@ from .checkpoint import ckpt_protobuf as wire
 __all__ = ["parse_print"]
 
 
+@public("train", "millrace")
 def parse_print(print_file_name: str) -> list[Any]:
     """The values in a file that ``set_context(print_file_path=...)`` named, in order: texts, and tensors.
 

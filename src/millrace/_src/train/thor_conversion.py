@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.cell import Cell
@@ -18,6 +19,7 @@ from .model import Model
 __all__ = ["ConvertModelUtils", "ConvertNetUtils"]
 
 
+@public("train", "millrace")
 class ConvertNetUtils:
     """Makes the layers of a net ready for ``nn.thor``, which does so itself.
 
@@ -37,6 +39,7 @@ class ConvertNetUtils:
         add_second_order_factors(net)
 
 
+@public("train", "millrace")
 class ConvertModelUtils:
     """Makes a Model that looks at the curvature in one step of ``frequency``."""
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 from millrace._src.core.errors import ArgumentValueError, DeviceQueueError
 from millrace._src.core.machine.host_allocator import AlignedAllocator
 from millrace._src.core.optional import require
+from millrace._src.core.public import public
 from millrace._src.core.transfer_statistics import Channel
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.observe.transfer_diagnosis import judge
@@ -18,6 +19,7 @@ from .prefetcher import DevicePrefetcher, create_device_source
 __all__ = ["DeviceIterator", "DeviceQueue", "device_iterator", "device_queue", "queue_info"]
 
 
+@public("transfer")
 def device_queue(
     dataset: Any, send_epoch_end: bool, create_data_info_queue: bool, queue_name: str
 ) -> DeviceQueue:
@@ -25,6 +27,7 @@ def device_queue(
     return DeviceQueue(dataset, send_epoch_end, create_data_info_queue, queue_name)
 
 
+@public("transfer")
 def device_iterator(
     dataset: Any, device_target: str | None, num_epochs: int, as_dict: bool, output: str, state: Any
 ) -> DeviceIterator:
@@ -32,12 +35,14 @@ def device_iterator(
     return DeviceIterator(dataset, device_target, num_epochs, as_dict, output, state)
 
 
+@public("transfer")
 def queue_info(channel: Channel) -> dict[str, Any]:
     """Everything that is known of a channel, with the verdict in words and in parts."""
     verdict = judge(channel)
     return {**channel.to_dict(), "verdict": str(verdict), "situation": verdict.to_dict()}
 
 
+@public("transfer")
 class DeviceQueue:
     """Batches of a dataset on their way to a device; ``dataset.device_que()`` makes it, ``send`` begins.
 
@@ -137,6 +142,7 @@ class DeviceQueue:
         return self._feed
 
 
+@public("transfer")
 class DeviceIterator:
     """Batches on a device, one epoch with each ``for``; ``dataset.create_device_iterator()`` makes it.
 

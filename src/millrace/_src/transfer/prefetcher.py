@@ -21,6 +21,7 @@ from millrace._src.core.device_queues import TransferCounts, register_queue
 from millrace._src.core.errors import DeviceQueueError, SinkEnded, SinkStopped, StallError
 from millrace._src.core.log import get_logger
 from millrace._src.core.machine.host_allocator import HostAllocator
+from millrace._src.core.public import public
 from millrace._src.core.settings import override
 from millrace._src.core.transfer_statistics import ENDED, STOPPED, Channel
 from millrace._src.core.values.tensor import load_runtime
@@ -63,6 +64,7 @@ class _End:
         self.state = state
 
 
+@public("transfer")
 class DevicePrefetcher:
     """Batches on a device: each ``for`` over it is one epoch.
 
@@ -408,6 +410,7 @@ class _Transferrer:
         return RingItem(sent, item.size)
 
 
+@public("transfer")
 def create_device_source(
     dataset: Any, epochs: int, device: str, state: Any = None, lender: HostAllocator | None = None
 ) -> Source:

@@ -14,7 +14,7 @@ import pytest
 
 import millrace.dataset as ds
 from millrace._src.core.errors import PlanError
-from millrace._src.core.lazy import LAZY_NAMES
+from millrace._src.core.lazy import NAMES
 from millrace._src.data.pipeline import serialization as pipeline_json
 from millrace._src.data.sources.base.table_dataset import TableDataset
 from millrace.common import dtype as mstype
@@ -111,10 +111,11 @@ def test_a_module_of_transforms_that_does_not_exist() -> None:
 
 
 def test_every_source_that_can_be_rebuilt_is_in_the_table_of_sources() -> None:
-    for name, module in LAZY_NAMES.items():
+    sources = NAMES["millrace.dataset"]
+    for name, (module, _) in sources.items():
         if module.startswith("millrace._src.data.sources."):
             pipeline_json._source(name)
-    tables = {f"{module}.{name}" for name, module in (LAZY_NAMES | pipeline_json._LOADED).items()}
+    tables = {f"{module}.{name}" for name, (module, _) in sources.items()}
     registered = {name for name in pipeline_json._SOURCES if name.startswith("millrace.")}
     assert len(registered) > 60
     assert registered <= tables

@@ -17,6 +17,7 @@ import pytest
 import millrace._src.data.transforms
 import millrace.dataset as ds
 from millrace._src.core.errors import ArgumentValueError, MillraceError, PlanError
+from millrace._src.core.public import definition_module
 from millrace._src.data.transforms.json_names import REFUSED, TRANSFORMS
 from millrace._src.data.transforms.serialization import transform_from_json
 from millrace._src.data.transforms.tensor_operation import TensorOperation
@@ -49,7 +50,7 @@ def transform_classes() -> set[type[TensorOperation]]:
     while stack:
         stack += (below := stack.pop().__subclasses__())
         classes.update(below)
-    return {one for one in classes if one.__module__.startswith(f"{package.__name__}.")}
+    return {one for one in classes if definition_module(one).startswith(f"{package.__name__}.")}
 
 
 def test_the_table_is_complete() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.containers import CellList
@@ -33,6 +34,7 @@ SETTINGS = {
 }  # fmt: skip
 
 
+@public("boost")
 class AutoBoost:
     """What is done to a net and its optimizer at a level; the first one that is made holds for the process.
 
@@ -109,6 +111,7 @@ class AutoBoost:
         return LessBN(network) if self.boost_config["less_bn"] else network
 
 
+@public("boost")
 class BoostTrainOneStepCell(TrainOneStepCell):
     """A step of training; with a FreezeOpt, each step changes the parameters whose turn it is.
 
@@ -150,6 +153,7 @@ class BoostTrainOneStepCell(TrainOneStepCell):
         return loss
 
 
+@public("boost")
 class BoostTrainOneStepWithLossScaleCell(TrainOneStepWithLossScaleCell):
     """A step of training with a scaled loss, which skips steps that overflow.
 

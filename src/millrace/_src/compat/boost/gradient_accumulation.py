@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_positive_int
@@ -16,6 +17,7 @@ from millrace._src.runtime.tensor.parameter import Parameter
 __all__ = ["GradientAccumulation"]
 
 
+@public("boost")
 class GradientAccumulation(Cell):
     """Adds up gradients; every `max_accumulation_step` calls the optimizer gets their mean.
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.cell import Cell
@@ -25,6 +26,7 @@ __all__ = ["FreezeOpt", "GradientFreeze", "freeze_cell"]
 CONTINUOUS_STRATEGY, INTERVAL_STRATEGY = 0, 1
 
 
+@public("boost")
 class FreezeOpt(Cell):
     """An optimizer for each group of parameters; `train_strategy` says which is used in which step.
 
@@ -103,6 +105,7 @@ def _strategy(given: Any, groups: int) -> Tensor | None:
     return given
 
 
+@public("boost")
 class GradientFreeze:
     """Splits the parameters of a net and says which are trained in which step.
 
@@ -186,6 +189,7 @@ class _TrainFreezeCell(TrainOneStepCell):
         return depend(loss, self.optimizer(grads) if self.gathering is None else self.gathering(loss, grads))
 
 
+@public("boost")
 def freeze_cell(
     reducer_flag: bool,
     network: Any,

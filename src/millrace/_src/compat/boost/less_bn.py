@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.linear import Dense
@@ -41,6 +42,7 @@ class CommonHeadLastFN(Cell):
         return self.multiplier * made
 
 
+@public("boost")
 class LessBN(Cell):
     """A net; with `fn_flag` the last dense layer of each part is normalised and has no bias.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.conv import Conv2d
 from millrace._src.runtime.optim.lars import LARS
 from millrace._src.runtime.optim.optimizer import Optimizer
@@ -35,6 +36,7 @@ def _listed(params: Any) -> list[Any]:
     return found
 
 
+@public("boost")
 class OptimizerProcess:
     """Makes an optimizer anew, with gradients centred where that helps.
 
@@ -101,6 +103,7 @@ def _is_centred(parameter: Any, cells: dict[int, Any]) -> bool:
     return not (isinstance(cell, CommonHeadLastFN) or (isinstance(cell, Conv2d) and cell.group > 1))
 
 
+@public("boost")
 class ParameterProcess:
     """Puts parameters into groups: those that travel together, and those of an optimizer.
 

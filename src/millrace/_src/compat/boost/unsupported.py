@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import OperationError
+from millrace._src.core.public import public
 
 __all__ = ["AdaSum", "DimReduce", "GroupLossScaleManager"]
 
@@ -13,6 +14,7 @@ def _refuse(name: str, why: str) -> OperationError:
     return OperationError(f"'{name}' is not to be had here: {why}")
 
 
+@public("boost")
 class AdaSum:
     """Adaptive summation between servers of eight Ascend devices each; refused."""
 
@@ -23,6 +25,7 @@ class AdaSum:
         )
 
 
+@public("boost")
 class DimReduce:
     """Training in the principal components of earlier runs; refused."""
 
@@ -46,6 +49,7 @@ class DimReduce:
         )
 
 
+@public("boost")
 class GroupLossScaleManager:
     """A loss scale for each part of a net; refused, since its operation has no kernel but Ascend's."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 
 __all__ = ["current", "get_seed", "on_seed_change", "set_seed"]
 
@@ -12,6 +13,7 @@ _seed: list[int] = []
 _listeners: list[Callable[[int], None]] = []
 
 
+@public("millrace")
 def set_seed(seed: int) -> None:
     """Seed everything random: the pipeline's order and transforms, initialisers, and random operations.
 
@@ -29,6 +31,7 @@ def set_seed(seed: int) -> None:
         listener(seed)
 
 
+@public("millrace")
 def get_seed() -> int | None:
     """The seed given to :func:`set_seed`, or None."""
     return _seed[0] if _seed else None

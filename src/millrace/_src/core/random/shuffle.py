@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import enum
 
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import stable_id
 
 __all__ = ["Shuffle"]
 
 
+@public("dataset")
 @stable_id("enum.Shuffle")
 class Shuffle(str, enum.Enum):  # noqa: UP042  (a StrEnum would print as 'global', not Shuffle.GLOBAL)
     """How much of the data is put in random order.

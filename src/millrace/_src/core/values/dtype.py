@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import export_names, public
 from millrace._src.core.stable_ids import stable_id
 
 __all__ = [
@@ -233,6 +234,7 @@ def np_dtype(value: Any) -> np.dtype[Any]:
     return found
 
 
+@public("common.dtype", "millrace")
 def dtype_to_nptype(type_: DType) -> type[np.generic]:
     """The numpy scalar type of an element type.
 
@@ -242,6 +244,7 @@ def dtype_to_nptype(type_: DType) -> type[np.generic]:
     return np_dtype(type_).type
 
 
+@public("common.dtype", "millrace")
 def dtype_to_pytype(type_: DType) -> type:
     """The Python type of a single value.
 
@@ -253,6 +256,7 @@ def dtype_to_pytype(type_: DType) -> type:
     return type_.python
 
 
+@public("common.dtype", "millrace")
 def pytype_to_dtype(obj: Any) -> DType:
     """The element type for a Python type, a numpy type or dtype; an element type is returned as it is.
 
@@ -278,6 +282,7 @@ def pytype_to_dtype(obj: Any) -> DType:
     raise NotImplementedError(f"The python type {obj} cannot be converted to MindSpore type.")
 
 
+@public("common.dtype", "millrace")
 def get_py_obj_dtype(obj: Any) -> DType:
     """The element type of a value.
 
@@ -289,6 +294,7 @@ def get_py_obj_dtype(obj: Any) -> DType:
     return pytype_to_dtype(obj if isinstance(obj, (type, DType)) else type(obj))
 
 
+@public("common.dtype")
 def type_size_in_bytes(dtype: DType) -> int:
     """Bytes of one element.
 
@@ -296,3 +302,20 @@ def type_size_in_bytes(dtype: DType) -> int:
     8
     """
     return int(np_dtype(dtype).itemsize)
+
+
+export_names(
+    __name__, "common.dtype", "Type", "bfloat16", "bool_", "byte", "cdouble", "cfloat", "complex128",
+    "complex64", "double", "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "float_",
+    "half", "hifloat8", "int16", "int32", "int64", "int8", "int_", "intc", "intp", "list_", "long",
+    "number", "qint4x2", "short", "single", "string", "tensor_type", "tuple_", "type_none", "ubyte",
+    "uint", "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ushort",
+)  # fmt: skip
+export_names(__name__, "common.dtype", unlisted=True, bool="bool_", float="float_", int="int_")
+export_names(
+    __name__, "millrace", "Type", "bfloat16", "bool_", "byte", "cdouble", "cfloat", "complex128",
+    "complex64", "double", "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "float_",
+    "half", "hifloat8", "int16", "int32", "int64", "int8", "int_", "intc", "intp", "list_", "long",
+    "number", "qint4x2", "short", "single", "string", "tensor_type", "tuple_", "type_none", "ubyte",
+    "uint", "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ushort",
+)  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 
 from . import dtype as mstype
 from .dtype import DType
@@ -25,6 +26,7 @@ __all__ = ["Tensor", "is_runtime_loaded", "install_runtime", "load_runtime", "re
 T = TypeVar("T", bound="Tensor")
 
 
+@public("millrace", "common", "common.tensor")
 class Tensor:
     """An array of one element type. It shares memory with the numpy array it was made from.
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import INT32_MAX, UINT32_MAX, Range, checked
 from millrace._src.core.errors import ArgumentValueError, CacheError
+from millrace._src.core.public import public
 
 from .authenticated_connection import KEY_VARIABLE, read_key
 from .client import connect, disconnect
@@ -78,6 +79,7 @@ def _port(text: str | None) -> int:
     return port
 
 
+@public("dataset")
 class DatasetCache:
     """Where the rows of a pipeline are kept: in a server that several processes share, in this process, or in a folder.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from millrace._src.core.public import public
+
 __all__ = ["BatchInfo"]
 
 
+@public("dataset")
 class BatchInfo:
     """Given to ``per_batch_map`` and to a callable ``batch_size``; both numbers start at 0.
 

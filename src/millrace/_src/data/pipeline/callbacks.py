@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from millrace._src.core.args import INT32_MAX, Range, checked
 from millrace._src.core.errors import StallError
+from millrace._src.core.public import public
 from millrace._src.core.settings import current
 
 __all__ = ["CallbackParam", "DSCallback", "WaitedDSCallback"]
@@ -26,6 +27,7 @@ class CallbackParam:
     cur_step_num_in_epoch: int
 
 
+@public("dataset")
 class DSCallback:
     """Base of the callbacks of a map: override the methods that you need.
 
@@ -189,6 +191,7 @@ class _TrainingCallback:
         self.end(run_context)
 
 
+@public("dataset")
 class WaitedDSCallback(_TrainingCallback, DSCallback):
     """A callback that holds the map back until training has caught up.
 

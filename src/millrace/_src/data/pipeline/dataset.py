@@ -17,6 +17,7 @@ from millrace._src.core.args import (
     resolve_annotations,
 )
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import register, stable_id
 from millrace._src.data.plan.nodes import order_ops as ops
 
@@ -44,6 +45,7 @@ WRITERS: dict[str, tuple[str, str]] = {}
 Output = Literal["tensor", "numpy", "torch", "jax"]
 
 
+@public("dataset")
 @stable_id("dataset.Dataset")
 class Dataset(
     RowOps,

@@ -12,6 +12,7 @@ import numpy as np
 from millrace._src.core import settings
 from millrace._src.core.args import INT32_MAX, Range, check_type, checked, checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import hash_integers
 from millrace._src.data.plan.node import call_site, walk
 from millrace._src.data.plan.nodes import order_ops as ops
@@ -162,6 +163,7 @@ class OrderOps(DatasetBase):
         return zip_datasets((self, *others))
 
 
+@public("dataset:zip")
 @partial(checks_names_only, called="zip")
 def zip_datasets(datasets: tuple[Any, ...]) -> Dataset:
     """Columns of several datasets side by side; what ``ds.zip((a, b))`` calls.
@@ -181,6 +183,7 @@ def zip_datasets(datasets: tuple[Any, ...]) -> Dataset:
     return datasets[0]._then(node, *datasets[1:])
 
 
+@public("dataset:mix")
 @checked
 def mix_datasets(
     datasets: list[Any] | tuple[Any, ...],

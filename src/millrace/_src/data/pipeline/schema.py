@@ -11,6 +11,7 @@ import numpy as np
 
 from millrace._src.core.args import INT32_MAX, Range, check_type
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.schema import ColumnType
@@ -42,6 +43,7 @@ _MAX_RANK = 64
 _ODD = frozenset("\\:*?\"<>|`&;'")
 
 
+@public("dataset")
 class Schema:
     """The columns of a dataset.
 

@@ -12,8 +12,9 @@ from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.io.json_input import check_depth, parse_json
 from millrace._src.core.io.terminal_escape import escape_controls
-from millrace._src.core.lazy import LAZY_NAMES
+from millrace._src.core.lazy import NAMES
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import definition_module, public
 from millrace._src.data.plan.serialize import WORKERS
 from millrace._src.data.transforms.base import Transform
 
@@ -29,18 +30,19 @@ MOST_BYTES = 64 << 20
 MAX_DEPTH = 900
 
 _PACKAGE = "millrace._src.data.sources."
-# sources that the public module loads at once: they are in no table of names to load
-_LOADED = {"RandomDataset": f"{_PACKAGE}random_data"}
+# the public module whose sources a file may name
+_PUBLIC = "millrace.dataset"
 
 # "module.Class" of a source -> function from its JSON to a dataset; a source adds itself with `can_rebuild`
 _SOURCES: dict[str, Callable[[dict[str, Any]], Dataset]] = {}
 
 
 def can_rebuild(source: type[Dataset], rebuild: Callable[[dict[str, Any]], Dataset]) -> None:
-    """Register how a source is rebuilt from JSON. JSON may name it if a public table of sources (``PLACES``) does."""
-    _SOURCES[f"{source.__module__}.{source.__name__}"] = rebuild
+    """Register how a source is rebuilt from JSON. JSON may name it if it is public in ``millrace.dataset``."""
+    _SOURCES[f"{definition_module(source)}.{source.__name__}"] = rebuild
 
 
+@public("dataset")
 @checked
 def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
     """The pipeline as a dict, written to a file when a path is given.
@@ -52,6 +54,7 @@ def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
     return dataset.to_json(json_filepath)
 
 
+@public("dataset")
 def deserialize(input_dict: dict[str, Any] | None = None, json_filepath: str | None = None) -> Dataset | None:
     """A dataset from what serialize() gave, or autotune wrote; sources that hold Python objects cannot come back.
 
@@ -80,6 +83,7 @@ def _refuse(text: str) -> PlanError:
     return PlanError(f"Invalid data, {text}")
 
 
+@public("dataset")
 @checked
 def show(dataset: Dataset, indentation: int = 2) -> None:
     """Write the pipeline's JSON to the log, at level INFO.
@@ -90,6 +94,7 @@ def show(dataset: Dataset, indentation: int = 2) -> None:
     log.info("%s", json.dumps(dataset.to_json(), indent=indentation))
 
 
+@public("dataset")
 @checked
 def compare(pipeline1: Dataset, pipeline2: Dataset) -> bool:
     """Whether two pipelines have the same ops with the same arguments.
@@ -143,10 +148,10 @@ def _rebuild(saved: Any) -> Dataset:
 
 def _source(name: str) -> Callable[[dict[str, Any]], Dataset] | None:
     """The function that rebuilds a source; the module comes from our own table of sources, never from the JSON."""
-    place = LAZY_NAMES.get(name) or _LOADED.get(name, "")
-    if place.startswith(_PACKAGE):
-        importlib.import_module(place)  # a source registers itself when it is first loaded
-    return _SOURCES.get(f"{place}.{name}")
+    module, attribute = NAMES[_PUBLIC].get(name, ("", ""))
+    if module.startswith(_PACKAGE):
+        importlib.import_module(module)  # a source registers itself when it is first loaded
+    return _SOURCES.get(f"{module}.{attribute}")
 
 
 def _shown(error: Exception) -> str:

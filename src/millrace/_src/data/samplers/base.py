@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import ArrayOrder, ComposedOrder, IndexOrder, Indices
 from millrace._src.core.random.rng import hash_integers
 from millrace._src.core.random.shuffle import Shuffle
@@ -318,6 +319,7 @@ class BuiltinSampler:
         return f"{type(self).__name__}({', '.join(inside)})"
 
 
+@public("dataset")
 class Sampler(BuiltinSampler, ours=True):
     """Base of user-defined samplers: write ``__iter__`` (row numbers one by one) or ``get_indices`` (all).
 

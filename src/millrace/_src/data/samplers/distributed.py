@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import ComposedOrder, IndexOrder, RangeOrder
 from millrace._src.core.random.rng import RandomPermutation
 from millrace._src.core.random.shuffle import Shuffle
@@ -18,6 +19,7 @@ from .random import MODES, check_global, mode_of
 __all__ = ["DistributedSampler"]
 
 
+@public("dataset")
 class DistributedSampler(BuiltinSampler, ours=True):
     """Every ``num_shards``-th row, starting at ``shard_id``.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 
 from .base import BuiltinSampler, Sampler
 from .subset import SubsetSampler
@@ -17,6 +18,7 @@ from .subset import SubsetSampler
 __all__ = ["IterSampler", "as_sampler"]
 
 
+@public("dataset")
 class IterSampler(Sampler, ours=True):
     """Row numbers from any iterable: a list, a torch-style sampler, a generator (replayed in later epochs).
 

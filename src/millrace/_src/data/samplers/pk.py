@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import ComposedOrder, IndexOrder, Indices, RangeOrder
 from millrace._src.core.random.rng import RandomPermutation, hash_integers
 
@@ -19,6 +20,7 @@ from .random import random_at
 __all__ = ["PKSampler"]
 
 
+@public("dataset")
 class PKSampler(BuiltinSampler, ours=True):
     """``num_val`` rows of every class, drawn at random (a row may come twice), class after class.
 

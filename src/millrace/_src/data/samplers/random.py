@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import ComposedOrder, IndexOrder, Indices, RangeOrder
 from millrace._src.core.random.rng import RandomPermutation, RandomStream
 from millrace._src.core.random.shuffle import Shuffle
@@ -19,6 +20,7 @@ from .base import BuiltinSampler, LabelProvider
 __all__ = ["RandomSampler"]
 
 
+@public("dataset")
 class RandomSampler(BuiltinSampler, ours=True):
     """A random permutation of the rows, or rows drawn with replacement; never more than there are rows.
 

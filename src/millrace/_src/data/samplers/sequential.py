@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import IndexOrder, RangeOrder
 
 from .argument_types import check_integer
@@ -15,6 +16,7 @@ from .base import BuiltinSampler, LabelProvider
 __all__ = ["SequentialSampler"]
 
 
+@public("dataset")
 class SequentialSampler(BuiltinSampler, ours=True):
     """Rows ``start_index``, ``start_index + 1`` ... ; ``num_samples`` of them, or to the end.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import ArrayOrder, ComposedOrder, IndexOrder
 from millrace._src.core.random.rng import RandomPermutation
 from millrace._src.core.random.shuffle import Shuffle
@@ -19,6 +20,7 @@ from .base import BuiltinSampler, LabelProvider
 __all__ = ["SubsetRandomSampler", "SubsetSampler"]
 
 
+@public("dataset")
 class SubsetSampler(BuiltinSampler, ours=True):
     """The rows of a list, in its order; a row may be named more than once.
 
@@ -54,6 +56,7 @@ class SubsetSampler(BuiltinSampler, ours=True):
         return self._child_says("is_sharded")
 
 
+@public("dataset")
 class SubsetRandomSampler(SubsetSampler, ours=True):
     """The rows of a list, in random order. ``num_samples`` keeps the first of the list, as MindSpore does.
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from millrace._src.core.args import checks_names_only
 from millrace._src.core.errors import ArgumentTypeError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import ArrayOrder, IndexOrder, Indices
 from millrace._src.core.random.shuffle import Shuffle
 
@@ -22,6 +23,7 @@ __all__ = ["WeightedRandomSampler"]
 Floats = npt.NDArray[np.float64]
 
 
+@public("dataset")
 class WeightedRandomSampler(BuiltinSampler, ours=True):
     """Draw row ``i`` with a probability proportional to ``weights[i]``; rows past the list are never drawn.
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Unpack
 
 from millrace._src.core.args import check_type
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.core.values.schema import ColumnType
 from millrace._src.data.formats.csv.records import CsvFormat, read_header
@@ -20,6 +21,7 @@ __all__ = ["CSVDataset"]
 COLUMN_TYPES: dict[type, ColumnType] = {int: INT32, float: column_type("float32"), str: TEXT}
 
 
+@public("dataset")
 class CSVDataset(IndexedFilesDataset):
     """Records of CSV files, in any order.
 

@@ -10,6 +10,7 @@ import numpy as np
 from millrace._src.core.args import INT32_MAX, Columns, Range, as_column_list, checked, resolve_annotations
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.log import warn_once
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import rng_parameter_index, with_rng
 from millrace._src.core.values.schema import ColumnType, Schema
 from millrace._src.data.pipeline.argument_types import NumSamples, NumWorkers
@@ -30,6 +31,7 @@ ITERATOR_KEPT = (
 )
 
 
+@public("dataset")
 class GeneratorDataset(SourceDataset):
     """Rows from any Python object.
 

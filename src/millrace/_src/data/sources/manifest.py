@@ -10,6 +10,7 @@ import numpy as np
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.manifest import read_manifest
 
@@ -29,6 +30,7 @@ __all__ = ["ManifestDataset"]
 USAGES = ("train", "eval", "inference")
 
 
+@public("dataset")
 class ManifestDataset(TableDataset):
     """Images and their classes from a manifest: a JSON object per line with ``source``, ``usage``, ``annotation``.
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.io.remote import RemotePath, is_remote, remote_exists, remote_glob
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType, Schema
@@ -152,6 +153,7 @@ class MindRecordSource(SourceTraits):
         self.__dict__.update(state, cipher=Cipher.from_state(state["cipher"]))
 
 
+@public("dataset")
 class MindDataset(SourceDataset):
     """Rows of MindRecord files, written by Millrace or MindSpore.
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from millrace._src.core.args import Columns, as_column_list, check_type, checked, resolve_annotations
 from millrace._src.core.errors import ArgumentValueError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.values.chunk import Column, normalize_value
 from millrace._src.core.values.columns import StringColumn
@@ -93,6 +94,7 @@ class ArraySource(SourceTraits):
         return self.arrays
 
 
+@public("dataset")
 class NumpySlicesDataset(SourceDataset):
     """Rows from arrays, lists or dicts of them: row i holds element i of each column.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.io.remote import RemotePath, is_remote, remote_exists
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.pipeline.serialization import can_rebuild
 from millrace._src.data.pipeline.source_dataset import SourceDataset
@@ -41,6 +42,7 @@ class _Addresses:
             raise ArgumentValueError(f"{name} is empty: name at least one MindRecord file")
 
 
+@public("dataset")
 class OBSMindDataset(SourceDataset):
     """Rows of MindRecord files in object storage: OBS, MinIO, S3, or any address that fsspec knows.
 
@@ -132,6 +134,7 @@ def _refuse(saved: dict[str, Any]) -> OBSMindDataset:
 can_rebuild(OBSMindDataset, _refuse)
 
 
+@public("dataset")
 @checked
 def sync_wait_for_dataset(rank_id: int, rank_size: int, current_epoch: int) -> None:
     """Return at once. MindSpore waits here until all devices have downloaded the files; Millrace reads on demand.

@@ -6,6 +6,7 @@ from typing import Any
 
 from millrace._src.core.args import check_type
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.schema import Schema
 from millrace._src.data.pipeline.source_dataset import SourceDataset
@@ -30,6 +31,7 @@ class _PaddedRows:
         return len(self.samples)
 
 
+@public("dataset")
 class PaddedDataset(SourceDataset):
     """Padding rows that make the length of a dataset divisible: ``data + PaddedDataset(rows)``.
 

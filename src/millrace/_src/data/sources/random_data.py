@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.values.chunk import Column
@@ -81,6 +82,7 @@ class RandomSource(SourceTraits):
         return {"total_rows": self.rows, "columns": columns}
 
 
+@public("dataset")
 class RandomDataset(SourceDataset):
     """Rows of random values with the columns of a schema; row i is always the same.
 

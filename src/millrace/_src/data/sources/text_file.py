@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.text.lines import LineFormat
 from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
@@ -14,6 +15,7 @@ from .base.indexed_files import IndexedFilesDataset, find_files, texts
 __all__ = ["TextFileDataset"]
 
 
+@public("dataset")
 class TextFileDataset(IndexedFilesDataset):
     """Lines of text files, as column ``text``; empty lines are skipped.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.core.values.schema import ColumnType
 from millrace._src.core.values.schema import Schema as PlanSchema
@@ -70,6 +71,7 @@ def _type(wanted: FeatureSpec) -> ColumnType:
     return ColumnType(wanted.dtype, shape)
 
 
+@public("dataset")
 class TFRecordDataset(IndexedFilesDataset):
     """Examples of TFRecord files, in any order; every checksum is verified.
 

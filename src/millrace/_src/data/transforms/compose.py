@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.args import Range, checked
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision.validation import is_pil
 
@@ -19,6 +20,7 @@ from .tensor_operation import TensorOperation
 __all__ = ["Compose", "Composite", "RandomApply", "RandomChoice", "RandomOrder", "not_random"]
 
 
+@public("dataset.transforms", "dataset.transforms.py_transforms")
 def not_random(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a function as one that draws no random numbers.
 
@@ -85,6 +87,7 @@ class Composite(TensorOperation):
         )
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms", "dataset.transforms.py_transforms")
 class Compose(Composite):
     """Several transforms one after the other; a tuple becomes the arguments of the next one.
 
@@ -153,6 +156,7 @@ class Compose(Composite):
         """Nothing is held between calls."""
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms", "dataset.transforms.py_transforms")
 class RandomApply(Composite):
     """All of the transforms one after the other, or none: with a given probability.
 
@@ -180,6 +184,7 @@ class RandomApply(Composite):
         return call
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms", "dataset.transforms.py_transforms")
 class RandomChoice(Composite):
     """One of the transforms, drawn for each row.
 
@@ -200,6 +205,7 @@ class RandomChoice(Composite):
         return lambda i, *values: calls[choice[i]](i, *values)
 
 
+@public("dataset.transforms", "dataset.transforms.py_transforms")
 class RandomOrder(Composite):
     """All of the transforms in an order drawn for each row.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from millrace._src.core.args import INT64_MAX, Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace._src.core.public import export_names, public
 from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.columns import RaggedColumn
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms")
 @stable_id("enum.Relational")
 class Relational(IntEnum):
     """The comparison Mask makes.
@@ -56,6 +58,7 @@ def _is_text(x: Any) -> bool:
     return x.dtype.kind in "US"
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms")
 class Concatenate(TensorOperation):
     """One-dimensional columns joined, with an array before or after them.
 
@@ -99,6 +102,7 @@ class Concatenate(TensorOperation):
         return np.concatenate(parts)
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms")
 class Duplicate(TensorOperation):
     """The same value twice, for two columns.
 
@@ -111,6 +115,7 @@ class Duplicate(TensorOperation):
         return x, x.copy()
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms")
 class Fill(TensorOperation):
     """One value everywhere, in the shape and type of the input.
 
@@ -135,6 +140,7 @@ class Fill(TensorOperation):
         return self.row(xs)
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms")
 class Mask(TensorOperation):
     """Whether each element compares with a constant as asked, as booleans or in another type.
 
@@ -178,6 +184,7 @@ def _num_classes(name: str, value: Any) -> None:
     check_positive(value)
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms", "dataset.transforms.py_transforms:OneHotOp")
 class OneHot(TensorOperation):
     """A one at the label's place among zeros; with smoothing, a part of it spread over all classes.
 
@@ -227,6 +234,7 @@ def _pad_shape(name: str, value: Any) -> None:
         check_interval(item, 1, INT64_MAX)
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms")
 class PadEnd(TensorOperation):
     """Cut off or filled up at the end until a given shape is reached; None keeps a dimension.
 
@@ -296,6 +304,7 @@ def _slice_part(value: Any) -> None:
             check_type(item, (int,), f"{name}[{i}]")
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms")
 class Slice(TensorOperation):
     """Parts of an array, an argument per dimension: a number, a list of numbers, a slice, None or ... for all.
 
@@ -342,6 +351,7 @@ class Slice(TensorOperation):
         return x
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms")
 class TypeCast(TensorOperation):
     """The same values in another type.
 
@@ -361,6 +371,7 @@ class TypeCast(TensorOperation):
         return cast(xs, wanted) if wanted.kind in "biufc" else None
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms")
 class Unique(TensorOperation):
     """The different values of an array in order of appearance, which of them each element is, and their counts.
 
@@ -383,6 +394,7 @@ class Unique(TensorOperation):
         return values[order], ranks[inverse].astype(np.int32), counts[order].astype(np.int32)
 
 
+@public("dataset.transforms", "dataset.transforms.c_transforms")
 class Plugin(TensorOperation):
     """A function of a Python file as a transform: ``func_name`` in ``lib_path``, given the row's arrays.
 
@@ -425,3 +437,7 @@ class Plugin(TensorOperation):
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "_function"}
+
+
+# MindSpore has it there
+export_names("enum", "dataset.transforms.c_transforms", "IntEnum")

@@ -12,6 +12,7 @@ import numpy as np
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.settings import Settings
 from millrace._src.core.stable_ids import public_module
@@ -32,6 +33,11 @@ __all__ = [
 ]
 
 
+@public(
+    "dataset.transforms.c_transforms",
+    "dataset.transforms.py_transforms",
+    "dataset.transforms.py_transforms:PyTensorOperation",
+)
 class TensorOperation(Transform, ours=True):
     """A transform with MindSpore's methods. Its fields are its arguments, so it prints and pickles as itself."""
 
@@ -165,6 +171,7 @@ class TensorOperation(Transform, ours=True):
         return construct(cls, fields)
 
 
+@public("dataset.vision.c_transforms")
 class ImageTensorOperation(TensorOperation):
     """An operation on images: eagerly it takes arrays and Pillow images and nothing else."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import export_names
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.framework.custom_op import call_with_custom_backward
 
@@ -114,3 +115,5 @@ class no_grad(contextlib.ContextDecorator):
 
 # as MindSpore writes them
 _Function, _no_grad = Function, no_grad
+
+export_names(__name__, "millrace", "_Function", "_no_grad", unlisted=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.error_translation import describe_value
@@ -17,6 +18,7 @@ from .graph_step import as_graph_step
 __all__ = ["grad", "normalize_positions", "value_and_grad", "normalize_weights"]
 
 
+@public("ops", "millrace")
 def grad(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
@@ -39,6 +41,7 @@ def grad(
     return as_graph_step(fn, after_grad)
 
 
+@public("ops", "millrace")
 def value_and_grad(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,

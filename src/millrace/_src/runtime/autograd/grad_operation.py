@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 
 from .differentiation import differentiate
 from .graph_step import as_graph_step
@@ -13,6 +14,7 @@ from .graph_step import as_graph_step
 __all__ = ["GradOperation"]
 
 
+@public("ops")
 class GradOperation:
     """Create gradient functions: by the first input, by all inputs (`get_all`), by weights (`get_by_list`).
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.storage import wrap
 
@@ -20,6 +21,7 @@ __all__ = ["jacfwd", "jacrev"]
 Blocks = list[list[torch.Tensor]]
 
 
+@public("ops", "millrace")
 def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Any:
     """Return a function that computes the Jacobian of `fn` by reverse mode, for few outputs and many inputs.
 
@@ -29,6 +31,7 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
     return _jacobian("jacrev", fn, grad_position, has_aux, _jacobian_rows)
 
 
+@public("ops", "millrace")
 def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Any:
     """Return a function that computes the Jacobian of `fn` by forward mode, for many outputs and few inputs.
 

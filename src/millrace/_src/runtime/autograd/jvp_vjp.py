@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.framework.custom_op import replace_tensors
 from millrace._src.runtime.tensor.backend import execution_mode as modes
@@ -109,6 +110,7 @@ def jvp_by_double_backward(
     return [_zeros_if_none(f, o) for f, o in zip(changes, traced.outputs, strict=True)]
 
 
+@public("ops", "millrace")
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
     """Return the result of `fn` and its Jacobian-vector product along the direction `v`.
 
@@ -130,6 +132,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     return (value, change, traced.aux_value()) if has_aux else (value, change)
 
 
+@public("ops", "millrace")
 def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
     """Return the result of `fn` and a function that computes vector-Jacobian products.
 
@@ -162,6 +165,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     return (value, vjp_function, traced.aux_value()) if has_aux else (value, vjp_function)
 
 
+@public("ops")
 def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
     """Return the result of `fn` and a function that computes Jacobian-vector products.
 
@@ -177,6 +181,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
     return fn(*args), along
 
 
+@public("ops")
 def jet(fn: Callable[..., Any], primals: Any, series: Any) -> Any:
     """Return the result of `fn` and its derivatives of each order along a curve with the derivatives
     `series`.
@@ -219,6 +224,7 @@ def _stack_results(values: list[Any]) -> Any:
     return wrap(torch.stack([value._torch for value in values]))
 
 
+@public("ops")
 def derivative(fn: Callable[..., Any], primals: Any, order: int) -> Any:
     """Return the result of `fn` and its derivative of one order along the direction of ones.
 
@@ -238,6 +244,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> Any:
     return value, last
 
 
+@public("ops", "millrace")
 def get_grad(gradients: Any, identifier: Any) -> Any:
     """Select one of the gradients of ``grad(..., return_ids=True)``: by position, or by Parameter.
 

@@ -9,6 +9,7 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 
 __all__ = ["call_with_recompute", "recompute"]
@@ -26,6 +27,7 @@ def call_with_recompute(function: Callable[..., Any], args: tuple[Any, ...], kwa
     return checkpoint(run, use_reentrant=False)
 
 
+@public("millrace")
 def recompute(block: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a Cell so that the backward pass recomputes its intermediate results: less memory, more time.
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, OperationError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.error_translation import translate_error
@@ -18,6 +19,7 @@ from .differentiation import inside_vmap
 __all__ = ["vmap"]
 
 
+@public("ops", "millrace")
 def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
     """Return a function that maps `fn` over an axis of its inputs. An axis of None marks an input that is not
     mapped.

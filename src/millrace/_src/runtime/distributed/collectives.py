@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP, ProcessGroup
 from millrace._src.runtime.ops.collective import functional as collective
@@ -48,6 +49,7 @@ __all__ = [
 CollectiveResult = tuple[Tensor, CommHandle | None]
 
 
+@public("communication.comm_func")
 def all_reduce(
     tensor: Tensor, op: str = "sum", group: str = WORLD_GROUP, async_op: bool = False
 ) -> CollectiveResult:
@@ -66,6 +68,7 @@ def all_reduce(
     return _wrap_result(reduced), handle
 
 
+@public("communication.comm_func")
 def all_gather_into_tensor(
     tensor: Tensor, group: str = WORLD_GROUP, async_op: bool = False
 ) -> CollectiveResult:
@@ -80,6 +83,7 @@ def all_gather_into_tensor(
     return _wrap_result(gathered), handle
 
 
+@public("communication.comm_func")
 def reduce_scatter_tensor(
     tensor: Tensor, op: str = "sum", group: str = WORLD_GROUP, async_op: bool = False
 ) -> CollectiveResult:
@@ -97,6 +101,7 @@ def reduce_scatter_tensor(
     return _wrap_result(scattered), handle
 
 
+@public("communication.comm_func")
 def reduce(tensor: Tensor, dst: int, op: str = "sum", group: str = WORLD_GROUP) -> Tensor:
     """Sum over the processes at rank `dst`; the other processes return their input."""
     process_group = group_of(group, "reduce")
@@ -104,6 +109,7 @@ def reduce(tensor: Tensor, dst: int, op: str = "sum", group: str = WORLD_GROUP) 
     return wrap(collective.reduce(x, root, op, process_group.name))
 
 
+@public("communication.comm_func")
 def broadcast(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP) -> Tensor:
     """The tensor of rank `src`, in all processes."""
     process_group = group_of(group, "broadcast")
@@ -111,6 +117,7 @@ def broadcast(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP) -> Tensor:
     return wrap(collective.broadcast(x, root, process_group.name))
 
 
+@public("communication.comm_func")
 def gather_into_tensor(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP) -> Tensor:
     """Concatenate the tensors of all processes along the first axis at rank `dst`; zeros in the others."""
     process_group = group_of(group, "gather_into_tensor")
@@ -118,6 +125,7 @@ def gather_into_tensor(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP) -
     return wrap(collective.gather(to_torch(tensor, "tensor", "gather_into_tensor"), root, process_group.name))
 
 
+@public("communication.comm_func")
 def scatter_tensor(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP) -> Tensor:
     """The equal part of this process, along the first axis, of the tensor at rank `src`."""
     process_group = group_of(group, "scatter_tensor")
@@ -125,11 +133,13 @@ def scatter_tensor(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP) -> Te
     return wrap(collective.scatter(to_torch(tensor, "tensor", "scatter_tensor"), root, process_group.name))
 
 
+@public("communication.comm_func")
 def barrier(group: str = WORLD_GROUP) -> None:
     """Block until every process of the group has reached the barrier."""
     collective.barrier(group_of(group, "barrier").name)
 
 
+@public("communication.comm_func")
 def send(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> None:
     """Send a tensor to rank `dst`, which must receive it with the same `tag`."""
     process_group = _require_peer(group, dst, "dst", "send")
@@ -143,6 +153,7 @@ def send(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP, tag: int = 0) -
     )
 
 
+@public("communication.comm_func")
 def recv(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> Tensor:
     """Receive a tensor from rank `src`; `tensor` provides its shape and dtype."""
     process_group, x = _require_peer(group, src, "src", "recv"), to_torch(tensor, "tensor", "recv")
@@ -152,6 +163,7 @@ def recv(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP, tag: int = 0) -
     )
 
 
+@public("communication.comm_func")
 def isend(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> CommHandle:
     """Start sending; ``handle.wait()`` blocks until the tensor is sent."""
     process_group = _require_peer(group, dst, "dst", "isend")
@@ -161,6 +173,7 @@ def isend(tensor: Tensor, dst: int = 0, group: str = WORLD_GROUP, tag: int = 0) 
     )
 
 
+@public("communication.comm_func")
 def irecv(tensor: Tensor, src: int = 0, group: str = WORLD_GROUP, tag: int = 0) -> tuple[Tensor, CommHandle]:
     """Start receiving; the tensor is filled after ``handle.wait()``."""
     process_group = _require_peer(group, src, "src", "irecv")
@@ -180,6 +193,7 @@ def _require_peer(group: Any, rank: int, name: str, owner: str) -> ProcessGroup:
     return process_group
 
 
+@public("communication.comm_func")
 class P2POp:
     """One send or receive of `batch_isend_irecv`: ``P2POp("isend", tensor, peer)``.
 
@@ -220,6 +234,7 @@ class P2POp:
         return to_context_device(torch.empty(shape, dtype=to_torch_dtype(self.recv_dtype)))
 
 
+@public("communication.comm_func")
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> tuple[Tensor, ...]:
     """Run several sends and receives together. Returns one tensor per operation; that of a send has no
     meaning.
@@ -259,6 +274,7 @@ def run_p2p_ops(p2p_op_list: Any, allocate: Any) -> list[torch.Tensor]:
     return [next(received) if operation.op == "irecv" else torch.zeros(1) for operation in p2p_op_list]
 
 
+@public("communication.comm_func")
 def all_to_all_with_output_shape(
     output_shape_list: Any, input_tensor_list: Any, group: str | None = None, async_op: bool = False
 ) -> tuple[tuple[Tensor, ...], CommHandle | None]:
@@ -296,6 +312,7 @@ def all_to_all_lists(
     ], handle
 
 
+@public("communication.comm_func")
 def all_to_all_single_with_output_shape(
     output_shape: Any,
     tensor: Tensor,

@@ -13,6 +13,7 @@ import torch
 import torch.distributed as dist
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
@@ -68,6 +69,7 @@ _group_counter = itertools.count(1)
 # groups -----------------------------------------------------------------------------------------------
 
 
+@public("mint.distributed")
 def init_process_group(
     backend: str = "hccl",
     init_method: str | None = None,
@@ -116,6 +118,7 @@ def init_process_group(
     communication._join(environment, "nccl" if gpu else "gloo", timeout)
 
 
+@public("mint.distributed")
 def destroy_process_group(group: str | None = None) -> None:
     """Destroy a group, or, without a name, all groups."""
     if group is None or group in groups.WORLD_NAMES:
@@ -124,6 +127,7 @@ def destroy_process_group(group: str | None = None) -> None:
         communication.destroy_group(group)
 
 
+@public("mint.distributed")
 def new_group(
     ranks: Any = None,
     timeout: datetime.timedelta | None = None,
@@ -139,6 +143,7 @@ def new_group(
     return name
 
 
+@public("mint.distributed")
 def is_available() -> bool:
     """Whether distributed communication is available.
 
@@ -148,16 +153,19 @@ def is_available() -> bool:
     return dist.is_available()
 
 
+@public("mint.distributed")
 def is_initialized() -> bool:
     """Whether the process group is initialized."""
     return communication.GlobalComm.INITED
 
 
+@public("mint.distributed")
 def get_backend(group: str | None = None) -> str:
     """MindSpore's name of the backend: "nccl" between GPUs, "mccl" (here: gloo) between CPUs."""
     return communication.GlobalComm.BACKEND
 
 
+@public("mint.distributed")
 def get_rank(group: str | None = None) -> int:
     """The rank of this process in a group; -1 if it is not a member."""
     if not communication.GlobalComm.INITED:
@@ -165,6 +173,7 @@ def get_rank(group: str | None = None) -> int:
     return groups.get_group(WORLD_GROUP if group is None else group, "get_rank").rank
 
 
+@public("mint.distributed")
 def get_world_size(group: str | None = None) -> int:
     """The size of a group; -1 if this process is not a member."""
     if not communication.GlobalComm.INITED:
@@ -173,16 +182,19 @@ def get_world_size(group: str | None = None) -> int:
     return process_group.size if process_group.rank >= 0 else -1
 
 
+@public("mint.distributed")
 def get_global_rank(group: str | None, group_rank: int) -> int:
     """The world rank of a group rank."""
     return communication.get_world_rank_from_group_rank(WORLD_GROUP if group is None else group, group_rank)
 
 
+@public("mint.distributed")
 def get_group_rank(group: str | None, global_rank: int) -> int:
     """The group rank of a world rank."""
     return communication.get_group_rank_from_world_rank(global_rank, WORLD_GROUP if group is None else group)
 
 
+@public("mint.distributed")
 def get_process_group_ranks(group: str | None = None) -> list[int]:
     """The world ranks of a group."""
     return communication.get_process_group_ranks(WORLD_GROUP if group is None else group)
@@ -215,6 +227,7 @@ def _copy_into(
     return CommHandle(handle._pending, write)
 
 
+@public("mint.distributed")
 def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False) -> Handle:
     """Sum over the processes, in place.
 
@@ -233,6 +246,7 @@ def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_
     return _copy_into(x, *result_and_handle, "all_reduce")
 
 
+@public("mint.distributed")
 def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool = False) -> Handle:
     """Broadcast the tensor of rank `src`, in place."""
     process_group, x = group_of(group, "broadcast"), to_torch(tensor, "tensor", "broadcast")
@@ -243,6 +257,7 @@ def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool
     )
 
 
+@public("mint.distributed")
 def reduce(
     tensor: Tensor, dst: int, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
@@ -254,6 +269,7 @@ def reduce(
     )
 
 
+@public("mint.distributed")
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: str | None = None, async_op: bool = False
 ) -> Handle:
@@ -261,6 +277,7 @@ def all_gather_into_tensor(
     return _all_gather_into(output_tensor, input_tensor, (), group, async_op, "all_gather_into_tensor")
 
 
+@public("mint.distributed")
 def all_gather_into_tensor_uneven(
     output: Tensor,
     input: Tensor,
@@ -289,6 +306,7 @@ def _all_gather_into(
     return _copy_into(target, *result_and_handle, owner)
 
 
+@public("mint.distributed")
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: str | None = None, async_op: bool = False
 ) -> Handle:
@@ -339,6 +357,7 @@ def _check_list_length(values: list[Any], size: int, name: str, owner: str) -> N
         )
 
 
+@public("mint.distributed")
 def gather(
     tensor: Tensor, gather_list: Any, dst: int = 0, group: str | None = None, async_op: bool = False
 ) -> Handle:
@@ -354,6 +373,7 @@ def gather(
     return _copy_into_list(targets, gathered, handle, "gather")
 
 
+@public("mint.distributed")
 def scatter(
     tensor: Tensor, scatter_list: Any, src: int = 0, group: str | None = None, async_op: bool = False
 ) -> Handle:
@@ -372,6 +392,7 @@ def scatter(
     )
 
 
+@public("mint.distributed")
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
@@ -380,6 +401,7 @@ def reduce_scatter_tensor(
                       "reduce_scatter_tensor")  # fmt: skip
 
 
+@public("mint.distributed")
 def reduce_scatter_tensor_uneven(
     output: Tensor,
     input: Tensor,
@@ -393,6 +415,7 @@ def reduce_scatter_tensor_uneven(
     return _reduce_scatter_into(output, to_torch(input, "input", owner), sizes, op, group, async_op, owner)
 
 
+@public("mint.distributed")
 def reduce_scatter(
     output: Tensor, input_list: Any, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
@@ -415,6 +438,7 @@ def _reduce_scatter_into(
     return _copy_into(target, *result_and_handle, owner)
 
 
+@public("mint.distributed")
 def all_to_all(
     output_tensor_list: Any, input_tensor_list: Any, group: str | None = None, async_op: bool = False
 ) -> Handle:
@@ -436,6 +460,7 @@ def all_to_all(
     return CommHandle(handle._pending, write)
 
 
+@public("mint.distributed")
 def all_to_all_single(
     output: Tensor,
     input: Tensor,
@@ -462,17 +487,20 @@ def all_to_all_single(
     return _copy_into(target, *result_and_handle, "all_to_all_single")
 
 
+@public("mint.distributed")
 def barrier(group: str | None = None, async_op: bool = False, device_ids: Any = None) -> Handle:
     """Block until every process of the group has reached the barrier."""
     name = group_of(group, "barrier").name
     return run_collective("barrier", lambda: collective.barrier(name), (torch.empty(0), name), async_op)[1]
 
 
+@public("mint.distributed")
 def send(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -> None:
     """Send a tensor to rank `dst`."""
     functions.send(tensor, dst, WORLD_GROUP if group is None else group, tag)
 
 
+@public("mint.distributed")
 def recv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> int:
     """Receive from rank `src` into `tensor`; returns 0."""
     received = functions.recv(tensor, src, WORLD_GROUP if group is None else group, tag)
@@ -480,11 +508,13 @@ def recv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -
     return 0
 
 
+@public("mint.distributed")
 def isend(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
     """Start sending; ``handle.wait()`` blocks until the tensor is sent."""
     return functions.isend(tensor, dst, WORLD_GROUP if group is None else group, tag)
 
 
+@public("mint.distributed")
 def irecv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
     """Start receiving; the tensor is filled after ``handle.wait()``."""
     target = to_torch(tensor, "tensor", "irecv")
@@ -494,6 +524,7 @@ def irecv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) 
     return copy_handle
 
 
+@public("mint.distributed")
 class P2POp(functions.P2POp):
     """One send or receive of `batch_isend_irecv`: ``P2POp(isend, tensor, peer)``."""
 
@@ -505,6 +536,7 @@ class P2POp(functions.P2POp):
         super().__init__(op, tensor, peer, group, tag)
 
 
+@public("mint.distributed")
 def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
     """Run several sends and receives together; received tensors are written in place. Returns one handle per
     operation.

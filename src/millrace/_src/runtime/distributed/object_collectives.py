@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.distributed.group_registry import ProcessGroup
 from millrace._src.runtime.ops.collective import functional as collective
 from millrace._src.runtime.tensor.device_placement import to_context_device
@@ -41,6 +42,7 @@ def _check_list(values: Any, name: str, owner: str, size: int | None = None) -> 
         )
 
 
+@public("mint.distributed")
 def all_gather_object(object_list: list[Any], obj: Any, group: str | None = None) -> None:
     """Gather the object of each process into a list.
 
@@ -57,6 +59,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: str | None = None
     object_list[:] = _all_gather_values(obj, process_group)
 
 
+@public("mint.distributed")
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: int = 0, group: str | None = None
 ) -> None:
@@ -70,6 +73,7 @@ def gather_object(
         object_gather_list[:] = values
 
 
+@public("mint.distributed")
 def broadcast_object_list(
     object_list: list[Any], src: int = 0, group: str | None = None, device: Any = None
 ) -> None:
@@ -82,6 +86,7 @@ def broadcast_object_list(
     object_list[:] = values
 
 
+@public("mint.distributed")
 def scatter_object_list(
     scatter_object_output_list: list[Any],
     scatter_object_input_list: list[Any] | None,

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 
 __all__ = [
     "ParallelMode",
@@ -28,6 +29,7 @@ __all__ = [
 logger = get_logger(__name__)
 
 
+@public("millrace", "context")
 class ParallelMode:
     """Modes of parallel training.
 
@@ -151,6 +153,7 @@ def reduces_gradients() -> bool:
     return _parallel["parallel_mode"] in (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
 
 
+@public("millrace", "context")
 def set_auto_parallel_context(**kwargs: Any) -> None:
     """Set the parallel mode and its options.
 
@@ -214,6 +217,7 @@ def _check(name: str, value: Any) -> None:
         )
 
 
+@public("millrace", "context")
 def get_auto_parallel_context(attr_key: str) -> Any:
     """Get a setting of :func:`set_auto_parallel_context`.
 
@@ -227,6 +231,7 @@ def get_auto_parallel_context(attr_key: str) -> Any:
     return _parallel[attr_key]
 
 
+@public("millrace", "context")
 def reset_auto_parallel_context() -> None:
     """Reset all settings of :func:`set_auto_parallel_context`.
 
@@ -236,6 +241,7 @@ def reset_auto_parallel_context() -> None:
     _parallel.update(_PARALLEL)
 
 
+@public("millrace", "context")
 def set_ps_context(**kwargs: Any) -> None:
     """Set the options of parameter-server training. Call it before `communication.init`, which assigns the
     roles.
@@ -263,6 +269,7 @@ def set_ps_context(**kwargs: Any) -> None:
         _warn_no_effect("set_ps_context", "enable_ps")
 
 
+@public("millrace", "context")
 def get_ps_context(attr_key: str) -> Any:
     """Get a setting of :func:`set_ps_context`.
 
@@ -274,6 +281,7 @@ def get_ps_context(attr_key: str) -> Any:
     return _ps[attr_key]
 
 
+@public("millrace", "context")
 def reset_ps_context() -> None:
     """Reset all settings of :func:`set_ps_context`.
 
@@ -282,6 +290,7 @@ def reset_ps_context() -> None:
     _ps.update(_PS)
 
 
+@public("millrace", "context")
 def set_offload_context(offload_config: dict[str, Any]) -> None:
     """Set where parameters are offloaded to. The setting is stored and has no effect.
 
@@ -302,6 +311,7 @@ def set_offload_context(offload_config: dict[str, Any]) -> None:
     _warn_no_effect("set_offload_context", "offload_config")
 
 
+@public("millrace", "context")
 def get_offload_context() -> dict[str, Any]:
     """Get the settings of :func:`set_offload_context`.
 

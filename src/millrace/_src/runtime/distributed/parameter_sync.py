@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 from millrace._src.runtime.ops.collective import functional as collective
@@ -17,6 +18,7 @@ from millrace._src.runtime.tensor.storage import wrap
 __all__ = ["broadcast_parameters", "merge_sliced_parameter", "parameter_broadcast"]
 
 
+@public("parallel")
 def broadcast_parameters(parameters: Iterable[Parameter], root: int = 0, group: str = WORLD_GROUP) -> None:
     """Broadcast parameters from rank `root` of the group, in place. Parameters with `layerwise_parallel` are
     skipped.
@@ -33,6 +35,7 @@ def broadcast_parameters(parameters: Iterable[Parameter], root: int = 0, group: 
                 parameter._torch.copy_(collective.broadcast(parameter._torch.detach(), root, group))
 
 
+@public("parallel", "millrace")
 def parameter_broadcast(net: Any, layout: Any, cur_rank: int = 0, initial_rank: int = 0) -> None:
     """Broadcast the parameters of a network from rank `initial_rank`.
 
@@ -43,6 +46,7 @@ def parameter_broadcast(net: Any, layout: Any, cur_rank: int = 0, initial_rank: 
     broadcast_parameters(net.get_parameters(), initial_rank)
 
 
+@public("train", "parallel", "millrace")
 def merge_sliced_parameter(sliced_parameters: Any, strategy: Any = None) -> Parameter:
     """Concatenate slices of a parameter along the first axis, such as the rows of a `ShardedEmbedding` by
     rank.

@@ -18,6 +18,7 @@ import torch.distributed as dist
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import export_names, public
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.distributed import parallel_context
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP, ProcessGroup
@@ -56,6 +57,7 @@ HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = groups.WOR
 _BACKENDS = {"hccl": "Ascend", "nccl": "GPU", "mccl": "CPU"}
 
 
+@public("communication", "communication.management")
 class GlobalComm:
     """Process-wide state of communication: backend, initialization, name of the world group.
 
@@ -77,11 +79,13 @@ _loopback_variables: list[str] = []
 _rendezvous_counter = itertools.count(1)
 
 
+@public("communication.management")
 def is_initialized() -> bool:
     """Whether `init` has initialized the process group."""
     return GlobalComm.INITED
 
 
+@public("communication", "communication.management")
 def init(backend_name: str | None = None) -> None:
     """Initialize distributed communication. Every process calls it once, before the first collective
     operation.
@@ -212,6 +216,7 @@ def _run_scheduler(environment: ClusterEnvironment, timeout: datetime.timedelta)
     sys.exit(0)
 
 
+@public("communication", "communication.management")
 def release() -> None:
     """Destroy all groups. `init` may be called again afterwards.
 
@@ -238,6 +243,7 @@ def release() -> None:
 atexit.register(release)
 
 
+@public("communication", "communication.management")
 def create_group(group: str, rank_ids: Sequence[int], options: Any = None) -> None:
     """Create a named group of ranks. Every process of the world calls it, members or not.
 
@@ -276,6 +282,7 @@ def create_group(group: str, rank_ids: Sequence[int], options: Any = None) -> No
     groups.register_group(ProcessGroup(group, ranks, group_rank, handle if group_rank >= 0 else None))
 
 
+@public("communication", "communication.management")
 def destroy_group(group: str) -> None:
     """Destroy a group that `create_group` created."""
     _check_group_name("destroy_group", group)
@@ -288,6 +295,7 @@ def destroy_group(group: str) -> None:
         dist.destroy_process_group(process_group.handle)
 
 
+@public("communication", "communication.management")
 def get_rank(group: str = WORLD_GROUP) -> int:
     """The rank of this process in a group; 0 before `init`.
 
@@ -300,6 +308,7 @@ def get_rank(group: str = WORLD_GROUP) -> int:
     return groups.require_membership(group, "get_rank").rank
 
 
+@public("communication", "communication.management")
 def get_group_size(group: str = WORLD_GROUP) -> int:
     """The number of processes in a group; 1 before `init`.
 
@@ -310,18 +319,21 @@ def get_group_size(group: str = WORLD_GROUP) -> int:
     return groups.get_group(group, "get_group_size").size if GlobalComm.INITED else 1
 
 
+@public("communication", "communication.management")
 def get_local_rank(group: str = WORLD_GROUP) -> int:
     """The rank of this process on its machine; 0 before `init`."""
     _check_group_name("get_local_rank", group)
     return _session[0][0].local_rank if GlobalComm.INITED else 0
 
 
+@public("communication", "communication.management")
 def get_local_rank_size(group: str = WORLD_GROUP) -> int:
     """The number of processes on this machine; 1 before `init`."""
     _check_group_name("get_local_rank_size", group)
     return _session[0][0].local_size if GlobalComm.INITED else 1
 
 
+@public("communication", "communication.management")
 def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
     """The world rank of a group rank."""
     _check_group_name("get_world_rank_from_group_rank", group)
@@ -335,6 +347,7 @@ def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
     return process_group.ranks[group_rank_id]
 
 
+@public("communication", "communication.management")
 def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
     """The group rank of a world rank."""
     _check_group_name("get_group_rank_from_world_rank", group)
@@ -342,12 +355,14 @@ def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
     return groups.get_group(group, "get_group_rank_from_world_rank").group_rank(world_rank_id)
 
 
+@public("communication", "communication.management")
 def get_process_group_ranks(group: str = WORLD_GROUP) -> list[int]:
     """The world ranks of a group, in group order."""
     _check_group_name("get_process_group_ranks", group)
     return list(groups.get_group(group, "get_process_group_ranks").ranks)
 
 
+@public("communication", "communication.management")
 def get_comm_name(group: str = WORLD_GROUP) -> str:
     """The backend's name of a group."""
     _check_group_name("get_comm_name", group)
@@ -366,3 +381,12 @@ def _check_int(owner: str, name: str, value: Any) -> None:
         raise ArgumentTypeError(
             f"For '{owner}', the argument '{name}' must be type of int, but got '{name}' type : {type(value)}."
         )
+
+
+export_names(
+    __name__, "communication", "HCCL_WORLD_COMM_GROUP", "MCCL_WORLD_COMM_GROUP", "NCCL_WORLD_COMM_GROUP",
+)  # fmt: skip
+export_names(
+    __name__, "communication.management", "HCCL_WORLD_COMM_GROUP", "MCCL_WORLD_COMM_GROUP",
+    "NCCL_WORLD_COMM_GROUP",
+)  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
@@ -97,6 +98,7 @@ def _sharded_states_of(optimizer: Any) -> list[ShardedParameters]:
     ]
 
 
+@public("parallel")
 def gather_states(optimizer: Any) -> dict[str, Tensor]:
     """All states of an optimizer by name, complete in every process: for a checkpoint that any number of
     processes loads.
@@ -118,6 +120,7 @@ def gather_states(optimizer: Any) -> dict[str, Tensor]:
     return states
 
 
+@public("parallel")
 def load_states(optimizer: Any, states: dict[str, Tensor]) -> None:
     """Load the states from `gather_states`, on any number of processes; each process takes its shard."""
     divided_states = {

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributions import parameters as parameter_checks
@@ -20,6 +21,7 @@ __all__ = ["Bijector"]
 QUERY_METHODS = ("forward", "forward_log_jacobian", "inverse", "inverse_log_jacobian")
 
 
+@public("nn.probability.bijector")
 class Bijector(Cell):
     """Base class of all bijectors, also of user-defined ones.
 

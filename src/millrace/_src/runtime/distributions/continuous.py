@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
@@ -30,6 +31,7 @@ __all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Logistic", "Normal
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
+@public("nn.probability.distribution")
 class Normal(ParametricDistribution):
     """The normal distribution.
 
@@ -95,6 +97,7 @@ class Normal(ParametricDistribution):
         return cast(noise * sd + mean, self.dtype)
 
 
+@public("nn.probability.distribution")
 class Uniform(ParametricDistribution):
     """The continuous uniform distribution on ``[low, high]``.
 
@@ -157,6 +160,7 @@ class Uniform(ParametricDistribution):
         return cast(uniform_samples * (high - low) + low, self.dtype)
 
 
+@public("nn.probability.distribution")
 class Exponential(ParametricDistribution):
     """The exponential distribution with parameter ``rate``.
 
@@ -228,6 +232,7 @@ class _LocationScale(ParametricDistribution):
         return (self._cast_value(value) - loc) / scale, scale
 
 
+@public("nn.probability.distribution")
 class Cauchy(_LocationScale):
     """The Cauchy distribution. Its mean is undefined.
 
@@ -286,6 +291,7 @@ class Cauchy(_LocationScale):
         return cast(standard_samples * scale + loc, self.dtype)
 
 
+@public("nn.probability.distribution")
 class Logistic(_LocationScale):
     """The logistic distribution.
 
@@ -345,6 +351,7 @@ class _DensityOnly(ParametricDistribution):
     _add_parameters = Normal._add_parameters
 
 
+@public("nn.probability.distribution")
 class HalfNormal(_DensityOnly):
     """The half-normal distribution. Only the density is implemented.
 
@@ -370,6 +377,7 @@ class HalfNormal(_DensityOnly):
         return density if self.dtype == mstype.float64 else cast(density, mstype.float32)
 
 
+@public("nn.probability.distribution")
 class Laplace(_DensityOnly):
     """The Laplace distribution. Only the density is implemented.
 
@@ -393,6 +401,7 @@ class Laplace(_DensityOnly):
         return -abs_op((value - mean) / sd) - log(2.0 * sd)
 
 
+@public("nn.probability.distribution")
 class StudentT(_DensityOnly):
     """Student's t distribution. Only the density is implemented.
 

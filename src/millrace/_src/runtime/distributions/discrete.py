@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
@@ -56,6 +57,7 @@ class _TrialDistribution(ParametricDistribution):
         return p * log(p / q) + (1.0 - p) * log((1.0 - p) / (1.0 - q))
 
 
+@public("nn.probability.distribution")
 class Bernoulli(_TrialDistribution):
     """The Bernoulli distribution: 1 with probability ``probs``, else 0.
 
@@ -102,6 +104,7 @@ class Bernoulli(_TrialDistribution):
         return cast(uniform_samples < p, self.dtype)
 
 
+@public("nn.probability.distribution")
 class Geometric(_TrialDistribution):
     """The geometric distribution: the number of failures before the first success.
 
@@ -150,6 +153,7 @@ class Geometric(_TrialDistribution):
         return cast(floor(failures), self.dtype)
 
 
+@public("nn.probability.distribution")
 class Categorical(ParametricDistribution):
     """The categorical distribution. The last axis of ``probs`` holds the probabilities of the categories.
 
@@ -243,6 +247,7 @@ class Categorical(ParametricDistribution):
         return cast(indices.T.reshape((*shape, *p.shape[:-1])), self.dtype)
 
 
+@public("nn.probability.distribution")
 class Poisson(ParametricDistribution):
     """The Poisson distribution: the number of events at a given rate.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributions import parameters as parameter_checks
@@ -26,6 +27,7 @@ QUERY_METHODS = (
 )  # fmt: skip
 
 
+@public("nn.probability.distribution")
 class Distribution(Cell):
     """Base class of all distributions, also of user-defined ones.
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.distributions.distribution import ParametricDistribution, parameter_property
@@ -26,6 +27,7 @@ def _reject_scalar(value: Any, name: str, *types: type) -> None:
         raise ArgumentTypeError(f"Input {name} can't be scalar, but got {value}. Write [{value}].")
 
 
+@public("nn.probability.distribution")
 class Gamma(ParametricDistribution):
     """The gamma distribution.
 
@@ -110,6 +112,7 @@ class Gamma(ParametricDistribution):
         return cast(gamma(self._sample_shape(shape, alpha), alpha, rate, self.seed), self.dtype)
 
 
+@public("nn.probability.distribution")
 class Beta(ParametricDistribution):
     """The beta distribution.
 

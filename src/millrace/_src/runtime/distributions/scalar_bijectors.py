@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributions.parameters import check_positive
 from millrace._src.runtime.nn.argument_types import check_kind
@@ -37,6 +38,7 @@ class _ParametricBijector(Bijector):
         return ", ".join(f"{name} = {getattr(self, '_' + name)}" for name in self.parameter_names)
 
 
+@public("nn.probability.bijector")
 class PowerTransform(_ParametricBijector):
     """Power transform ``(1 + x * power) ** (1 / power)``; the exponential if ``power`` is 0.
 
@@ -79,6 +81,7 @@ class PowerTransform(_ParametricBijector):
         return (power - 1.0) * log(y)
 
 
+@public("nn.probability.bijector")
 class Exp(PowerTransform):
     """Exponential.
 
@@ -93,6 +96,7 @@ class Exp(PowerTransform):
         return "exp"
 
 
+@public("nn.probability.bijector")
 class ScalarAffine(_ParametricBijector):
     """Affine transform ``scale * x + shift``.
 
@@ -128,6 +132,7 @@ class ScalarAffine(_ParametricBijector):
         return -log(abs_op(self._cast_parameters(y)[1]))
 
 
+@public("nn.probability.bijector")
 class Softplus(_ParametricBijector):
     """Softplus ``log(1 + exp(sharpness * x)) / sharpness``.
 
@@ -165,6 +170,7 @@ def _inverse_softplus(y: Any) -> Any:
     return y + log(-expm1(-y))
 
 
+@public("nn.probability.bijector")
 class GumbelCDF(_ParametricBijector):
     """Cumulative distribution function of the Gumbel distribution.
 
@@ -204,6 +210,7 @@ class GumbelCDF(_ParametricBijector):
         return log(scale / (-y * log(y)))
 
 
+@public("nn.probability.bijector")
 class Invert(Bijector):
     """The inverse of a bijector.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.distributions.bijector import Bijector
@@ -30,6 +31,7 @@ from .continuous import HALF_LOG_2PI, Normal, Uniform
 __all__ = ["Gumbel", "LogNormal", "TransformedDistribution"]
 
 
+@public("nn.probability.distribution")
 class TransformedDistribution(Distribution):
     """The distribution of transformed samples: a bijector applied to a distribution.
 
@@ -100,6 +102,7 @@ class TransformedDistribution(Distribution):
         return self.bijector("forward", self.distribution("mean", *args, **kwargs))
 
 
+@public("nn.probability.distribution")
 class LogNormal(TransformedDistribution, ParametricDistribution):
     """The log-normal distribution: the logarithm of a sample is normal.
 
@@ -165,6 +168,7 @@ class LogNormal(TransformedDistribution, ParametricDistribution):
         return self.bijector("forward", self.distribution("sample", shape, mean, sd))
 
 
+@public("nn.probability.distribution")
 class Gumbel(TransformedDistribution, ParametricDistribution):
     """The Gumbel distribution. Its parameters cannot be overridden in calls.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.backend.memory import empty_cache
 
@@ -21,6 +22,7 @@ __all__ = ["enable_dynamic", "ms_memory_recycle"]
 _MESSAGE_PREFIX = "When using decorator enable_dynamic, "
 
 
+@public("millrace")
 def enable_dynamic(**kwargs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare which lengths of a function's arguments change, as ``Tensor(shape=[None, 3], ...)``. Calls are
     checked.
@@ -93,6 +95,7 @@ def _check(declared: Any, got: Any) -> None:
         )
 
 
+@public("millrace")
 def ms_memory_recycle() -> None:
     """Release all captures and the cached memory of the device, as between two networks in one process.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from millrace._src.core.public import public
+
 from .replay import CachedProgram, CaptureCache, all_capture_caches
 
 __all__ = ["GraphReport", "graph_report", "save_graphs"]
@@ -56,6 +58,7 @@ class GraphReport:
     __repr__ = __str__
 
 
+@public("millrace")
 def graph_report() -> GraphReport:
     """The report of Graph mode for this process.
 

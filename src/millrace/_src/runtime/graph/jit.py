@@ -13,6 +13,7 @@ import torch
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.io.runtime_directory import INDUCTOR, compile_cache
+from millrace._src.core.public import public
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 
 from .replay import run_graph
@@ -23,6 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
 
+@public("millrace")
 def jit(
     function: Callable[..., Any] | None = None,
     *,
@@ -128,6 +130,7 @@ def _torch_compile(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+@public("millrace")
 def ms_function(fn: Callable[..., Any] | None = None, input_signature: Any = None, **options: Any) -> Any:
     """The former name of :func:`jit`.
 
@@ -138,6 +141,7 @@ def ms_function(fn: Callable[..., Any] | None = None, input_signature: Any = Non
     return functools.partial(ms_function, input_signature=input_signature) if fn is None else jit(fn)
 
 
+@public("millrace")
 def jit_class(cls: C) -> C:
     """Mark a class as usable inside graphs. Every class is, so it is returned unchanged.
 
@@ -159,6 +163,7 @@ def jit_class(cls: C) -> C:
 ms_class = jit_class
 
 
+@public("millrace")
 def lazy_inline(fn: F | None = None, attrs: Any = None, policy: Any = None) -> Any:
     """Accepted for compatibility and returned unchanged: a capture has no functions to inline.
 
@@ -168,6 +173,7 @@ def lazy_inline(fn: F | None = None, attrs: Any = None, policy: Any = None) -> A
     return (lambda function: function) if fn is None else fn
 
 
+@public("millrace")
 def no_inline(fn: F | None = None) -> Any:
     """Accepted for compatibility and returned unchanged: a capture has no functions to inline.
 
@@ -177,6 +183,7 @@ def no_inline(fn: F | None = None) -> Any:
     return (lambda function: function) if fn is None else fn
 
 
+@public("millrace")
 @checked
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     """Convert numbers that may change from call to call into tensors, so that they need no new capture.
@@ -200,6 +207,7 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     )
 
 
+@public("millrace")
 class JitConfig:
     """Graph settings of one Cell. ``jit_syntax_level="STRICT"`` makes a graph break an error.
 

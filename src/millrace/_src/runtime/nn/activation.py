@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.ops.math.trigonometric import tanh
 from millrace._src.runtime.ops.nn.activation import relu, relu6, sigmoid, silu
 from millrace._src.runtime.ops.nn.nonlinear import (
@@ -45,6 +46,7 @@ class ParameterlessCell(Cell):
         super().__init__()
 
 
+@public("nn", "mint.nn")
 class ReLU(ParameterlessCell):
     """Each element, or 0 where it is below.
 
@@ -57,6 +59,7 @@ class ReLU(ParameterlessCell):
         return relu(input)
 
 
+@public("nn")
 class ReLU6(ParameterlessCell):
     """Each element within 0 and 6."""
 
@@ -64,6 +67,7 @@ class ReLU6(ParameterlessCell):
         return relu6(x)
 
 
+@public("nn")
 class SiLU(ParameterlessCell):
     """Each element times its logistic function."""
 
@@ -71,6 +75,7 @@ class SiLU(ParameterlessCell):
         return silu(x)
 
 
+@public("nn", "mint.nn")
 class Tanh(ParameterlessCell):
     """Hyperbolic tangent of each element."""
 
@@ -78,6 +83,7 @@ class Tanh(ParameterlessCell):
         return tanh(x)
 
 
+@public("nn")
 class Tanhshrink(ParameterlessCell):
     """Each element less its hyperbolic tangent."""
 
@@ -85,6 +91,7 @@ class Tanhshrink(ParameterlessCell):
         return tanhshrink(x)
 
 
+@public("nn", "mint.nn")
 class Sigmoid(ParameterlessCell):
     """The logistic function of each element."""
 
@@ -92,6 +99,7 @@ class Sigmoid(ParameterlessCell):
         return sigmoid(input)
 
 
+@public("nn", "mint.nn")
 class LogSigmoid(ParameterlessCell):
     """The logarithm of the logistic function of each element."""
 
@@ -99,6 +107,7 @@ class LogSigmoid(ParameterlessCell):
         return logsigmoid(input_x)
 
 
+@public("nn")
 class Softsign(ParameterlessCell):
     """x / (1 + |x|)."""
 
@@ -106,6 +115,7 @@ class Softsign(ParameterlessCell):
         return softsign(x)
 
 
+@public("nn")
 class SeLU(ParameterlessCell):
     """An exponential below 0 and a line above, scaled so that variances stay 1."""
 
@@ -113,6 +123,7 @@ class SeLU(ParameterlessCell):
         return selu(input_x)
 
 
+@public("nn", "mint.nn:Hardsigmoid")
 class HSigmoid(ParameterlessCell):
     """The logistic function made of straight lines."""
 
@@ -120,6 +131,7 @@ class HSigmoid(ParameterlessCell):
         return hardsigmoid(input_x)
 
 
+@public("nn", "mint.nn:Hardswish")
 class HSwish(ParameterlessCell):
     """Each element times :class:`HSigmoid` of it."""
 
@@ -127,6 +139,7 @@ class HSwish(ParameterlessCell):
         return hardswish(x)
 
 
+@public("nn", "mint.nn")
 class Mish(ParameterlessCell):
     """x * tanh(log(1 + exp(x)))."""
 
@@ -134,6 +147,7 @@ class Mish(ParameterlessCell):
         return mish(input)
 
 
+@public("nn")
 class FastGelu(ParameterlessCell):
     """:class:`GELU` by a quicker formula."""
 
@@ -164,6 +178,7 @@ ACTIVATIONS: dict[str, type[Cell]] = {
 }
 
 
+@public("nn")
 def get_activation(name: str | None, prim_name: str | None = None) -> Cell | None:
     """The activation layer of a name.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.mint.activation import LogSoftmaxExt, PReLUExt
 from millrace._src.runtime.ops.nn.activation import gelu, leaky_relu
@@ -56,6 +57,7 @@ def _axes(axis: Any, owner: str) -> Any:
     return axis
 
 
+@public("nn")
 class Softmax(Cell):
     """Exponentials, divided by their sum along an axis.
 
@@ -71,6 +73,7 @@ class Softmax(Cell):
         return softmax(input, self.axis)
 
 
+@public("nn")
 class Softmin(Cell):
     """Softmax of the elements with the other sign."""
 
@@ -82,6 +85,7 @@ class Softmin(Cell):
         return softmin(x, self.axis)
 
 
+@public("nn")
 class Softmax2d(ParameterlessCell):
     """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
 
@@ -93,6 +97,7 @@ class Softmax2d(ParameterlessCell):
         return softmax(input, -3)
 
 
+@public("nn")
 class LogSoftmax(Cell):
     """The logarithm of Softmax."""
 
@@ -104,6 +109,7 @@ class LogSoftmax(Cell):
         return log_softmax(x, self.axis)
 
 
+@public("nn")
 class ELU(Cell):
     """alpha * (exp(x) - 1) below 0, x above. Any `alpha` works, where MindSpore takes 1.0 only."""
 
@@ -115,6 +121,7 @@ class ELU(Cell):
         return elu(x, self.alpha)
 
 
+@public("nn")
 class CELU(Cell):
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
 
@@ -126,6 +133,7 @@ class CELU(Cell):
         return celu(x, self.alpha)
 
 
+@public("nn")
 class GELU(Cell):
     """Each element times the normal distribution function of it, by the formula with tanh or exactly."""
 
@@ -137,6 +145,7 @@ class GELU(Cell):
         return gelu(x, "tanh" if self.approximate else "none")
 
 
+@public("nn")
 class LeakyReLU(Cell):
     """Each element, times `alpha` where it is below 0."""
 
@@ -148,6 +157,7 @@ class LeakyReLU(Cell):
         return leaky_relu(x, self.alpha)
 
 
+@public("nn")
 class PReLU(Cell):
     """Each element, times a weight of its channel where it is below 0; the weight is trained.
 
@@ -178,6 +188,7 @@ class PReLU(Cell):
         return prelu(x, self.w)
 
 
+@public("nn")
 class RReLU(Cell):
     """Each element, times a number drawn between `lower` and `upper` where it is below 0."""
 
@@ -195,6 +206,7 @@ class RReLU(Cell):
         return rrelu(input_x, self.lower, self.upper)
 
 
+@public("nn")
 class Hardtanh(Cell):
     """Each element within `min_val` and `max_val`."""
 
@@ -211,6 +223,7 @@ class Hardtanh(Cell):
         return hardtanh(x, self.min_val, self.max_val)
 
 
+@public("nn", "mint.nn:Softshrink")
 class SoftShrink(Cell):
     """Each element moved towards 0 by `lambd`."""
 
@@ -222,6 +235,7 @@ class SoftShrink(Cell):
         return softshrink(input_x, self.lambd)
 
 
+@public("nn", "mint.nn:Hardshrink")
 class HShrink(Cell):
     """Each element, or 0 where it is within -`lambd` and `lambd`."""
 
@@ -233,6 +247,7 @@ class HShrink(Cell):
         return hardshrink(input_x, self.lambd)
 
 
+@public("nn")
 class Threshold(Cell):
     """Each element above `threshold`, and `value` for the others."""
 
@@ -244,6 +259,7 @@ class Threshold(Cell):
         return threshold_op(input_x, self.threshold, self.value)
 
 
+@public("nn")
 class GLU(Cell):
     """The first half along an axis, times the logistic function of the second."""
 

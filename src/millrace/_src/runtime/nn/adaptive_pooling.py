@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.runtime.ops.nn.adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 
+@public("nn")
 class AdaptiveAvgPool1d(Cell):
     """Means of as many equal parts of the last axis as wanted."""
 
@@ -38,6 +40,7 @@ class AdaptiveAvgPool1d(Cell):
         return adaptive_avg_pool1d(input, self.output_size)
 
 
+@public("nn")
 class AdaptiveMaxPool1d(Cell):
     """Maxima of as many equal parts of the last axis as wanted."""
 
@@ -49,6 +52,7 @@ class AdaptiveMaxPool1d(Cell):
         return adaptive_max_pool1d(input, self.output_size)
 
 
+@public("nn")
 class AdaptiveAvgPool2d(Cell):
     """Means of as many parts of the last two axes as wanted; None leaves an axis as it is.
 
@@ -65,6 +69,7 @@ class AdaptiveAvgPool2d(Cell):
         return adaptive_avg_pool2d(input, self.output_size)
 
 
+@public("nn", "mint.nn")
 class AdaptiveAvgPool3d(Cell):
     """Means of as many parts of the last three axes as wanted; None leaves an axis as it is."""
 
@@ -76,6 +81,7 @@ class AdaptiveAvgPool3d(Cell):
         return adaptive_avg_pool3d(input, self.output_size)
 
 
+@public("nn", "mint.nn")
 class AdaptiveMaxPool2d(Cell):
     """Maxima of as many parts of the last two axes as wanted, and their places if wanted."""
 
@@ -87,6 +93,7 @@ class AdaptiveMaxPool2d(Cell):
         return adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
+@public("nn")
 class AdaptiveMaxPool3d(Cell):
     """Maxima of as many parts of the last three axes as wanted, and their places if wanted."""
 

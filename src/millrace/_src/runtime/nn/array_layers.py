@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.ops.array.concat_split import stack, unbind
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 
+@public("nn", "mint.nn")
 class Flatten(Cell):
     """The axes from `start_dim` to `end_dim` as one.
 
@@ -66,6 +68,7 @@ class Flatten(Cell):
         return flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
 
+@public("nn")
 class Unflatten(Cell):
     """One axis as several."""
 
@@ -85,6 +88,7 @@ class Unflatten(Cell):
         return reshape(input_x, (*shape[:axis], *self.unflattened_size, *shape[axis + 1 :]))
 
 
+@public("nn")
 class ClipByNorm(Cell):
     """A tensor whose norm is above `clip_norm`, scaled down to it; called with both."""
 
@@ -96,6 +100,7 @@ class ClipByNorm(Cell):
         return gradient_clipping.clip_by_norm_along(x, clip_norm, self.axis)
 
 
+@public("nn")
 class L1Regularizer(Cell):
     """The sum of the absolute values of weights, times `scale`."""
 
@@ -112,6 +117,7 @@ class L1Regularizer(Cell):
         return norm.l1_penalty(weights, self.scale)
 
 
+@public("nn")
 class Norm(Cell):
     """The square root of the sum of squares along axes; along all of them where none is named."""
 
@@ -127,6 +133,7 @@ class Norm(Cell):
         return f"axis={self.axis}, keep_dims={self.keep_dims}"
 
 
+@public("nn")
 class OneHot(Cell):
     """`on_value` at the place that each index names on a new axis of length `depth`, `off_value` elsewhere."""
 
@@ -147,6 +154,7 @@ class OneHot(Cell):
         return one_hot(indices, self.depth, self.on_value, self.off_value, self.axis).astype(self.dtype)
 
 
+@public("nn")
 class Pad(Cell):
     """A margin around a tensor: a pair of widths for each axis.
 
@@ -174,6 +182,7 @@ class Pad(Cell):
         return mirror_pad(x, self.paddings, self.mode)
 
 
+@public("nn")
 class Unfold(Cell):
     """Windows of (N, C, H, W) as channels."""
 
@@ -192,6 +201,7 @@ class Unfold(Cell):
         return extract_patches(input_x, *self.arguments)
 
 
+@public("nn")
 class Tril(ParameterlessCell):
     """The elements below the diagonal `k` and on it."""
 
@@ -199,6 +209,7 @@ class Tril(ParameterlessCell):
         return tril(x, k)
 
 
+@public("nn")
 class Triu(ParameterlessCell):
     """The elements above the diagonal `k` and on it."""
 
@@ -206,6 +217,7 @@ class Triu(ParameterlessCell):
         return triu(x, k)
 
 
+@public("nn")
 class MatrixDiag(ParameterlessCell):
     """Matrices with the last axis as their diagonal."""
 
@@ -213,6 +225,7 @@ class MatrixDiag(ParameterlessCell):
         return diag_embed(input_x)
 
 
+@public("nn")
 class MatrixDiagPart(ParameterlessCell):
     """The diagonals of matrices."""
 
@@ -220,6 +233,7 @@ class MatrixDiagPart(ParameterlessCell):
         return diagonal_op(input_x, 0, -2, -1)
 
 
+@public("nn")
 class MatrixSetDiag(ParameterlessCell):
     """Matrices with another diagonal."""
 
@@ -227,6 +241,7 @@ class MatrixSetDiag(ParameterlessCell):
         return matrix_set_diag(input_x, diagonal)
 
 
+@public("nn")
 class Roll(Cell):
     """The elements moved along axes; what leaves at the end comes back at the start."""
 
@@ -239,6 +254,7 @@ class Roll(Cell):
         return roll(input_x, self.shift, self.axis)
 
 
+@public("nn")
 class TimeDistributed(Cell):
     """A layer run on every step of time."""
 

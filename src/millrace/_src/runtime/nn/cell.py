@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
@@ -29,6 +30,7 @@ __all__ = ["Cell"]
 C = TypeVar("C", bound="Cell")
 
 
+@public("nn")
 class Cell(CellState, CellSettings):
     """The base of every net and layer: make parameters and children in ``__init__``, compute in ``construct``.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 
 from .cell import Cell
 
@@ -70,6 +71,7 @@ class _IndexedContainer(Cell):
         return self
 
 
+@public("nn")
 class SequentialCell(_IndexedContainer):
     """Cells one after the other: each takes what the one before gives.
 
@@ -106,6 +108,7 @@ class SequentialCell(_IndexedContainer):
         self._renumber(cells)
 
 
+@public("nn")
 class CellList(_IndexedContainer):
     """Cells in a list, whose parameters belong to the net; the net's ``construct`` calls them."""
 
@@ -141,6 +144,7 @@ class CellList(_IndexedContainer):
         raise NotImplementedError("a CellList computes nothing: call its cells")
 
 
+@public("nn")
 class CellDict(Cell):
     """Cells under names of their own."""
 
@@ -202,6 +206,7 @@ class CellDict(Cell):
         raise NotImplementedError("a CellDict computes nothing: call its cells")
 
 
+@public("nn", "mint.nn")
 class Identity(Cell):
     """The input itself, whatever the layer is made with."""
 

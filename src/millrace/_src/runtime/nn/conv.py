@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
@@ -138,6 +139,7 @@ def as_2d_arguments(
     return (1, kernel_size), (1, stride), (0, 0, padding, padding), (1, dilation)
 
 
+@public("nn")
 class Conv1d(_ConvNd):
     """A convolution over the last axis of (N, C, L).
 
@@ -170,6 +172,7 @@ class Conv1d(_ConvNd):
         )  # fmt: skip
 
 
+@public("nn")
 class Conv2d(_ConvNd):
     """A convolution over the last two axes of (N, C, H, W); "NHWC" works on every device.
 
@@ -202,6 +205,7 @@ class Conv2d(_ConvNd):
         )  # fmt: skip
 
 
+@public("nn")
 class Conv3d(_ConvNd):
     """A convolution over the last three axes of (N, C, D, H, W)."""
 

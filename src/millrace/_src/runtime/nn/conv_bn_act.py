@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
+
 from .activation import get_activation
 from .activation_shaped import LeakyReLU
 from .argument_types import check_bool
@@ -21,6 +23,7 @@ def _chosen(activation: Any, alpha: float, owner: str) -> Any:
     return get_activation(activation, owner) if isinstance(activation, str) else activation
 
 
+@public("nn")
 class Conv2dBnAct(Cell):
     """Conv2d, then BatchNorm2d and an activation if wanted.
 
@@ -66,6 +69,7 @@ class Conv2dBnAct(Cell):
         return self.activation(x) if self.has_act else x
 
 
+@public("nn")
 class DenseBnAct(Cell):
     """Dense, then BatchNorm1d and an activation if wanted."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.ops.nn import conv_transpose
@@ -51,6 +52,7 @@ class _ConvTransposeNd(_ConvNd):
             )
 
 
+@public("nn")
 class Conv1dTranspose(_ConvTransposeNd):
     """The transpose of a convolution over the last axis of (N, C, L)."""
 
@@ -81,6 +83,7 @@ class Conv1dTranspose(_ConvTransposeNd):
         )  # fmt: skip
 
 
+@public("nn")
 class Conv2dTranspose(_ConvTransposeNd):
     """The transpose of a convolution over the last two axes of (N, C, H, W).
 
@@ -117,6 +120,7 @@ class Conv2dTranspose(_ConvTransposeNd):
         self._output_padding(output_padding, 2)
 
 
+@public("nn")
 class Conv3dTranspose(_ConvTransposeNd):
     """The transpose of a convolution over the last three axes of (N, C, D, H, W)."""
 

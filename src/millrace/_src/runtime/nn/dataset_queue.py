@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.framework.get_next import GetNext
 
 __all__ = ["GetNextSingleOp"]
 
 
+@public("nn")
 class GetNextSingleOp(Cell):
     """Gives the next batch of the queue `queue_name`, which ``dataset.device_que(queue_name=...)`` fills.
 

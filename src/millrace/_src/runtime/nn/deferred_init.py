@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from millrace._src.core.public import public
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 
 __all__ = ["no_init_parameters"]
 
 
+@public("nn")
 @contextmanager
 def no_init_parameters() -> Iterator[None]:
     """Parameters that are made in here take memory and values only when they are first asked for.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.ops.nn.dropout import dropout, dropout1d, dropout2d, dropout3d
@@ -15,6 +16,7 @@ from .cell import Cell
 __all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
 
 
+@public("nn")
 class Dropout(Cell):
     """Elements set to 0 with probability `p` while training, the others divided by 1 - p.
 
@@ -64,6 +66,7 @@ class _ChannelDropout(Cell):
         return "" if isinstance(self, Dropout1d) else f"p={self.p}"
 
 
+@public("nn")
 class Dropout1d(_ChannelDropout):
     """Whole channels of (N, C, L) or (C, L) set to 0 with probability `p` while training."""
 
@@ -71,6 +74,7 @@ class Dropout1d(_ChannelDropout):
         return dropout1d(x, self.p, self.training) if self.training and self.p else x
 
 
+@public("nn")
 class Dropout2d(_ChannelDropout):
     """Whole channels of (N, C, H, W) set to 0 with probability `p` while training."""
 
@@ -78,6 +82,7 @@ class Dropout2d(_ChannelDropout):
         return dropout2d(x, self.p, self.training) if self.training and self.p else x
 
 
+@public("nn")
 class Dropout3d(_ChannelDropout):
     """Whole channels of (N, C, D, H, W) set to 0 with probability `p` while training."""
 

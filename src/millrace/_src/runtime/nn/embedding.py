@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError, OperationError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
@@ -43,6 +44,7 @@ def _table(init: Any, rows: int, size: int, dtype: DType, padding: int | None = 
     return Tensor(array, dtype)
 
 
+@public("nn")
 class Embedding(Cell):
     """The rows of a trained table that whole numbers name.
 
@@ -81,6 +83,7 @@ class Embedding(Cell):
         )
 
 
+@public("nn")
 class EmbeddingLookup(Cell):
     """The rows of a trained table that whole numbers name; zeros for numbers that no row has.
 
@@ -131,6 +134,7 @@ class EmbeddingLookup(Cell):
         return embedding_ops.lookup_rows_or_zero(self.embedding_table, indices, self.max_norm)
 
 
+@public("nn")
 class MultiFieldEmbeddingLookup(EmbeddingLookup):
     """The rows of a trained table times values, joined for each field; called with ids, values and fields."""
 

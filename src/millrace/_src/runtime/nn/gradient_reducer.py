@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.public import public
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.distributed import parallel_context
 from millrace._src.runtime.distributed.gradient_buckets import GradientReducer
@@ -20,6 +21,7 @@ from .cell import Cell
 __all__ = ["DistributedGradReducer", "PipelineGradReducer"]
 
 
+@public("nn")
 class DistributedGradReducer(Cell):
     """Called with the gradients of this process, it gives those of all: added up, or with `mean` averaged.
 
@@ -91,6 +93,7 @@ class DistributedGradReducer(Cell):
         return tuple(wrap(each) for each in made)
 
 
+@public("nn")
 class PipelineGradReducer(Cell):
     """Refused: nets are not cut into stages here."""
 

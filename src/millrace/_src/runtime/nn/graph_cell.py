@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.graph.program_serialization import SerializedProgram
 from millrace._src.runtime.tensor.parameter import Parameter
@@ -15,6 +16,7 @@ from .cell import Cell
 __all__ = ["GraphCell"]
 
 
+@public("nn")
 class GraphCell(Cell):
     """A net from ``millrace.load``: called with inputs of the shapes it was exported with, it gives what the net gave.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.image import crop
 from millrace._src.runtime.ops.image import quality as layers_more
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 
+@public("nn")
 class ImageGradients(ParameterlessCell):
     """How much each pixel of (N, C, H, W) differs from the one below and from the one to the right."""
 
@@ -70,6 +72,7 @@ class _SSIMBase(Cell):
         return blur
 
 
+@public("nn")
 class SSIM(_SSIMBase):
     """The structural similarity of two batches of images: one number for each pair."""
 
@@ -89,6 +92,7 @@ class SSIM(_SSIMBase):
         return layers_more.ssim(img1, img2, self.conv.weight, self.max_val, self.k1, self.k2)
 
 
+@public("nn")
 class MSSSIM(_SSIMBase):
     """The structural similarity over several scales, each of which has a power."""
 
@@ -113,6 +117,7 @@ class MSSSIM(_SSIMBase):
         return layers_more.ms_ssim(img1, img2, weight, self.power_factors, self.max_val, self.k1, self.k2)
 
 
+@public("nn")
 class PSNR(Cell):
     """The peak signal to noise ratio of two batches of images: one number for each pair."""
 
@@ -124,6 +129,7 @@ class PSNR(Cell):
         return layers_more.psnr(img1, img2, self.max_val)
 
 
+@public("nn")
 class CentralCrop(Cell):
     """The middle of (C, H, W) or (N, C, H, W).
 
@@ -145,6 +151,7 @@ class CentralCrop(Cell):
         return crop.central_crop(image, self.central_fraction)
 
 
+@public("nn", "mint.nn")
 class PixelShuffle(Cell):
     """Channels as pixels: (N, C r r, H, W) as (N, C, H r, W r)."""
 
@@ -156,6 +163,7 @@ class PixelShuffle(Cell):
         return pixel_shuffle(input, self.upscale_factor)
 
 
+@public("nn")
 class PixelUnshuffle(Cell):
     """Pixels as channels: (N, C, H r, W r) as (N, C r r, H, W)."""
 
@@ -167,6 +175,7 @@ class PixelUnshuffle(Cell):
         return pixel_unshuffle(input, self.downscale_factor)
 
 
+@public("nn")
 class ChannelShuffle(Cell):
     """The channels of several groups, in turn."""
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.ops.nn.linear import bidense, dense
@@ -19,6 +20,7 @@ from .cell import Cell
 __all__ = ["BiDense", "Dense"]
 
 
+@public("nn")
 class Dense(Cell):
     """A matrix times the input, plus a bias, through an activation.
 
@@ -68,6 +70,7 @@ class Dense(Cell):
         return said if self.activation is None else f"{said}, activation={self.activation}"
 
 
+@public("nn")
 class BiDense(Cell):
     """Two inputs joined by a matrix for each output, plus a bias."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.math.elementwise_unary import abs as abs_op
 from millrace._src.runtime.ops.math.elementwise_unary import sqrt
@@ -50,6 +51,7 @@ __all__ = [
 ]
 
 
+@public("nn")
 class LossBase(Cell):
     """The base of losses of one's own: compute a loss per element, and return ``self.get_loss(loss)``.
 
@@ -88,6 +90,7 @@ class LossBase(Cell):
                 )
 
 
+@public("nn")
 class SoftmaxCrossEntropyWithLogits(LossBase):
     """Cross entropy of rows of logits with probabilities, or with class numbers (`sparse`).
 
@@ -112,6 +115,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
         return self.get_loss(softmax_cross_entropy(logits, labels)[0])
 
 
+@public("nn", "mint.nn")
 class MSELoss(LossBase):
     """The squared difference.
 
@@ -124,6 +128,7 @@ class MSELoss(LossBase):
         return mse_loss(logits, labels, self.reduction)
 
 
+@public("nn")
 class L1Loss(LossBase):
     """The absolute difference."""
 
@@ -132,6 +137,7 @@ class L1Loss(LossBase):
         return l1_loss(logits, labels, self.reduction)
 
 
+@public("nn")
 class MAELoss(LossBase):
     """The absolute difference."""
 
@@ -140,6 +146,7 @@ class MAELoss(LossBase):
         return self.get_loss(abs_op(logits - label))
 
 
+@public("nn")
 class RMSELoss(LossBase):
     """The root of the mean squared difference."""
 
@@ -150,6 +157,7 @@ class RMSELoss(LossBase):
         return sqrt(mse_loss(logits, label))
 
 
+@public("nn")
 class SmoothL1Loss(LossBase):
     """The absolute difference, squared below `beta`."""
 
@@ -161,6 +169,7 @@ class SmoothL1Loss(LossBase):
         return smooth_l1_loss(logits, labels, self.beta, self.reduction)
 
 
+@public("nn")
 class HuberLoss(LossBase):
     """The squared difference, linear above `delta`."""
 
@@ -172,6 +181,7 @@ class HuberLoss(LossBase):
         return huber_loss(logits, labels, self.reduction, self.delta)
 
 
+@public("nn")
 class BCELoss(LossBase):
     """Cross entropy of probabilities with probabilities."""
 
@@ -183,6 +193,7 @@ class BCELoss(LossBase):
         return binary_cross_entropy(logits, labels, self.weight, self.reduction)
 
 
+@public("nn")
 class BCEWithLogitsLoss(LossBase):
     """Cross entropy of logits with probabilities."""
 
@@ -194,6 +205,7 @@ class BCEWithLogitsLoss(LossBase):
         return binary_cross_entropy_with_logits(input, target, self.weight, self.pos_weight, self.reduction)
 
 
+@public("nn", "mint.nn")
 class CrossEntropyLoss(LossBase):
     """Cross entropy of logits with class numbers or probabilities.
 
@@ -217,6 +229,7 @@ class CrossEntropyLoss(LossBase):
         )
 
 
+@public("nn")
 class NLLLoss(LossBase):
     """The negative log-likelihood of class numbers, from log-probabilities."""
 
@@ -228,6 +241,7 @@ class NLLLoss(LossBase):
         return nll_loss(logits, labels, self.weight, self.ignore_index, self.reduction)
 
 
+@public("nn")
 class KLDivLoss(LossBase):
     """The Kullback-Leibler divergence of log-probabilities from probabilities."""
 
@@ -239,6 +253,7 @@ class KLDivLoss(LossBase):
         return kl_div(logits, labels, self.reduction)
 
 
+@public("nn")
 class PoissonNLLLoss(LossBase):
     """The negative log-likelihood of counts."""
 
@@ -252,6 +267,7 @@ class PoissonNLLLoss(LossBase):
         return poisson_nll_loss(input, target, self.log_input, self.full, self.eps, self.reduction)
 
 
+@public("nn")
 class GaussianNLLLoss(LossBase):
     """The negative log-likelihood of numbers that are drawn about `logits` with a variance."""
 
@@ -263,6 +279,7 @@ class GaussianNLLLoss(LossBase):
         return gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
 
 
+@public("nn")
 class CTCLoss(LossBase):
     """The loss of sequences of classes that are not aligned with time."""
 
@@ -276,6 +293,7 @@ class CTCLoss(LossBase):
         )[0]
 
 
+@public("nn")
 class DiceLoss(LossBase):
     """1 less twice the overlap, by the sizes of both."""
 
@@ -289,6 +307,7 @@ class DiceLoss(LossBase):
         return dice_loss(logits, label, self.smooth)
 
 
+@public("nn")
 class MultiClassDiceLoss(LossBase):
     """The mean of the dice losses of the classes."""
 
@@ -315,6 +334,7 @@ class MultiClassDiceLoss(LossBase):
         return total / label.shape[1]
 
 
+@public("nn")
 class FocalLoss(LossBase):
     """Cross entropy by class, less of it where the class is likely already."""
 

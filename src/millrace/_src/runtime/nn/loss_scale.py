@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32, int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.array.assign import assign
@@ -22,6 +23,7 @@ from .network_wrappers import TrainOneStepCell
 __all__ = ["DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "TrainOneStepWithLossScaleCell"]
 
 
+@public("nn")
 class DynamicLossScaleUpdateCell(Cell):
     """Makes the scale smaller after an overflow, and larger after `scale_window` steps without one.
 
@@ -58,6 +60,7 @@ class DynamicLossScaleUpdateCell(Cell):
         return overflow
 
 
+@public("nn")
 class FixedLossScaleUpdateCell(Cell):
     """Leaves the scale as it is."""
 
@@ -73,6 +76,7 @@ class FixedLossScaleUpdateCell(Cell):
         return overflow
 
 
+@public("nn")
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     """A step of training with a scaled loss; it gives the loss, whether gradients overflowed, and the scale.
 

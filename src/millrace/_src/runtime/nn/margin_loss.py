@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.runtime.ops.linalg.norm import norm
 from millrace._src.runtime.ops.nn.margin_loss import (
     cosine_embedding_loss,
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 
+@public("nn", "mint.nn")
 class SoftMarginLoss(LossBase):
     """The logistic loss of scores with labels of 1 and -1."""
 
@@ -40,6 +42,7 @@ class SoftMarginLoss(LossBase):
         return soft_margin_loss(logits, labels, self.reduction)
 
 
+@public("nn")
 class MultiLabelSoftMarginLoss(LossBase):
     """The logistic loss of scores with several classes each."""
 
@@ -51,6 +54,7 @@ class MultiLabelSoftMarginLoss(LossBase):
         return multilabel_soft_margin_loss(x, target, self.weight, self.reduction)
 
 
+@public("nn")
 class MultiMarginLoss(LossBase):
     """How far the score of the class is from being above all others by a margin."""
 
@@ -63,6 +67,7 @@ class MultiMarginLoss(LossBase):
         return multi_margin_of(x, target, weight, self.p, self.margin, self.reduction)
 
 
+@public("nn")
 class MultilabelMarginLoss(LossBase):
     """The same for several classes of each row."""
 
@@ -70,6 +75,7 @@ class MultilabelMarginLoss(LossBase):
         return multilabel_margin_loss(x, target, self.reduction)
 
 
+@public("nn")
 class CosineEmbeddingLoss(LossBase):
     """How far two vectors are from being alike (1), or unlike by a margin (-1)."""
 
@@ -81,6 +87,7 @@ class CosineEmbeddingLoss(LossBase):
         return cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
 
 
+@public("nn")
 class MarginRankingLoss(LossBase):
     """How far one score is from being above another by a margin."""
 
@@ -92,6 +99,7 @@ class MarginRankingLoss(LossBase):
         return margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
 
 
+@public("nn")
 class HingeEmbeddingLoss(LossBase):
     """Distances of what belongs together (1); what is missing to a margin of what does not (-1)."""
 
@@ -103,6 +111,7 @@ class HingeEmbeddingLoss(LossBase):
         return hinge_embedding_loss(logits, labels, self.margin, self.reduction)
 
 
+@public("nn")
 class TripletMarginLoss(LossBase):
     """How much nearer than by a margin a vector must be to one than to another."""
 
@@ -122,6 +131,7 @@ class TripletMarginLoss(LossBase):
         return triplet_margin_loss(x, positive, negative, margin, self.p, self.eps, self.swap, self.reduction)
 
 
+@public("nn")
 class TripletMarginWithDistanceLoss(LossBase):
     """The same with any distance; without one, that of Euclid."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.runtime.ops.array.creation import arange
 from millrace._src.runtime.ops.array.reshape import swapaxes
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 
+@public("nn")
 class ReduceLogSumExp(Cell):
     """The logarithm of the sum of exponentials along axes."""
 
@@ -43,6 +45,7 @@ class ReduceLogSumExp(Cell):
         return logsumexp(x, self.axis, self.keep_dims)
 
 
+@public("nn")
 class Range(Cell):
     """Numbers from `start` to before `limit`, `delta` apart; called without arguments.
 
@@ -64,6 +67,7 @@ class Range(Cell):
         return arange(*self.arguments, dtype=self.dtype)
 
 
+@public("nn")
 class LGamma(ParameterlessCell):
     """The logarithm of the absolute value of the gamma function."""
 
@@ -71,6 +75,7 @@ class LGamma(ParameterlessCell):
         return special.lgamma_strict(x)
 
 
+@public("nn")
 class DiGamma(ParameterlessCell):
     """The derivative of the logarithm of the gamma function."""
 
@@ -78,6 +83,7 @@ class DiGamma(ParameterlessCell):
         return special.digamma_strict(x)
 
 
+@public("nn")
 class IGamma(ParameterlessCell):
     """The lower incomplete gamma function, as a part of the whole."""
 
@@ -89,6 +95,7 @@ class IGamma(ParameterlessCell):
         return special.igamma_strict(a, x)
 
 
+@public("nn")
 class LBeta(ParameterlessCell):
     """The logarithm of the beta function."""
 
@@ -100,6 +107,7 @@ class LBeta(ParameterlessCell):
         return special.lbeta(x, y)
 
 
+@public("nn")
 class MatMul(Cell):
     """The product of two matrices, transposed if wanted."""
 
@@ -114,6 +122,7 @@ class MatMul(Cell):
         return matmul(x1, x2)
 
 
+@public("nn")
 class Moments(Cell):
     """Mean and variance along axes; along all of them where none is named."""
 
@@ -126,6 +135,7 @@ class Moments(Cell):
         return statistics.moments(x, self.axis, self.keep_dims)
 
 
+@public("nn")
 class MatInverse(ParameterlessCell):
     """The inverse of matrices."""
 
@@ -133,6 +143,7 @@ class MatInverse(ParameterlessCell):
         return inverse(x)
 
 
+@public("nn")
 class MatDet(ParameterlessCell):
     """The determinant of matrices."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.autograd.differentiation import differentiate
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 
+@public("nn")
 class WithLossCell(Cell):
     """A net and its loss: called with data and label, it gives the loss.
 
@@ -69,6 +71,7 @@ class WithLossCell(Cell):
         return self._backbone
 
 
+@public("nn")
 class WithEvalCell(Cell):
     """A net and its loss: called with data and label, it gives the loss, the net's result and the label.
 
@@ -91,6 +94,7 @@ class WithEvalCell(Cell):
         return self._loss_fn(outputs, label), outputs, label
 
 
+@public("nn")
 class WithGradCell(Cell):
     """A net and its loss: called with inputs, it gives the gradients by all weights."""
 
@@ -108,6 +112,7 @@ class WithGradCell(Cell):
         return self.grad(self.network_with_loss, self.weights)(*given)
 
 
+@public("nn")
 class ForwardValueAndGrad(Cell):
     """A net: called with inputs, it gives its result and the gradients by inputs, weights or both."""
 
@@ -156,6 +161,7 @@ def _start(sens: Any) -> Any:
     return sens if isinstance(sens, (Tensor, tuple, list)) else Tensor(float(sens))
 
 
+@public("nn")
 class TrainOneStepCell(Cell):
     """A net that gives a loss, and what changes its weights: each call is a step of training, and gives the loss.
 
@@ -258,6 +264,7 @@ def _with_scaled_loss(network: Callable[..., Any], sens: Any) -> Callable[..., A
     return forward
 
 
+@public("nn")
 class ParameterUpdate(Cell):
     """Writes values into a parameter."""
 
@@ -307,6 +314,7 @@ def _micro_batch(value: Any, number: int, count: int, owner: str) -> Any:
     return value[number * size : (number + 1) * size]
 
 
+@public("nn")
 class MicroBatchInterleaved(_MicroBatchCell):
     """A net run on parts of a batch; the results are added."""
 
@@ -315,6 +323,7 @@ class MicroBatchInterleaved(_MicroBatchCell):
         self.interleave_num = interleave_num
 
 
+@public("nn")
 class GradAccumulationCell(_MicroBatchCell):
     """A net run on parts of a batch; the results are added."""
 
@@ -323,6 +332,7 @@ class GradAccumulationCell(_MicroBatchCell):
         self.micro_size = micro_size
 
 
+@public("nn")
 class PipelineCell(_MicroBatchCell):
     """A net run on parts of a batch; the results are added. On one device there are no stages."""
 
@@ -333,6 +343,7 @@ class PipelineCell(_MicroBatchCell):
         self.micro_size = micro_size
 
 
+@public("nn")
 class VirtualDatasetCellTriple(Cell):
     """A net with three inputs; on one device the batch is whole."""
 
@@ -344,6 +355,7 @@ class VirtualDatasetCellTriple(Cell):
         return self._backbone(a, b, c)
 
 
+@public("nn")
 class Jvp(Cell):
     """A net's result, and how it changes along a direction, which is the last argument."""
 
@@ -355,6 +367,7 @@ class Jvp(Cell):
         return jvp(self.fn, args[:-1], args[-1])
 
 
+@public("nn")
 class Vjp(Cell):
     """A net's result, and its gradients weighed with the last argument."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.distributed import group_registry as groups
@@ -120,12 +121,14 @@ class _BatchNorm(Cell):
         )
 
 
+@public("nn")
 class BatchNorm1d(_BatchNorm):
     """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch, scaled and shifted."""
 
     ndims = (2, 3)
 
 
+@public("nn")
 class BatchNorm2d(_BatchNorm):
     """Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, scaled and shifted.
 
@@ -138,6 +141,7 @@ class BatchNorm2d(_BatchNorm):
     ndims = (4,)
 
 
+@public("nn")
 class SyncBatchNorm(_BatchNorm):
     """BatchNorm2d over the batches of all processes; with one process, over its own.
 
@@ -218,6 +222,7 @@ def _group_of(process_groups: Any) -> str:
     return mine
 
 
+@public("nn")
 class BatchNorm3d(Cell):
     """Each channel of (N, C, D, H, W) with mean 0 and variance 1 over the batch, scaled and shifted.
 
@@ -288,24 +293,28 @@ class _InstanceNorm(Cell):
         )
 
 
+@public("nn")
 class InstanceNorm1d(_InstanceNorm):
     """Each channel of each sample of (N, C, L) with mean 0 and variance 1, scaled and shifted."""
 
     count = 1
 
 
+@public("nn")
 class InstanceNorm2d(_InstanceNorm):
     """Each channel of each sample of (N, C, H, W) with mean 0 and variance 1, scaled and shifted."""
 
     count = 2
 
 
+@public("nn")
 class InstanceNorm3d(_InstanceNorm):
     """Each channel of each sample of (N, C, D, H, W) with mean 0 and variance 1, scaled and shifted."""
 
     count = 3
 
 
+@public("nn")
 class LayerNorm(Cell):
     """The last axes with mean 0 and variance 1, scaled and shifted.
 
@@ -355,6 +364,7 @@ class LayerNorm(Cell):
         )
 
 
+@public("nn")
 class GroupNorm(Cell):
     """Groups of channels with mean 0 and variance 1, scaled and shifted.
 
@@ -393,6 +403,7 @@ class GroupNorm(Cell):
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
 
 
+@public("nn")
 class LRN(Cell):
     """Each element of (N, C, H, W) divided by a sum over its neighbours among the channels."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.ops.array.pad import pad
 
 from .cell import Cell
@@ -51,22 +52,26 @@ class _ConstantPadNd(Cell):
         return pad(x, self.padding, "constant", self.value)
 
 
+@public("nn", "mint.nn")
 class ConstantPad1d(_ConstantPadNd):
     """A margin of one value around the last axis."""
 
 
+@public("nn", "mint.nn")
 class ConstantPad2d(_ConstantPadNd):
     """A margin of one value around the last two axes."""
 
     count = 2
 
 
+@public("nn", "mint.nn")
 class ConstantPad3d(_ConstantPadNd):
     """A margin of one value around the last three axes."""
 
     count = 3
 
 
+@public("nn", "mint.nn")
 class ZeroPad2d(_ConstantPadNd):
     """A margin of zeros around the last two axes."""
 
@@ -108,34 +113,40 @@ class _EdgePadNd(Cell):
         return pad(x, self.padding, self.mode)
 
 
+@public("nn", "mint.nn")
 class ReflectionPad1d(_EdgePadNd):
     """A margin around the last axis that mirrors the elements next to the edge."""
 
 
+@public("nn", "mint.nn")
 class ReflectionPad2d(_EdgePadNd):
     """A margin around the last two axes that mirrors the elements next to the edge."""
 
     count = 2
 
 
+@public("nn", "mint.nn")
 class ReflectionPad3d(_EdgePadNd):
     """A margin around the last three axes that mirrors the elements next to the edge."""
 
     count = 3
 
 
+@public("nn", "mint.nn")
 class ReplicationPad1d(_EdgePadNd):
     """A margin around the last axis that repeats the edge."""
 
     mode = "replicate"
 
 
+@public("nn", "mint.nn")
 class ReplicationPad2d(_EdgePadNd):
     """A margin around the last two axes that repeats the edge."""
 
     count, mode = 2, "replicate"
 
 
+@public("nn", "mint.nn")
 class ReplicationPad3d(_EdgePadNd):
     """A margin around the last three axes that repeats the edge."""
 

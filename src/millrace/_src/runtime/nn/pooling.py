@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.ops.nn import avg_pooling, max_pooling
 from millrace._src.runtime.ops.nn.avg_pooling import (
     lp_pool1d,
@@ -125,6 +126,7 @@ class _MaxPoolNd(_PoolNd):
         )
 
 
+@public("nn")
 class MaxPool1d(_MaxPoolNd):
     """The maximum in each window of (N, C, L) or (C, L)."""
 
@@ -144,6 +146,7 @@ class MaxPool1d(_MaxPoolNd):
         self._keep_most(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
 
 
+@public("nn")
 class MaxPool2d(_MaxPoolNd):
     """The maximum in each window of (N, C, H, W) or (C, H, W); padding never wins.
 
@@ -170,6 +173,7 @@ class MaxPool2d(_MaxPoolNd):
         )
 
 
+@public("nn")
 class MaxPool3d(_MaxPoolNd):
     """The maximum in each window of (N, C, D, H, W) or (C, D, H, W)."""
 
@@ -224,6 +228,7 @@ class _AvgPoolNd(_PoolNd):
         )  # fmt: skip
 
 
+@public("nn")
 class AvgPool1d(_AvgPoolNd):
     """The mean of each window of (N, C, L) or (C, L)."""
 
@@ -242,6 +247,7 @@ class AvgPool1d(_AvgPoolNd):
         self._keep_mean(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad)
 
 
+@public("nn")
 class AvgPool2d(_AvgPoolNd):
     """The mean of each window of (N, C, H, W) or (C, H, W).
 
@@ -276,6 +282,7 @@ class AvgPool2d(_AvgPoolNd):
         )
 
 
+@public("nn")
 class AvgPool3d(_AvgPoolNd):
     """The mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
 
@@ -297,6 +304,7 @@ class AvgPool3d(_AvgPoolNd):
         )
 
 
+@public("nn")
 class LPPool1d(Cell):
     """The norm of each window of (N, C, L)."""
 
@@ -310,6 +318,7 @@ class LPPool1d(Cell):
         return lp_pool1d(x, *self.arguments)
 
 
+@public("nn")
 class LPPool2d(Cell):
     """The norm of each window of (N, C, H, W)."""
 
@@ -340,6 +349,7 @@ class _FractionalMaxPoolNd(Cell):
         self.arguments = (kernel_size, output_size, ratio, return_indices, _random_samples)
 
 
+@public("nn")
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """Maxima of windows over two axes whose places are drawn."""
 
@@ -347,6 +357,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
         return fractional_max_pool2d(input, *self.arguments)
 
 
+@public("nn")
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """Maxima of windows over three axes whose places are drawn."""
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.ops.array.creation import zeros
@@ -107,6 +108,7 @@ class _RNNBase(Cell):
         }
 
 
+@public("nn")
 class LSTM(_RNNBase):
     """Layers of long short-term memory: the outputs, and the last hidden and cell states.
 
@@ -124,6 +126,7 @@ class LSTM(_RNNBase):
         return output, (h, c)
 
 
+@public("nn")
 class GRU(_RNNBase):
     """Gated recurrent layers: the outputs, and the last state."""
 
@@ -134,6 +137,7 @@ class GRU(_RNNBase):
         return gru_layers(x, h, self._weights(), **self._options(seq_length))
 
 
+@public("nn")
 class RNN(_RNNBase):
     """Simple recurrent layers: the outputs, and the last state."""
 
@@ -175,6 +179,7 @@ class _RNNCellBase(Cell):
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
 
+@public("nn")
 class LSTMCell(_RNNCellBase):
     """One step of an LSTM: ``hx`` is (hidden, cell), and so is the result."""
 
@@ -184,6 +189,7 @@ class LSTMCell(_RNNCellBase):
         return lstm_cell(x, hx[0], hx[1], *self._weights())
 
 
+@public("nn")
 class GRUCell(_RNNCellBase):
     """One step of a GRU."""
 
@@ -193,6 +199,7 @@ class GRUCell(_RNNCellBase):
         return gru_cell(x, hx, *self._weights())
 
 
+@public("nn")
 class RNNCell(_RNNCellBase):
     """One step of a simple recurrent layer."""
 

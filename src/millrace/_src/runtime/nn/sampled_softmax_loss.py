@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.array.concat_split import concat as cat
@@ -21,6 +22,7 @@ from .loss import LossBase
 __all__ = ["SampledSoftmaxLoss"]
 
 
+@public("nn")
 class SampledSoftmaxLoss(LossBase):
     """Softmax cross entropy over the true classes and `num_sampled` others that are drawn, all alike likely.
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
@@ -42,6 +43,7 @@ BLOCK = 4096
 _BY_ROW = (Constant, Normal, One, TruncatedNormal, Uniform, Zero)
 
 
+@public("parallel")
 class ShardedEmbedding(Cell):
     """Rows of a trained table that whole numbers name; the rows are divided among the processes of a group.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.linalg.matmul import matmul
 from millrace._src.runtime.ops.sparse.sparse_tensor import COOTensor
@@ -12,6 +13,7 @@ from millrace._src.runtime.ops.sparse.sparse_tensor import COOTensor
 __all__ = ["SparseTensorDenseMatmul", "SparseToDense"]
 
 
+@public("nn")
 class SparseToDense(Cell):
     """A sparse tensor with its zeros.
 
@@ -29,6 +31,7 @@ class SparseToDense(Cell):
         return coo_tensor.to_dense()
 
 
+@public("nn")
 class SparseTensorDenseMatmul(Cell):
     """A sparse matrix, given by its places, values and shape, times a dense one; either may be transposed.
 

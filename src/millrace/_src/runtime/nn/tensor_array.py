@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.storage import as_torch_tensor, host_read_listeners, to_torch_dtype, wrap
@@ -16,6 +17,7 @@ from .cell import Cell
 __all__ = ["TensorArray"]
 
 
+@public("nn")
 class TensorArray(Cell):
     """Tensors of one shape by number; those not written yet are zeros. With `dynamic_size` it grows as it is written.
 

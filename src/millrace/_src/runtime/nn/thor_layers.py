@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
@@ -67,6 +68,7 @@ def _squared(rows: Any) -> Any:
     return matmul(rows, rows.T)
 
 
+@public("nn")
 class DenseThor(Dense, _KroneckerFactorLayer):
     """Dense for the optimizer ``thor``; like Dense, and unlike MindSpore's, it takes inputs of any number of axes.
 
@@ -107,6 +109,7 @@ class DenseThor(Dense, _KroneckerFactorLayer):
         return f"{said}, has_bias={self.has_bias}" if self.has_bias else said
 
 
+@public("nn")
 class Conv2dThor(Conv2d, _KroneckerFactorLayer):
     """Conv2d for the optimizer ``thor``; on a CPU too, where MindSpore has no kernel for it.
 
@@ -184,6 +187,7 @@ class _KroneckerFactorEmbedding(_KroneckerFactorLayer):
         self.matrix_g = self._keep(f"{prefix}matrix_g", "zeros", columns, columns)
 
 
+@public("nn")
 class EmbeddingThor(Embedding, _KroneckerFactorEmbedding):
     """Embedding for the optimizer ``thor``.
 
@@ -212,6 +216,7 @@ class EmbeddingThor(Embedding, _KroneckerFactorEmbedding):
         return self._watch(super().construct(ids))
 
 
+@public("nn")
 class EmbeddingLookupThor(EmbeddingLookup, _KroneckerFactorEmbedding):
     """EmbeddingLookup for the optimizer ``thor``, with a table of float16.
 

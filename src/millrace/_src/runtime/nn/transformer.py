@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.ops.nn.activation import gelu, relu
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 
+@public("nn")
 class MultiheadAttention(Cell):
     """Attention of several heads: the result, and with `need_weights` how much each query looked at each key.
 
@@ -170,6 +172,7 @@ def _gelu(x: Any) -> Any:
     return gelu(x, approximate="none")
 
 
+@public("nn")
 class TransformerEncoderLayer(_TransformerLayer):
     """Attention to itself, then two dense layers, each with a norm and a way around it."""
 
@@ -206,6 +209,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         return self._around(x, self.norm2, lambda x: self._feed(x, self.dropout2))
 
 
+@public("nn")
 class TransformerDecoderLayer(_TransformerLayer):
     """Attention to itself, attention to what the encoder gave, then two dense layers."""
 
@@ -259,6 +263,7 @@ def _copies(layer: Cell, count: int) -> CellList:
     return CellList([copy.deepcopy(layer) for _ in range(count)])
 
 
+@public("nn")
 class TransformerEncoder(Cell):
     """Copies of an encoder layer, one after the other."""
 
@@ -273,6 +278,7 @@ class TransformerEncoder(Cell):
         return src if self.norm is None else self.norm(src)
 
 
+@public("nn")
 class TransformerDecoder(Cell):
     """Copies of a decoder layer, one after the other."""
 
@@ -295,6 +301,7 @@ class TransformerDecoder(Cell):
         return tgt if self.norm is None else self.norm(tgt)
 
 
+@public("nn")
 class Transformer(Cell):
     """An encoder, and a decoder that looks at what it gives."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.nn.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 
@@ -18,6 +19,7 @@ class _MaxUnpoolNd(Cell):
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
 
 
+@public("nn")
 class MaxUnpool1d(_MaxUnpoolNd):
     """Each maximum of a pool over one axis at its place, 0 elsewhere."""
 
@@ -25,6 +27,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
         return max_unpool1d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
+@public("nn", "mint.nn")
 class MaxUnpool2d(_MaxUnpoolNd):
     """Each maximum of a pool over two axes at its place, 0 elsewhere."""
 
@@ -32,6 +35,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
         return max_unpool2d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
+@public("nn")
 class MaxUnpool3d(_MaxUnpoolNd):
     """Each maximum of a pool over three axes at its place, 0 elsewhere."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.image.resize import interpolate
 
 __all__ = ["Upsample"]
 
 
+@public("nn")
 class Upsample(Cell):
     """The input in another size, by one of several modes."""
 

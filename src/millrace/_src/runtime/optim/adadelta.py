@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.optim.adagrad import _FloatOptionsOptimizer
 from millrace._src.runtime.optim.param_group_optimizer import ParamGroupForeachOptimizer, check_greater
@@ -16,6 +17,7 @@ from millrace._src.runtime.tensor.backend.torch_private import foreach
 __all__ = ["Adadelta", "ExperimentalAdadelta", "adadelta_step"]
 
 
+@public("nn")
 class Adadelta(_FloatOptionsOptimizer):
     """A step has the size of earlier steps in the ratio of the gradient to earlier gradients.
 
@@ -71,6 +73,7 @@ def adadelta_step(
     gradient_descent_step(params, steps, lr)
 
 
+@public("experimental.optim:Adadelta")
 class ExperimentalAdadelta(ParamGroupForeachOptimizer):
     """A step has the size of earlier steps in the ratio of the gradient to earlier gradients.
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float16, float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_bool, check_float, check_fraction, check_kind
@@ -22,6 +23,7 @@ __all__ = ["AdaFactor"]
 _log = logging.getLogger(__name__)
 
 
+@public("nn")
 class AdaFactor(ForeachOptimizer):
     """Adam with little memory: ``p -= lr * g / sqrt(row * column / mean(row))``, no longer than `clip_threshold`.
 

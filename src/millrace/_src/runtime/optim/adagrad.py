@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_float, check_kind
 from millrace._src.runtime.optim.param_group_optimizer import ParamGroupForeachOptimizer, check_greater
 from millrace._src.runtime.optim.update_rules import Tensors
@@ -31,6 +32,7 @@ class _FloatOptionsOptimizer(ForeachOptimizer):
         return self._parameters.clone(prefix=prefix, init=value)
 
 
+@public("nn")
 class Adagrad(_FloatOptionsOptimizer):
     """``sum += g * g``, then ``p -= lr * g / sqrt(sum)``; the sum begins at `accum`.
 
@@ -67,6 +69,7 @@ class Adagrad(_FloatOptionsOptimizer):
         foreach.addcdiv_(params, grads, below)
 
 
+@public("experimental.optim:Adagrad")
 class ExperimentalAdagrad(ParamGroupForeachOptimizer):
     """The gradient divided by the root of the sum of its squares; the rate shrinks by `lr_decay`.
 

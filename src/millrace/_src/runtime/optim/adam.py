@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_float, check_fraction, check_kind
@@ -84,6 +85,7 @@ class _BiasCorrectedAdam(_MomentOptimizer):
         self._walk(params, steps, second, self._rate(lr))
 
 
+@public("nn")
 class Adam(_BiasCorrectedAdam):
     """Adam: ``p -= lr * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + eps)``.
 
@@ -145,6 +147,7 @@ class Adam(_BiasCorrectedAdam):
             self.state_names = ("moment1", "moment2", "vhat")
 
 
+@public("nn")
 class AdamOffload(_BiasCorrectedAdam):
     """:class:`Adam` under an older name; MindSpore keeps its moments on the host.
 
@@ -172,6 +175,7 @@ class AdamOffload(_BiasCorrectedAdam):
         self._start(use_locking, use_nesterov)
 
 
+@public("nn")
 class LazyAdam(_BiasCorrectedAdam):
     """Adam that leaves rows alone, and their moments, of which a sparse gradient says nothing.
 
@@ -203,6 +207,7 @@ class LazyAdam(_BiasCorrectedAdam):
         self._start(use_locking, use_nesterov)
 
 
+@public("nn")
 class AdamWeightDecay(_MomentOptimizer):
     """Adam without correction of the moments, and with weight decay apart from the gradient.
 

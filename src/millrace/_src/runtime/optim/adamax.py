@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.optim.adam import _MomentOptimizer
 from millrace._src.runtime.optim.optim_adam import _check
@@ -17,6 +18,7 @@ from millrace._src.runtime.tensor.parameter import Parameter
 __all__ = ["AdaMax", "Adamax"]
 
 
+@public("nn")
 class AdaMax(_MomentOptimizer):
     """Adam with the largest gradient, which fades, in the place of the root of the second moment.
 
@@ -58,6 +60,7 @@ class AdaMax(_MomentOptimizer):
         foreach.addcdiv_(params, first, below)
 
 
+@public("experimental.optim")
 class Adamax(ParamGroupForeachOptimizer):
     """Adam with the largest gradient, which fades, in the place of the root of the second moment.
 

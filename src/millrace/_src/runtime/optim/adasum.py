@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, OperationError
+from millrace._src.core.public import public
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.distributed import parallel_context
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
@@ -52,6 +53,7 @@ def _check() -> None:
         )
 
 
+@public("nn")
 class AdaSumByGradWrapCell(_AdaSumOptimizer):
     """An optimizer that is given the adaptive sum of the gradients of all processes.
 
@@ -80,6 +82,7 @@ class AdaSumByGradWrapCell(_AdaSumOptimizer):
         return self.optimizer(tuple(wrap(each) for each in summed))
 
 
+@public("nn")
 class AdaSumByDeltaWeightWrapCell(_AdaSumOptimizer):
     """An optimizer whose changes of the parameters are put together by AdaSum, where
     :class:`AdaSumByGradWrapCell` does so with gradients.

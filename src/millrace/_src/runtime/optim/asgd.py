@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
@@ -19,6 +20,7 @@ from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 __all__ = ["ASGD", "ExperimentalASGD", "asgd_step"]
 
 
+@public("nn")
 class ASGD(ForeachOptimizer):
     """Descent whose steps shrink, with a mean of where it has been in `ax`, from step `t0` on.
 
@@ -83,6 +85,7 @@ def asgd_step(
     foreach.copy_(parts, [part] * len(parts))
 
 
+@public("experimental.optim:ASGD")
 class ExperimentalASGD(ParamGroupForeachOptimizer):
     """Descent whose steps shrink, with a mean of where it has been, from step `t0` on.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_float, check_kind, check_positive_int
 
 from .learning_rate_schedule import check_rising
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 
+@public("nn")
 def piecewise_constant_lr(milestone: Any, learning_rates: Any) -> list[float]:
     """The first rate up to the first milestone, the second up to the second, and so on.
 
@@ -78,6 +80,7 @@ def _decayed(
     return [learning_rate * formula(math.floor(step / step_per_epoch)) for step in steps]
 
 
+@public("nn")
 def exponential_decay_lr(
     learning_rate: float,
     decay_rate: float,
@@ -97,6 +100,7 @@ def exponential_decay_lr(
     )  # fmt: skip
 
 
+@public("nn")
 def natural_exp_decay_lr(
     learning_rate: float,
     decay_rate: float,
@@ -116,6 +120,7 @@ def natural_exp_decay_lr(
     )  # fmt: skip
 
 
+@public("nn")
 def inverse_decay_lr(
     learning_rate: float,
     decay_rate: float,
@@ -135,6 +140,7 @@ def inverse_decay_lr(
     )  # fmt: skip
 
 
+@public("nn")
 def cosine_decay_lr(
     min_lr: float, max_lr: float, total_step: int, step_per_epoch: int, decay_epoch: int
 ) -> list[float]:
@@ -156,6 +162,7 @@ def cosine_decay_lr(
     return [min_lr + half * (1 + math.cos(math.pi * epoch / decay_epoch)) for epoch in epochs]
 
 
+@public("nn")
 def polynomial_decay_lr(
     learning_rate: float,
     end_learning_rate: float,
@@ -190,6 +197,7 @@ def polynomial_decay_lr(
     return rates
 
 
+@public("nn")
 def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int) -> list[float]:
     """From 0 to `learning_rate`, a little more each epoch.
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_float, check_kind
 from millrace._src.runtime.optim.adagrad import _FloatOptionsOptimizer
 from millrace._src.runtime.optim.update_rules import Tensors
@@ -15,6 +16,7 @@ from millrace._src.runtime.tensor.backend.torch_private import foreach
 __all__ = ["FTRL"]
 
 
+@public("nn")
 class FTRL(_FloatOptionsOptimizer):
     """Follow the regularised leader. A gradient of some rows changes those only. The learning rate is one number.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from millrace._src.core.public import public
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 
 from .adam import _MomentOptimizer
@@ -14,6 +15,7 @@ from .update_rules import Tensors, update_moments
 __all__ = ["Lamb"]
 
 
+@public("nn")
 class Lamb(_MomentOptimizer):
     """Adam with corrected moments, whose step is as long as the parameter's norm says.
 

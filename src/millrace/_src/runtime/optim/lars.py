@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
@@ -23,6 +24,7 @@ def _not_norm_nor_bias(param: Parameter) -> bool:
     return "LayerNorm" not in param.name and "bias" not in param.name
 
 
+@public("nn")
 class LARS(Optimizer):
     """An optimizer whose gradients are brought to the scale of each parameter first.
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_float, check_kind, check_positive_int
@@ -66,6 +67,7 @@ class _Decay(LearningRateSchedule):
         return floor(passed) if self.is_stair else passed
 
 
+@public("nn")
 class ExponentialDecayLR(_Decay):
     """``learning_rate * decay_rate ** (step / decay_steps)``; with `is_stair` the exponent is a whole number.
 
@@ -78,6 +80,7 @@ class ExponentialDecayLR(_Decay):
         return self.learning_rate * pow_op(self.decay_rate, self._passed(global_step))
 
 
+@public("nn")
 class NaturalExpDecayLR(_Decay):
     """``learning_rate * exp(-decay_rate * step)``; with `is_stair` the step is a multiple of `decay_steps`.
 
@@ -90,6 +93,7 @@ class NaturalExpDecayLR(_Decay):
         return self.learning_rate * exp(-self.decay_rate * step)
 
 
+@public("nn")
 class InverseDecayLR(_Decay):
     """``learning_rate / (1 + decay_rate * step / decay_steps)``; with `is_stair` the quotient is a whole number.
 
@@ -101,6 +105,7 @@ class InverseDecayLR(_Decay):
         return self.learning_rate / (1 + self.decay_rate * self._passed(global_step))
 
 
+@public("nn")
 class CosineDecayLR(LearningRateSchedule):
     """Half a wave of the cosine from `max_lr` down to `min_lr` in `decay_steps`, and `min_lr` from then on.
 
@@ -125,6 +130,7 @@ class CosineDecayLR(LearningRateSchedule):
         return self.min_lr + 0.5 * (self.max_lr - self.min_lr) * wave
 
 
+@public("nn")
 class PolynomialDecayLR(LearningRateSchedule):
     """A power of what is left of `decay_steps`, from `learning_rate` to `end_learning_rate`.
 
@@ -165,6 +171,7 @@ class PolynomialDecayLR(LearningRateSchedule):
         return (self.learning_rate - self.end_learning_rate) * left + self.end_learning_rate
 
 
+@public("nn")
 class WarmUpLR(LearningRateSchedule):
     """From 0 to `learning_rate` in equal steps, and that from then on.
 

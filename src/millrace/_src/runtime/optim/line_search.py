@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.autograd.grad import grad
 
@@ -62,6 +63,7 @@ def _cubic_minimizer(low: Any, high: Any) -> float:
     return float((a + b) / 2)
 
 
+@public("scipy.optimize")
 def line_search(
     f: Callable[..., Any],
     xk: Tensor,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.autograd.grad import grad
 from millrace._src.runtime.ops.array.creation import eye
@@ -73,6 +74,7 @@ class _LBFGSInverseHessian:
         self.held.append((step, change))
 
 
+@public("scipy.optimize")
 def minimize(
     func: Callable[..., Any],
     x0: Tensor,

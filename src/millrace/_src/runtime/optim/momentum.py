@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
@@ -18,6 +19,7 @@ from .update_rules import Tensors, momentum_step
 __all__ = ["Momentum"]
 
 
+@public("nn")
 class Momentum(ForeachOptimizer):
     """``v = momentum * v + g``, then ``p -= lr * v``; with Nesterov's change ``p -= lr * (g + momentum * v)``.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.optim.param_group_optimizer import (
@@ -80,6 +81,7 @@ def bias_corrected_adam_step(
     foreach.addcdiv_(params, first, below)
 
 
+@public("experimental.optim:Adam")
 class ExperimentalAdam(_ParamGroupAdam):
     """Adam with PyTorch's arguments and MindSpore's formula: `eps` stands outside of the correction of the moments.
 
@@ -115,6 +117,7 @@ class ExperimentalAdam(_ParamGroupAdam):
         foreach.addcdiv_(params, slots[0], below)
 
 
+@public("experimental.optim:AdamW")
 class ExperimentalAdamW(_ParamGroupAdam):
     """Adam with weight decay apart from the gradient.
 

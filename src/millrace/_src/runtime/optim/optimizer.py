@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32, int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed.sharded_optimizer import ShardedParameters, shard_parameters
@@ -37,6 +38,7 @@ from .sparse_gradient import Gradient, to_row_gradient, to_torch_gradient
 __all__ = ["Optimizer"]
 
 
+@public("nn")
 class Optimizer(Cell):
     """The base of optimizers: one's own makes what it keeps in ``__init__``, and changes parameters in ``construct``.
 

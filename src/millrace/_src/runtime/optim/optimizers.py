@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.optim.optim_adam import _ParamGroupAdam
@@ -61,6 +62,7 @@ class _MintAdamBase(_ParamGroupAdam):
         return super().step_number() - self.begins
 
 
+@public("mint.optim:Adam")
 class MintAdam(_MintAdamBase):
     """Adam as PyTorch has it: `eps` stands inside of the correction of the moments.
 
@@ -83,6 +85,7 @@ class MintAdam(_MintAdamBase):
         self._start(params, lr, betas, eps, weight_decay, amsgrad, maximize)
 
 
+@public("mint.optim:AdamW")
 class MintAdamW(_MintAdamBase):
     """Adam with weight decay apart from the gradient, as PyTorch has it.
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32, int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_float
@@ -26,6 +27,7 @@ from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 __all__ = ["ParamGroupForeachOptimizer"]
 
 
+@public("experimental.optim:Optimizer")
 class ParamGroupOptimizer(Cell):
     """The base of optimizers whose groups of parameters are dicts: `params` is a list of Parameters or of such dicts.
 

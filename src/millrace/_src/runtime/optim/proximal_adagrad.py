@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_float, check_kind
 from millrace._src.runtime.optim.adagrad import _FloatOptionsOptimizer
 from millrace._src.runtime.optim.update_rules import Tensors
@@ -14,6 +15,7 @@ from millrace._src.runtime.tensor.backend.torch_private import foreach
 __all__ = ["ProximalAdagrad"]
 
 
+@public("nn")
 class ProximalAdagrad(_FloatOptionsOptimizer):
     """Adagrad, then towards 0 by `l1` and `l2`. A gradient of some rows changes those only.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from millrace._src.core.public import public
 from millrace._src.runtime.optim.optim_adam import _check
 from millrace._src.runtime.optim.param_group_optimizer import ParamGroupForeachOptimizer
 from millrace._src.runtime.optim.update_rules import Tensors, gradient_descent_step, update_moments
@@ -14,6 +15,7 @@ from millrace._src.runtime.tensor.backend.torch_private import foreach
 __all__ = ["RAdam"]
 
 
+@public("experimental.optim")
 class RAdam(ParamGroupForeachOptimizer):
     """Adam that takes plain steps with momentum until its second moment can be trusted.
 

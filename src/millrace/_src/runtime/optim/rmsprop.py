@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.optim.adagrad import _FloatOptionsOptimizer
 from millrace._src.runtime.optim.param_group_optimizer import ParamGroupForeachOptimizer, check_greater
@@ -15,6 +16,7 @@ from millrace._src.runtime.tensor.backend.torch_private import foreach
 __all__ = ["RMSProp", "RMSprop"]
 
 
+@public("nn")
 class RMSProp(_FloatOptionsOptimizer):
     """``m = momentum * m + lr * g / sqrt(mean(g * g) + epsilon)``, then ``p -= m``; the mean begins at 1.
 
@@ -79,6 +81,7 @@ class RMSProp(_FloatOptionsOptimizer):
         foreach.sub_(params, moment)
 
 
+@public("experimental.optim")
 class RMSprop(ParamGroupForeachOptimizer):
     """The gradient divided by the root of its running mean square, which begins at 0.
 

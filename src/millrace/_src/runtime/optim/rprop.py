@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_fraction, check_kind
 from millrace._src.runtime.optim.param_group_optimizer import ParamGroupForeachOptimizer, check_greater
 from millrace._src.runtime.optim.update_rules import Tensors
@@ -26,6 +27,7 @@ def _pair(value: Any, name: str) -> None:
         )
 
 
+@public("nn")
 class Rprop(ForeachOptimizer):
     """Each element has a step size: `etas` says how it shrinks when the gradient's sign changes, and grows when not.
 
@@ -93,6 +95,7 @@ def rprop_step(
         param.addcmul_(kept.sign(), size, value=-1)
 
 
+@public("experimental.optim:Rprop")
 class ExperimentalRprop(ParamGroupForeachOptimizer):
     """Steps by the sign of a gradient, whose size grows while the sign stays and shrinks when it turns.
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
@@ -31,6 +32,7 @@ def check_nesterov(nesterov: bool, momentum: float, dampening: float) -> None:
         )
 
 
+@public("experimental.optim:SGD")
 class ExperimentalSGD(ParamGroupForeachOptimizer):
     """Descent, with momentum or without.
 
@@ -89,6 +91,7 @@ class ExperimentalSGD(ParamGroupForeachOptimizer):
         momentum_step(params, grads, accum, lr, group["momentum"], group["nesterov"], parts)
 
 
+@public("nn")
 class SGD(ForeachOptimizer):
     """Descent. With `momentum` as :class:`Momentum`, whose first step is the gradient and later ones
     ``momentum * v + (1 - dampening) * g``.
@@ -149,6 +152,7 @@ class SGD(ForeachOptimizer):
         momentum_step(params, grads, accum, lr, self.momentum._torch, self.nesterov, parts)
 
 
+@public("mint.optim:SGD")
 class MintSGD(ParamGroupForeachOptimizer):
     """Descent as PyTorch has it, with momentum or without. The rate that schedulers write is used.
 

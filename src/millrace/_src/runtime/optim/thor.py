@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32, int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed import parallel_context
@@ -37,6 +38,7 @@ def _accept_all(parameter: Any) -> bool:
     return True
 
 
+@public("nn")
 def thor(
     net: Cell,
     learning_rate: Tensor,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 
 __all__ = ["tensor"]
 
 
+@public("millrace")
 def tensor(
     input_data: Any = None,
     dtype: Any = None,

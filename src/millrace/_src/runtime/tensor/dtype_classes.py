@@ -6,6 +6,7 @@ import enum
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import export_names, public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 
@@ -27,6 +28,7 @@ class _IntMeta(type):
         return known[nbits]
 
 
+@public("millrace")
 class Int(metaclass=_IntMeta):
     """The class of signed integer dtypes; ``Int(nbits)`` returns the dtype.
 
@@ -35,6 +37,7 @@ class Int(metaclass=_IntMeta):
     """
 
 
+@public("millrace")
 class TensorType:
     """The type of a tensor with a given element dtype.
 
@@ -84,6 +87,7 @@ class NullType:
 null = NullType()
 
 
+@public("millrace")
 class QuantDtype(enum.Enum):
     """Dtypes of quantized weights by their number of bits. No operation computes in them.
 
@@ -102,3 +106,5 @@ class QuantDtype(enum.Enum):
 
 # MindSpore's names
 _NullType, _null = NullType, null
+
+export_names(__name__, "millrace", "_NullType", "_null", unlisted=True)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, OperationError
+from millrace._src.core.public import export_names, public
 from millrace._src.core.values.tensor import Tensor
 
 from .backend.context import get_device
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 
+@public("millrace")
 class Generator:
     """A random number generator whose state can be saved and restored.
 
@@ -92,6 +94,7 @@ default_generator = Generator()
 default_generator._generator = None
 
 
+@public("millrace")
 def manual_seed(seed: int) -> Generator:
     """Set the seed of the default generator of operations.
 
@@ -101,6 +104,7 @@ def manual_seed(seed: int) -> Generator:
     return default_generator.manual_seed(seed)
 
 
+@public("millrace")
 def seed() -> int:
     """Seed the default generator of operations with a non-deterministic number and return it.
 
@@ -110,6 +114,7 @@ def seed() -> int:
     return default_generator.seed()
 
 
+@public("millrace")
 def initial_seed() -> int:
     """The last seed of the default generator of operations.
 
@@ -119,6 +124,7 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
+@public("millrace")
 def get_rng_state() -> Tensor:
     """The state of the default generator of operations.
 
@@ -127,9 +133,13 @@ def get_rng_state() -> Tensor:
     return default_generator.get_state()
 
 
+@public("millrace")
 def set_rng_state(state: Tensor) -> None:
     """Restore a state of :func:`get_rng_state`.
 
     >>> set_rng_state(get_rng_state())
     """
     default_generator.set_state(state)
+
+
+export_names(__name__, "millrace", "default_generator")

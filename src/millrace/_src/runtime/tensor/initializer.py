@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
@@ -46,6 +47,7 @@ bind_tensor_methods()
 _ALIASES: dict[str, type[Initializer]] = {}
 
 
+@public("common.initializer")
 class Initializer:
     """Base class of all initializers. A subclass implements ``_initialize(arr)``, which fills an array or
     tensor.
@@ -134,6 +136,7 @@ def _fan(shape: Sequence[int], mode: str) -> int:
     return fan_in_and_fan_out(shape)[0 if mode == "fan_in" else 1]
 
 
+@public("common.initializer")
 class Zero(_TorchInitializer):
     """Fill with zeros."""
 
@@ -141,6 +144,7 @@ class Zero(_TorchInitializer):
         tensor.zero_()
 
 
+@public("common.initializer")
 class One(_TorchInitializer):
     """Fill with ones."""
 
@@ -148,6 +152,7 @@ class One(_TorchInitializer):
         tensor.fill_(1)
 
 
+@public("common.initializer")
 class Constant(_TorchInitializer):
     """Fill with one value, or with the values of a tensor."""
 
@@ -162,6 +167,7 @@ class Constant(_TorchInitializer):
             tensor.copy_(as_torch_tensor(self.value).to(tensor.dtype).expand(tensor.shape))
 
 
+@public("common.initializer")
 class Normal(_TorchInitializer):
     """Normal distribution."""
 
@@ -173,6 +179,7 @@ class Normal(_TorchInitializer):
         tensor.normal_(self.mean, self.sigma, generator=initializer_generator())
 
 
+@public("common.initializer")
 class Uniform(_TorchInitializer):
     """Uniform distribution on ``[-scale, scale]``."""
 
@@ -184,6 +191,7 @@ class Uniform(_TorchInitializer):
         tensor.uniform_(-self.scale, self.scale, generator=initializer_generator())
 
 
+@public("common.initializer")
 class TruncatedNormal(_TorchInitializer):
     """Normal distribution truncated at `a` and `b` standard deviations from the mean."""
 
@@ -205,6 +213,7 @@ def fill_truncated_normal(tensor: torch.Tensor, sigma: float, mean: float, a: fl
     tensor.copy_(values.mul_(sigma).add_(mean))
 
 
+@public("common.initializer")
 class XavierUniform(_TorchInitializer):
     """Xavier (Glorot) uniform initialization."""
 
@@ -217,6 +226,7 @@ class XavierUniform(_TorchInitializer):
         tensor.uniform_(-bound, bound, generator=initializer_generator())
 
 
+@public("common.initializer")
 class XavierNormal(_TorchInitializer):
     """Xavier (Glorot) normal initialization."""
 
@@ -243,6 +253,7 @@ class _He(_TorchInitializer):
         return calculate_gain(self.nonlinearity, self.negative_slope) / math.sqrt(_fan(shape, self.mode))
 
 
+@public("common.initializer")
 class HeUniform(_He):
     """He (Kaiming) uniform initialization."""
 
@@ -251,6 +262,7 @@ class HeUniform(_He):
         tensor.uniform_(-bound, bound, generator=initializer_generator())
 
 
+@public("common.initializer")
 class HeNormal(_He):
     """He (Kaiming) normal initialization."""
 
@@ -258,6 +270,7 @@ class HeNormal(_He):
         tensor.normal_(0, self.deviation(tensor.shape), generator=initializer_generator())
 
 
+@public("common.initializer")
 class VarianceScaling(_TorchInitializer):
     """Initialization with a variance of `scale` divided by the number of units."""
 
@@ -295,6 +308,7 @@ class VarianceScaling(_TorchInitializer):
             tensor.uniform_(-bound, bound, generator=initializer_generator())
 
 
+@public("common.initializer")
 class Identity(_TorchInitializer):
     """Identity matrix."""
 
@@ -306,6 +320,7 @@ class Identity(_TorchInitializer):
         tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype))
 
 
+@public("common.initializer")
 class Sparse(_TorchInitializer):
     """Normal distribution with a fraction of zeros in each column."""
 
@@ -324,6 +339,7 @@ class Sparse(_TorchInitializer):
             tensor[torch.randperm(tensor.shape[0], generator=initializer_generator())[:zeros], column] = 0
 
 
+@public("common.initializer")
 class Dirac(_TorchInitializer):
     """Dirac delta initialization: a convolution that preserves its input channels."""
 
@@ -341,6 +357,7 @@ class Dirac(_TorchInitializer):
         torch.nn.init.dirac_(tensor, self.groups)
 
 
+@public("common.initializer")
 class Orthogonal(_TorchInitializer):
     """(Semi-)orthogonal matrix."""
 
@@ -390,6 +407,7 @@ def defer_initialization(tensor: Tensor, init: Any, shape: Any, dtype: Any) -> N
     tensor.__dict__["_lazy"] = torch.empty(sizes, dtype=torch_dtype, device="meta")
 
 
+@public("common.initializer")
 def initializer(init: Any, shape: Any = None, dtype: DType = mstype.float32) -> Tensor:
     """Create a tensor that an initializer fills on first use; ``init_data`` fills it immediately.
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed.parallel_context import get_ps_context
 
@@ -54,6 +55,7 @@ class CheckedAttribute:
         instance.__dict__[self._name] = value
 
 
+@public("millrace", "common.parameter")
 class Parameter(Tensor):
     """A trainable tensor of a Cell. It has its own memory, whatever it was created from.
 
@@ -259,6 +261,7 @@ def _rebuild(cls: type[Parameter], array: Any, dtype: Any, state: dict[str, Any]
     return parameter
 
 
+@public("millrace", "common.parameter")
 class ParameterTuple(tuple[Parameter, ...]):
     """A tuple of parameters."""
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
@@ -260,6 +261,7 @@ def _storage(tensor: Any) -> torch.Tensor | Array:
     return held
 
 
+@public("millrace")
 def is_tensor(obj: Any) -> bool:
     """Whether a value is a Tensor.
 

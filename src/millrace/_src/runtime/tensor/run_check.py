@@ -7,12 +7,14 @@ import sys
 import torch
 
 from millrace._src.core.errors import OperationError
+from millrace._src.core.public import public
 
 from .backend.context import get_context, get_device
 
 __all__ = ["run_check"]
 
 
+@public("millrace")
 def run_check() -> None:
     """Multiply two matrices on the device in use and print whether the result is correct.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 
 from .storage import DTYPES_FROM_TORCH, to_torch_dtype
@@ -13,6 +14,7 @@ from .storage import DTYPES_FROM_TORCH, to_torch_dtype
 __all__ = ["Symbol", "AbstractStorage", "make_abstract"]
 
 
+@public("millrace")
 class Symbol:
     """An unknown length with constraints: bounds, divisor and remainder.
 

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from millrace._src.core.errors import MillraceError, ServeError
 from millrace._src.core.log import get_logger
 from millrace._src.core.optional import require
+from millrace._src.core.public import public
 from millrace._src.serve import metrics
 from millrace._src.serve.config import Config
 from millrace._src.serve.inference_service import InferenceService, ModelVersion
@@ -34,6 +35,7 @@ _INFER = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?/infer")
 _PREDICT = re.compile(r"/model/([^/:]+)(?:/version/([^/:]+))?:[^/:]+")
 
 
+@public("serve")
 def make_app(config: Config) -> App:
     """The server's ASGI application. It loads its models when it starts and ends its threads when it stops.
 

@@ -20,6 +20,7 @@ from millrace._src.core.machine import ray_cluster
 from millrace._src.core.machine.cores import available_cores
 from millrace._src.core.machine.ray_cluster import Cluster
 from millrace._src.core.optional import require
+from millrace._src.core.public import public
 from millrace._src.serve.config import Config
 from millrace._src.serve.sockets import bind_socket, url_of
 
@@ -251,6 +252,7 @@ class RayServer:
         self.stop()
 
 
+@public("serve")
 def start_on_ray(config: Config, replicas: Replicas = 1, address: str | None = None) -> RayServer:
     """Start a server on Ray Serve, and return when it is ready: `start`, for more than one process or machine.
 

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any, Literal, Self
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
 EVENTS = ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
 
 
+@public("train", "millrace")
 class Callback:
     """Base of callbacks: write the methods of the moments that you want to see.
 
@@ -156,6 +158,7 @@ class CallbackParams(dict[str, Any]):
         self.pop(name, None)
 
 
+@public("train", "millrace")
 class RunContext:
     """What callbacks are given: ``original_args()`` says how the run stands, ``request_stop()`` ends it.
 

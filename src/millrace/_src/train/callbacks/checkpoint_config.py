@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.tensor.generator import Generator
@@ -14,6 +15,7 @@ from millrace._src.train.checkpoint.save import check_options
 __all__ = ["CheckpointConfig"]
 
 
+@public("train", "millrace")
 class CheckpointConfig:
     """When :class:`ModelCheckpoint` writes, how many files stay, and what is in them.
 

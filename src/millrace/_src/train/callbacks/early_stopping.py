@@ -6,6 +6,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_bool, check_int, check_kind
 
@@ -17,6 +18,7 @@ __all__ = ["EarlyStopping", "ReduceLROnPlateau"]
 log = get_logger(__name__)
 
 
+@public("train", "millrace")
 class EarlyStopping(Callback):
     """Stops a training when a value has not become better for `patience` epochs.
 
@@ -125,6 +127,7 @@ class EarlyStopping(Callback):
             print(f"Epoch {self.stopped_epoch:05d}: early stopping")  # noqa: T201
 
 
+@public("train", "millrace")
 class ReduceLROnPlateau(Callback):
     """Multiplies the learning rate by `factor` when a value has not become better for `patience` epochs.
 

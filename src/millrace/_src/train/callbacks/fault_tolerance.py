@@ -9,6 +9,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, CheckpointError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.runtime.tensor.backend.context import get_context
 from millrace._src.train.checkpoint.load import load_checkpoint
 from millrace._src.train.checkpoint.save import save_checkpoint
@@ -42,6 +43,7 @@ def _load_verified(file: str, network: Any) -> None:
         ) from error
 
 
+@public("train", "millrace")
 class OnRequestExit(Callback):
     """Ends a run after the step under way, and saves it, when a signal comes or a file asks for it.
 
@@ -162,6 +164,7 @@ class OnRequestExit(Callback):
             export(network, *inputs, file_name=name, file_format="MINDIR")
 
 
+@public("train", "millrace")
 class BackupAndRestore(Callback):
     """Keeps a backup of the training network in `backup_dir`, and begins with it when a run is started again.
 

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_bool, check_kind, check_positive_int
 
 from .callback import Callback, RunContext
@@ -13,6 +14,7 @@ from .callback import Callback, RunContext
 __all__ = ["FlopsUtilizationCollector"]
 
 
+@public("train", "millrace")
 class FlopsUtilizationCollector(Callback):
     """Prints every `data_size` steps the floating-point operations of a step, their rate, and their share of the most.
 

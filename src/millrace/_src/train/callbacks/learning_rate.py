@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.backend.torch_private import tensor_version
 
@@ -18,6 +19,7 @@ from .monitored_value import learning_rate_parameter, set_learning_rate
 __all__ = ["History", "LambdaCallback", "LearningRateScheduler"]
 
 
+@public("train", "millrace")
 class LearningRateScheduler(Callback):
     """Sets the learning rate after each step to what a function of the rate and the step's number gives.
 
@@ -51,6 +53,7 @@ class LearningRateScheduler(Callback):
         return known[2]
 
 
+@public("train", "millrace")
 class History(Callback):
     """Keeps what each epoch ended with: ``history`` has a list per name (``net_output`` is the loss), ``epoch`` the
     numbers of the epochs.
@@ -95,6 +98,7 @@ def _plain(outputs: Any) -> Any:
     return outputs
 
 
+@public("train", "millrace")
 class LambdaCallback(Callback):
     """Functions as a callback: each is called at its moment with the run context.
 

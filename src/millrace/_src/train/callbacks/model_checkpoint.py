@@ -12,6 +12,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.io import encrypted_stream
 from millrace._src.core.io.remote import is_remote
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.train.checkpoint.load import load_checkpoint
 from millrace._src.train.checkpoint.load_parameters import check_single_process, load_param_into_net
@@ -28,6 +29,7 @@ __all__ = ["BestCheckpoint", "ModelCheckpoint"]
 log = get_logger(__name__)
 
 
+@public("train", "millrace")
 class ModelCheckpoint(Callback):
     """Writes checkpoints while training: ``<prefix>-<epoch>_<step>.ckpt``, both counted from 1.
 
@@ -235,6 +237,7 @@ def _check_prefix(prefix: Any, which: str) -> None:
         )
 
 
+@public("train", "millrace")
 class BestCheckpoint(Callback):
     """Keeps the parameters of the best epoch in one file, and puts them back in the end if asked to.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_bool, check_int
 
@@ -17,6 +18,7 @@ from .monitored_value import loss_of
 __all__ = ["LossMonitor", "TimeMonitor"]
 
 
+@public("train", "millrace")
 class LossMonitor(Callback):
     """Prints the loss every `per_print_times` steps, and the metrics after an evaluation by ``Model.fit``.
 
@@ -79,6 +81,7 @@ def _waits(outputs: Any) -> bool:
     return isinstance(first, Tensor) and bool(first._torch.is_cuda)
 
 
+@public("train", "millrace")
 class TimeMonitor(Callback):
     """Prints the time of each epoch and of a step in it; with `data_time`, of waiting for data too.
 

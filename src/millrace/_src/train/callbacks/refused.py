@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import OperationError
+from millrace._src.core.public import public
 
 from .callback import Callback
 
 __all__ = ["TrainFaultTolerance"]
 
 
+@public("train", "millrace")
 class TrainFaultTolerance(Callback):
     """Refused: it repairs a running training through MindIO on Ascend clusters, neither of which is here.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 
 from .load import load_checkpoint
 from .save import save_checkpoint
@@ -15,6 +16,7 @@ from .save import save_checkpoint
 __all__ = ["ckpt_to_safetensors", "safetensors_to_ckpt"]
 
 
+@public("train", "millrace")
 def ckpt_to_safetensors(
     file_path: str,
     save_path: str | None = None,
@@ -37,6 +39,7 @@ def ckpt_to_safetensors(
     _switch("ckpt_to_safetensors", "ckpt", "safetensors", file_path, save_path, name_map, file_name_regex)
 
 
+@public("train", "millrace")
 def safetensors_to_ckpt(
     file_path: str,
     save_path: str | None = None,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from millrace._src.core.errors import CheckpointError
+from millrace._src.core.public import public
 
 from . import ckpt_format as ckpt
 from . import safetensors_format as safe
@@ -66,6 +67,7 @@ class Contents(NamedTuple):
         return sum(item.numbers for item in self.of(part))
 
 
+@public("train", "millrace")
 def contents_of(file: str, key: bytes | None = None, mode: str = "AES-GCM") -> Contents:
     """What is in a ``.ckpt``, ``.safetensors``, ``.pth`` or ``.pt`` file.
 

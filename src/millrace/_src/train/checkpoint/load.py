@@ -14,6 +14,7 @@ import torch
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, CheckpointError
 from millrace._src.core.io.remote import is_remote
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.runtime.tensor.parameter import Parameter
 from millrace._src.runtime.tensor.storage import wrap
 
@@ -50,6 +51,7 @@ _NO_CHECKSUM_ENCRYPTED = (
 Prefix = str | list[str] | tuple[str, ...] | None
 
 
+@public("train", "millrace")
 def load_checkpoint(
     ckpt_file_name: str,
     net: Any = None,
@@ -259,6 +261,7 @@ class ParamDictFuture:
             self.executor.shutdown()
 
 
+@public("train", "millrace")
 def load_checkpoint_async(
     ckpt_file_name: str,
     net: Any = None,
@@ -294,6 +297,7 @@ def load_checkpoint_async(
     return ParamDictFuture(executor, future)
 
 
+@public("train", "millrace")
 def check_checkpoint(ckpt_file_name: str) -> bool:
     """Whether a file is a whole ``.ckpt``: every record can be read, and its checksum fits if it has one.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ParameterMismatch
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.distributed.parallel_context import get_auto_parallel_context
@@ -23,6 +24,7 @@ _FAMILIES: tuple[set[DType], ...] = (
 )
 
 
+@public("train", "millrace")
 def load_param_into_net(
     net: Cell,
     parameter_dict: dict[str, Any],

@@ -6,12 +6,14 @@ import os
 import re
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 
 from .load import check_checkpoint
 
 __all__ = ["get_ckpt_path_with_strategy"]
 
 
+@public("train", "millrace")
 def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> str | None:
     """The checkpoint of this rank if it is whole, else that of another rank; None where no rank has a whole one.
 

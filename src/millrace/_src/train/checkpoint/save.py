@@ -9,6 +9,7 @@ from typing import Any
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.io import encrypted_stream
 from millrace._src.core.io import encryption as sealed
+from millrace._src.core.public import public
 
 from . import async_writer as background
 from . import ckpt_format as ckpt
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 
+@public("train", "millrace")
 def save_checkpoint(
     save_obj: Any,
     ckpt_file_name: str,
@@ -164,6 +166,7 @@ def check_cipher(key: Any, mode: Any, word: str) -> None:
         )
 
 
+@public("train", "millrace")
 def async_ckpt_thread_status() -> bool:
     """Whether a checkpoint is being written beside the training.
 
@@ -173,6 +176,7 @@ def async_ckpt_thread_status() -> bool:
     return background.is_saving()
 
 
+@public("train", "millrace")
 def wait_for_checkpoints() -> None:
     """Wait until what ``save_checkpoint(..., async_save=True)`` began is on the disk; raise what went wrong in it.
 

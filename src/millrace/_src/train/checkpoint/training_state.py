@@ -24,6 +24,7 @@ from millrace._src.core.errors import (
 )
 from millrace._src.core.io import encrypted_stream
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.core.random import rng, seeds
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.cell import Cell
@@ -60,6 +61,7 @@ _READABLE = (1, 2)
 log = get_logger(__name__)
 
 
+@public("train", "millrace")
 @dataclasses.dataclass(frozen=True)
 class TrainingState:
     """Where a training stood; made by :func:`load_training`.
@@ -77,6 +79,7 @@ class TrainingState:
     callbacks: dict[str, Tensor] = dataclasses.field(default_factory=dict)
 
 
+@public("train", "millrace")
 def save_training(
     ckpt_file_name: str,
     *cells: Cell,
@@ -173,6 +176,7 @@ def at_position(place: Any, run: Run | None = None) -> dict[str, Any]:
     return {**about, **{_KEPT + name: value for name, value in place.values.items()}}
 
 
+@public("train", "millrace")
 def load_training(ckpt_file_name: str, *cells: Cell, dec_key: bytes | None = None) -> TrainingState:
     """Put everything back as :func:`save_training` found it; what is to be handed to the loop is returned.
 

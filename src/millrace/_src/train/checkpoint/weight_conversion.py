@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, CheckpointError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.tensor.parameter import Parameter
 
@@ -68,6 +69,7 @@ def _text(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "one number"
 
 
+@public("train", "millrace")
 def convert_checkpoint(
     source: str,
     target: str | None = None,
@@ -122,6 +124,7 @@ def convert_checkpoint(
     return _finish(tensors, moves, net, target, to)
 
 
+@public("train", "millrace")
 def load_torch(source: str, net: Cell, **options: Any) -> Conversion:
     """Weights of PyTorch straight into a net: :func:`convert_checkpoint` without a file.
 

@@ -18,6 +18,7 @@ from millrace._src.core.io.checked_json import parse_json
 from millrace._src.core.io.stored_zip import read_members
 from millrace._src.core.log import get_logger
 from millrace._src.core.optional import require
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.graph.batch_axis import find_training
 from millrace._src.runtime.graph.program_serialization import SerializedProgram, for_any_rows, store
@@ -43,6 +44,7 @@ PROGRAM, WEIGHTS, ABOUT, ONNX = "program.json", "weights.safetensors", "servable
 ROWS = (5, 7, 11)
 
 
+@public("train", "millrace")
 def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: Any) -> None:
     """Write a net, as it computes on inputs of these shapes, into a file.
 
@@ -256,6 +258,7 @@ def _write_archive(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
     )
 
 
+@public("train", "millrace")
 def load(file_name: str, **kwargs: Any) -> SerializedProgram:
     """The graph in an archive that :func:`export` wrote, for ``nn.GraphCell``. MindSpore's own files are refused."""
     if not isinstance(file_name, str):

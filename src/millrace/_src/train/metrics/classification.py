@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_kind
 
 from .metric import (
@@ -34,6 +35,7 @@ __all__ = [
 TINY = sys.float_info.min  # keeps 0 / 0 at 0
 
 
+@public("nn", "train", "millrace")
 class Accuracy(ClassMetric):
     """The share of samples whose class was found; with ``eval_type="multilabel"``, all of whose labels were.
 
@@ -108,6 +110,7 @@ class _PerClassRatio(ClassMetric):
         return share.mean() if average else share
 
 
+@public("nn", "train", "millrace")
 class Precision(_PerClassRatio):
     """For each class, the share of right answers among those that were given.
 
@@ -124,6 +127,7 @@ class Precision(_PerClassRatio):
         return found
 
 
+@public("nn", "train", "millrace")
 class Recall(_PerClassRatio):
     """For each class, the share of right answers among those that were wanted.
 
@@ -138,6 +142,7 @@ class Recall(_PerClassRatio):
         return labels
 
 
+@public("nn", "train", "millrace")
 class Fbeta(ClassMetric):
     """Precision and recall in one number for each class; recall counts ``beta`` times as much.
 
@@ -181,6 +186,7 @@ class Fbeta(ClassMetric):
         return score.mean() if average else score
 
 
+@public("nn", "train", "millrace")
 class F1(Fbeta):
     """Fbeta with both alike.
 
@@ -194,6 +200,7 @@ class F1(Fbeta):
         super().__init__(1.0)
 
 
+@public("nn", "train", "millrace")
 class TopKCategoricalAccuracy(Metric):
     """The share of samples whose class is among the ``k`` most likely ones.
 
@@ -243,6 +250,7 @@ class TopKCategoricalAccuracy(Metric):
         return self._correct_num / self._samples_num
 
 
+@public("nn", "train", "millrace")
 class Top1CategoricalAccuracy(TopKCategoricalAccuracy):
     """The share of samples whose class is the most likely one.
 
@@ -256,6 +264,7 @@ class Top1CategoricalAccuracy(TopKCategoricalAccuracy):
         super().__init__(1)
 
 
+@public("nn", "train", "millrace")
 class Top5CategoricalAccuracy(TopKCategoricalAccuracy):
     """The share of samples whose class is among the five most likely ones.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_choice, check_kind
 
 from .metric import Metric, as_array, check_input_count, no_samples_error, not_updated_error, rearrange_inputs
@@ -18,6 +19,7 @@ NORMALIZE = ["target", "prediction", "all", "no_norm"]
 DECREASE = ["none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel", "sum_channel"]
 
 
+@public("nn", "train", "millrace")
 class ConfusionMatrix(Metric):
     """How often each class (a row) was taken for each class (a column).
 
@@ -83,6 +85,7 @@ class ConfusionMatrix(Metric):
         return _quotient(matrix, matrix.sum(axis=axis, keepdims=True), 0.0)
 
 
+@public("nn", "train", "millrace")
 class ConfusionMatrixMetric(Metric):
     """One of the numbers made of true and false, positives and negatives: ``metric_name`` says which.
 

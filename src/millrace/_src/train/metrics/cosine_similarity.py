@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_choice, check_kind
 
 from .metric import Metric, as_array, check_input_count, not_updated_error, rearrange_inputs
@@ -14,6 +15,7 @@ from .metric import Metric, as_array, check_input_count, not_updated_error, rear
 __all__ = ["CosineSimilarity"]
 
 
+@public("nn", "train", "millrace")
 class CosineSimilarity(Metric):
     """The cosine (or product, with "dot") of each row of a batch with each other row.
 

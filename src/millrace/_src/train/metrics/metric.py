@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 
 __all__ = [
@@ -26,6 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 EVAL_TYPES = ("classification", "multilabel")
 
 
+@public("nn", "train", "millrace")
 def rearrange_inputs(func: F) -> F:
     """Hand ``update`` the inputs that ``set_indexes`` chose, in that order.
 
@@ -58,6 +60,7 @@ def rearrange_inputs(func: F) -> F:
     return chosen  # type: ignore[return-value]
 
 
+@public("nn", "train", "millrace")
 class Metric(ABC):
     """What a metric is: ``clear``, ``update`` with each batch, ``eval`` at the end.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError, OperationError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.nn.cell import Cell
@@ -16,6 +17,7 @@ from .metric import Metric, as_array, check_input_count, not_updated_error, rear
 __all__ = ["OcclusionSensitivity"]
 
 
+@public("nn", "train", "millrace")
 class OcclusionSensitivity(Metric):
     """How much the score of a label falls when the place about each element is covered with ``pad_val``.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 
 from .classification import (
     F1,
@@ -85,6 +86,7 @@ BY_NAME: dict[str, Callable[..., Any]] = {
 }
 
 
+@public("nn", "train", "millrace")
 def names() -> list[str]:
     """What metrics are called.
 
@@ -94,6 +96,7 @@ def names() -> list[str]:
     return sorted(BY_NAME)
 
 
+@public("nn", "train", "millrace")
 def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
     """A metric by its name.
 
@@ -105,6 +108,7 @@ def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
     return BY_NAME[name](*args, **kwargs)
 
 
+@public("nn")
 def get_metrics(metrics: dict[str, Metric] | set[str] | None) -> dict[str, Metric] | None:
     """Metrics by what they are called: from a dictionary of them, or a set of names.
 

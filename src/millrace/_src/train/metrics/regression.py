@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 
 from .metric import Metric, as_array, check_input_count, no_samples_error, rearrange_inputs
 
 __all__ = ["Loss", "MAE", "MSE"]
 
 
+@public("nn", "train", "millrace")
 class Loss(Metric):
     """The mean of the losses of all batches.
 
@@ -80,6 +82,7 @@ class _Error(Metric):
         return self._sum / self._samples_num
 
 
+@public("nn", "train", "millrace")
 class MAE(_Error):
     """The sum of absolute errors, divided by the number of samples.
 
@@ -94,6 +97,7 @@ class MAE(_Error):
         return np.abs(difference)
 
 
+@public("nn", "train", "millrace")
 class MSE(_Error):
     """The sum of squared errors, divided by the number of samples.
 

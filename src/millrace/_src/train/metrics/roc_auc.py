@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_kind
 
 from .metric import Metric, as_array, check_input_count, not_updated_error, rearrange_inputs
@@ -14,6 +15,7 @@ from .metric import Metric, as_array, check_input_count, not_updated_error, rear
 __all__ = ["ROC", "auc"]
 
 
+@public("nn", "train", "millrace")
 class ROC(Metric):
     """False and true positive rates at each threshold; lists of them, one for each class, where there are several.
 
@@ -102,6 +104,7 @@ def _curve(scores: np.ndarray, positive: np.ndarray) -> tuple[np.ndarray, np.nda
     return wrong / wrong[-1], right / right[-1], thresholds
 
 
+@public("nn", "train", "millrace")
 def auc(x: np.ndarray, y: np.ndarray, reorder: bool = False) -> Any:
     """The area under a curve, by trapezoids.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_choice, check_kind
 
 from .metric import Metric, as_array, check_input_count, no_samples_error, not_updated_error, rearrange_inputs
@@ -16,6 +17,7 @@ __all__ = ["Dice", "HausdorffDistance", "MeanSurfaceDistance", "RootMeanSquareDi
 DISTANCES = ["euclidean", "chessboard", "taxicab"]
 
 
+@public("nn", "train", "millrace")
 class Dice(Metric):
     """How far two masks overlap, twice the common part over both; the sum over batches divided by the samples.
 
@@ -106,6 +108,7 @@ class _Surfaces(Metric):
         return distance_to(end, self.distance_metric)[start] if start.any() else None
 
 
+@public("nn", "train", "millrace")
 class HausdorffDistance(_Surfaces):
     """The farthest that one surface is from the other, or the ``percentile`` of that; of both ways the larger one.
 
@@ -169,6 +172,7 @@ class _MeanDistance(_Surfaces):
         return [np.inf if each is None else (each**power).mean() for each in found]
 
 
+@public("nn", "train", "millrace")
 class MeanSurfaceDistance(_MeanDistance):
     """The mean distance from one surface to the other; with ``symmetric``, the mean of both ways.
 
@@ -185,6 +189,7 @@ class MeanSurfaceDistance(_MeanDistance):
         return np.mean((there, *back)) if back else there
 
 
+@public("nn", "train", "millrace")
 class RootMeanSquareDistance(_MeanDistance):
     """The mean squared distance from one surface to the other; with ``symmetric``, the root of the mean of both ways.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError, OperationError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_kind
 
 from .metric import Metric, as_array, check_input_count, no_samples_error, not_updated_error, rearrange_inputs
@@ -17,6 +18,7 @@ from .metric import Metric, as_array, check_input_count, no_samples_error, not_u
 __all__ = ["BleuScore", "Perplexity"]
 
 
+@public("nn", "train", "millrace")
 class BleuScore(Metric):
     """How near translations are to one of their references, by runs of up to ``n_gram`` words.
 
@@ -84,6 +86,7 @@ class BleuScore(Metric):
         return (np.exp(1 - self._reference_length / self._length) if short else 1.0) * mean
 
 
+@public("nn", "train", "millrace")
 class Perplexity(Metric):
     """The exponential of the mean negative log of what the right class got; ``ignore_label`` does not count.
 

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import DType, bfloat16, float16, float32
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.compute_dtype import cast_floats
@@ -43,6 +44,7 @@ class CastOutput(Cell):
         return self._backbone
 
 
+@public("amp")
 def auto_mixed_precision(network: Any, amp_level: str = "O0", dtype: DType = float16) -> Any:
     """A net in mixed precision, by level. Parameters keep their type; they are cast when they are used.
 
@@ -77,6 +79,7 @@ def auto_mixed_precision(network: Any, amp_level: str = "O0", dtype: DType = flo
     return CastOutput(cast_network(network, dtype, BLACK if amp_level == "O2" else []))
 
 
+@public("amp")
 def custom_mixed_precision(
     network: Any,
     *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.activation import ReLU
 from millrace._src.runtime.nn.activation_shaped import PReLU
 from millrace._src.runtime.nn.conv import Conv1d, Conv2d, Conv3d
@@ -47,6 +48,7 @@ BLACK: list[Any] = [BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm]
 _LAYERS = {PReLUPrimitive: PReLU, ReLUPrimitive: ReLU}
 
 
+@public("amp")
 def get_white_list() -> list[Any]:
     """The cells and operations that compute in the smaller type at level O1; a list of your own to add to.
 
@@ -57,6 +59,7 @@ def get_white_list() -> list[Any]:
     return list(WHITE)
 
 
+@public("amp")
 def get_black_list() -> list[Any]:
     """The cells that keep computing in float32 at level O2; a list of your own to add to.
 

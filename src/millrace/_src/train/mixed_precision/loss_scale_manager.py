@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_positive_int
 from millrace._src.runtime.nn.loss_scale import DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell
 
 __all__ = ["DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager"]
 
 
+@public("train", "amp", "millrace")
 class LossScaleManager:
     """Base of what scales losses; write the three methods for one of your own.
 
@@ -28,6 +30,7 @@ class LossScaleManager:
         """The cell that changes the scale inside of a step, or None where it stays."""
 
 
+@public("train", "amp", "millrace")
 class FixedLossScaleManager(LossScaleManager):
     """The loss times a fixed number. With `drop_overflow_update` a step whose gradients overflow changes no weight.
 
@@ -57,6 +60,7 @@ class FixedLossScaleManager(LossScaleManager):
         return FixedLossScaleUpdateCell(self._loss_scale) if self._drop_overflow_update else None
 
 
+@public("train", "amp", "millrace")
 class DynamicLossScaleManager(LossScaleManager):
     """The loss times a number that shrinks after an overflow, and grows after `scale_window` steps without one.
 

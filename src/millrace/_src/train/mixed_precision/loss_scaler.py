@@ -6,6 +6,7 @@ import abc
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32, int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_positive_int
@@ -18,6 +19,7 @@ from millrace._src.runtime.tensor.parameter import Parameter
 __all__ = ["DynamicLossScaler", "LossScaler", "StaticLossScaler", "all_finite"]
 
 
+@public("amp")
 def all_finite(inputs: Any) -> Tensor:
     """Whether every number of some tensors is finite; a tensor too, so that a recorded step need not look at it.
 
@@ -34,6 +36,7 @@ def all_finite(inputs: Any) -> Tensor:
     return logical_not(has_non_finite(list(tensors)))
 
 
+@public("amp")
 class LossScaler(abc.ABC):
     """Base of scalers: write ``scale``, ``unscale`` and ``adjust`` for one of your own.
 
@@ -54,6 +57,7 @@ class LossScaler(abc.ABC):
         """Another scale, after gradients that were finite or not."""
 
 
+@public("amp")
 class StaticLossScaler(LossScaler):
     """A scale that stays.
 
@@ -78,6 +82,7 @@ class StaticLossScaler(LossScaler):
         return False
 
 
+@public("amp")
 class DynamicLossScaler(LossScaler):
     """A scale that is divided by `scale_factor` after gradients that overflowed, and grows by it after `scale_window`
     steps in a row that did not. Scale and count are Parameters, so that a recorded step sees them change.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import DType, float16, float32
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.nn.cell import Cell
@@ -29,6 +30,7 @@ def check_level(level: Any) -> str:
     return str(level)
 
 
+@public("train", "amp", "millrace")
 def build_train_network(
     network: Any,
     optimizer: Any,

@@ -7,12 +7,14 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, OperationError
+from millrace._src.core.public import public
 
 __all__ = ["DynamicProfilerMonitor", "EnvProfiler", "mstx"]
 
 _open: dict[int, Any] = {}
 
 
+@public("profiler")
 class mstx:
     """Marks in a trace: a moment, or a range from a start to an end.
 
@@ -45,6 +47,7 @@ class mstx:
             made.__exit__(None, None, None)
 
 
+@public("profiler")
 class DynamicProfilerMonitor:
     """Refused: it watches a file for orders while a training runs. A callback can start and stop a :class:`profile`.
 
@@ -67,6 +70,7 @@ class DynamicProfilerMonitor:
         )
 
 
+@public("profiler")
 class EnvProfiler:
     """Refused: it is started by MindSpore itself from MS_PROFILER_OPTIONS.
 

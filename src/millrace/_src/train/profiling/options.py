@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from millrace._src.core.public import public
+
 __all__ = [
     "AicoreMetrics",
     "ExportType",
@@ -16,6 +18,7 @@ __all__ = [
 ]
 
 
+@public("profiler")
 class ProfilerActivity(enum.Enum):
     """What is looked at: the CPU, and a GPU where there is one; NPU is taken for the device.
 
@@ -28,6 +31,7 @@ class ProfilerActivity(enum.Enum):
     CPU = "CPU"
 
 
+@public("profiler")
 class ProfilerLevel(enum.Enum):
     """How much is collected on Ascend: kept, and changes nothing.
 
@@ -41,6 +45,7 @@ class ProfilerLevel(enum.Enum):
     Level2 = "Level2"
 
 
+@public("profiler")
 class AicoreMetrics(enum.Enum):
     """Counters of Ascend's cores: kept, and changes nothing.
 
@@ -59,6 +64,7 @@ class AicoreMetrics(enum.Enum):
     AiCoreNone = "None"
 
 
+@public("profiler")
 class ExportType(enum.Enum):
     """Files of Ascend's tools: text is what is written here.
 
@@ -70,6 +76,7 @@ class ExportType(enum.Enum):
     Text = "text"
 
 
+@public("profiler")
 class HostSystem(enum.Enum):
     """What is sampled of the host on Ascend: kept, and changes nothing.
 
@@ -93,6 +100,7 @@ class ProfilerAction(enum.Enum):
     RECORD_AND_SAVE = 3
 
 
+@public(unlisted=("profiler",))
 class _ExperimentalConfig:
     """Further settings, kept as they are given.
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.public import public
 
 from .options import ProfilerAction, ProfilerActivity, _ExperimentalConfig
 
@@ -21,6 +22,7 @@ __all__ = ["Profiler", "profile", "tensorboard_trace_handler"]
 COLUMNS = ("name", "calls", "self_cpu_us", "cpu_us", "self_device_us", "device_us")
 
 
+@public("profiler")
 class profile:
     """Looks at what a training spends its time on.
 
@@ -194,6 +196,7 @@ class profile:
             self.stop()
 
 
+@public("profiler")
 def tensorboard_trace_handler(
     dir_name: str | None = None,
     worker_name: str | None = None,
@@ -219,6 +222,7 @@ def tensorboard_trace_handler(
     return handler
 
 
+@public("millrace", "profiler")
 class Profiler(profile):
     """The older way to use :class:`profile`: it starts when it is made, and ``analyse`` stops it and writes its files.
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.log import warn_once
+from millrace._src.core.public import public
 
 from .options import ProfilerAction
 
 __all__ = ["schedule"]
 
 
+@public("profiler")
 class schedule:
     """Steps in turn: `wait` are left out, `warmup` run unrecorded, `active` are recorded; `repeat` times (0: for ever).
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
 from millrace._src.runtime.nn.network_wrappers import WithLossCell
@@ -117,6 +118,7 @@ class LandscapeCheckpoints:
         os.replace(path + ".part", path)
 
 
+@public("train", "millrace")
 class SummaryLandscape:
     """Draws the loss about the path of a training whose weights ``SummaryCollector`` has kept.
 

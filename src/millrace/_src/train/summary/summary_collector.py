@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_bool, check_int, check_kind
 from millrace._src.train.callbacks.callback import Callback, RunContext
@@ -33,6 +34,7 @@ CHOICES: dict[str, Any] = {
 MOST_HISTOGRAMS = 5
 
 
+@public("train", "millrace")
 class SummaryCollector(Callback):
     """Keeps loss, learning rate, pictures among the inputs, histograms of weights, the net and the metrics.
 

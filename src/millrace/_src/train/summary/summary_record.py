@@ -14,6 +14,7 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.io.framing import write_record
 from millrace._src.core.log import warn_once
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_int, check_kind
 from millrace._src.runtime.nn.cell import Cell
@@ -33,6 +34,7 @@ PLUGINS = (
 _numbers = itertools.count(1)
 
 
+@public("train", "millrace")
 class SummaryRecord:
     """Writes summaries into a folder: ``add_value`` some, then ``record`` the step that they belong to.
 

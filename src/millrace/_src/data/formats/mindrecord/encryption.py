@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from millrace._src.core.errors import ArgumentValueError, FormatError
 from millrace._src.core.io import encrypted_stream
 from millrace._src.core.io import encryption as sealed
+from millrace._src.core.public import public
 
 __all__ = [
     "AES",
@@ -184,6 +185,7 @@ def current() -> Cipher:
     return _current
 
 
+@public("mindrecord")
 def set_enc_key(enc_key: str | None) -> None:
     """Encrypt and decrypt with this key of 16, 24 or 32 characters; None turns encryption off.
 
@@ -199,6 +201,7 @@ def set_enc_key(enc_key: str | None) -> None:
     _current.key = None if enc_key is None else enc_key.encode()
 
 
+@public("mindrecord")
 def set_enc_mode(enc_mode: Mode = AES) -> None:
     """How to encrypt: "AES-GCM", "AES-GCM-STREAM", or a function of (file to read, its size, file to write, key).
 
@@ -210,6 +213,7 @@ def set_enc_mode(enc_mode: Mode = AES) -> None:
     _current.enc_mode = _mode(enc_mode, "enc_mode")
 
 
+@public("mindrecord")
 def set_dec_mode(dec_mode: Mode | None = AES) -> None:
     """How to decrypt: "AES-GCM", "AES-GCM-STREAM", None for the mode of set_enc_mode, or a function like its.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import DataError
+from millrace._src.core.public import public
 
 from .exceptions import MRMDefineCategoryError, ParamTypeError, ParamValueError
 from .reader import MindRecordReader
@@ -30,6 +31,7 @@ def _check_files(files: Any) -> Any:
     return files
 
 
+@public("mindrecord")
 class FileReader:
     """Rows of a MindRecord set as dicts, in file order.
 
@@ -91,6 +93,7 @@ class FileReader:
         self._reader.close()
 
 
+@public("mindrecord")
 class MindPage:
     """Rows of a set by category: the distinct values of an indexed field.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError
 from millrace._src.core.io.remote import is_remote
+from millrace._src.core.public import export_names, public
 from millrace._src.core.stable_ids import stable_id
 
 from . import encryption as crypto
@@ -54,6 +55,7 @@ class MSRStatus(enum.IntEnum):
 SUCCESS, FAILED = MSRStatus.SUCCESS, MSRStatus.FAILED
 
 
+@public("mindrecord")
 class FileWriter:
     """Write rows into one or several MindRecord files.
 
@@ -380,3 +382,6 @@ def _refuse_index(names: list[str]) -> None:
     problem = bad_index_fields(names)
     if problem:
         raise MRMAddIndexError(f"these fields cannot be the index: {problem}; call add_index() with others")
+
+
+export_names(__name__, "mindrecord", "FAILED", "SUCCESS")

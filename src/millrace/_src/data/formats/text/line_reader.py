@@ -10,12 +10,14 @@ import numpy as np
 
 from millrace._src.core.args import Range, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace._src.core.public import public
 
 __all__ = ["LineReader"]
 
 _CHUNK = 8 << 20
 
 
+@public("dataset.utils")
 class LineReader:
     """Random access to the lines of a text file by number, starting at 1; the file is scanned once.
 

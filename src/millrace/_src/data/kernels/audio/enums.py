@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import stable_id
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.BorderType")
 class BorderType(str, Enum):  # noqa: UP042 (MindSpore's print as their name)
     """What lies beyond the ends of a signal: a constant, its last value, or its reflection (without or with it).
@@ -36,6 +38,7 @@ class BorderType(str, Enum):  # noqa: UP042 (MindSpore's print as their name)
     SYMMETRIC = "symmetric"
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.DensityFunction")
 class DensityFunction(str, Enum):  # noqa: UP042
     """How the noise of Dither is distributed: triangular, rectangular or Gaussian.
@@ -49,6 +52,7 @@ class DensityFunction(str, Enum):  # noqa: UP042
     GPDF = "GPDF"
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.FadeShape")
 class FadeShape(str, Enum):  # noqa: UP042
     """The curve of Fade.
@@ -64,6 +68,7 @@ class FadeShape(str, Enum):  # noqa: UP042
     EXPONENTIAL = "exponential"
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.GainType")
 class GainType(str, Enum):  # noqa: UP042
     """What the gain of Vol is: a factor, a ratio of powers, or decibels.
@@ -77,6 +82,7 @@ class GainType(str, Enum):  # noqa: UP042
     DB = "db"
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.Interpolation")
 class Interpolation(str, Enum):  # noqa: UP042
     """How Flanger finds values between samples.
@@ -89,6 +95,7 @@ class Interpolation(str, Enum):  # noqa: UP042
     QUADRATIC = "quadratic"
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.MelType")
 class MelType(str, Enum):  # noqa: UP042
     """Which mel scale: HTK's formula, or Slaney's, which is linear below 1000 Hz.
@@ -101,6 +108,7 @@ class MelType(str, Enum):  # noqa: UP042
     SLANEY = "slaney"
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.Modulation")
 class Modulation(str, Enum):  # noqa: UP042
     """The wave that moves the delay of Flanger.
@@ -113,6 +121,7 @@ class Modulation(str, Enum):  # noqa: UP042
     TRIANGULAR = "triangular"
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.NormMode")
 class NormMode(str, Enum):  # noqa: UP042
     """Whether the basis of a cosine transform is orthonormal.
@@ -125,6 +134,7 @@ class NormMode(str, Enum):  # noqa: UP042
     NONE = "none"
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.NormType")
 class NormType(str, Enum):  # noqa: UP042
     """Whether mel filters have equal areas (Slaney) or equal heights.
@@ -137,6 +147,7 @@ class NormType(str, Enum):  # noqa: UP042
     NONE = "none"
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.ResampleMethod")
 class ResampleMethod(str, Enum):  # noqa: UP042
     """The window of Resample's interpolation.
@@ -149,6 +160,7 @@ class ResampleMethod(str, Enum):  # noqa: UP042
     KAISER_WINDOW = "kaiser_window"
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.ScaleType")
 class ScaleType(str, Enum):  # noqa: UP042
     """What AmplitudeToDB is given: powers or magnitudes.
@@ -161,6 +173,7 @@ class ScaleType(str, Enum):  # noqa: UP042
     MAGNITUDE = "magnitude"
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.WindowType")
 class WindowType(str, Enum):  # noqa: UP042
     """The window that each frame of a spectrogram is multiplied by.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import stable_id
 
 __all__ = ["JiebaMode", "SPieceTokenizerLoadType", "SPieceTokenizerOutType", "SentencePieceModel"]
 
 
+@public("dataset.text", "dataset.text.utils")
 @stable_id("enum.JiebaMode")
 class JiebaMode(IntEnum):
     """How JiebaTokenizer cuts.
@@ -25,6 +27,7 @@ class JiebaMode(IntEnum):
     HMM = 2
 
 
+@public("dataset.text", "dataset.text.utils")
 @stable_id("enum.SentencePieceModel")
 class SentencePieceModel(IntEnum):
     """How SentencePiece finds its pieces.
@@ -39,6 +42,7 @@ class SentencePieceModel(IntEnum):
     WORD = 3
 
 
+@public("dataset.text", "dataset.text.utils")
 @stable_id("enum.SPieceTokenizerLoadType")
 class SPieceTokenizerLoadType(IntEnum):
     """What a SentencePieceTokenizer is made from: a ``FILE`` or a vocabulary (``MODEL``).
@@ -51,6 +55,7 @@ class SPieceTokenizerLoadType(IntEnum):
     MODEL = 1
 
 
+@public("dataset.text", "dataset.text.utils")
 @stable_id("enum.SPieceTokenizerOutType")
 class SPieceTokenizerOutType(IntEnum):
     """What a SentencePieceTokenizer gives: pieces of text or their numbers.

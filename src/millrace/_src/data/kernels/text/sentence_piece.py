@@ -15,6 +15,7 @@ from typing import Annotated, Any, Self
 from millrace._src.core.args import UINT32_MAX, Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError, PlanError
 from millrace._src.core.optional import require
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import stable_id
 
 from .enums import SentencePieceModel
@@ -55,6 +56,7 @@ VocabSize = Annotated[Any, _VocabSize()]
 ModelType = Annotated[Any, _ModelType()]
 
 
+@public("dataset.text", "dataset.text.utils")
 @stable_id("text.SentencePieceVocab")
 class SentencePieceVocab:
     """Pieces of words that SentencePiece learnt from text.

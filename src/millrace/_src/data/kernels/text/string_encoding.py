@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 
 __all__ = ["to_bytes", "to_str"]
 
 
+@public("dataset.text", "dataset.text.utils")
 def to_str(array: np.ndarray[Any, Any], encoding: str = "utf8") -> np.ndarray[Any, Any]:
     """An array of bytes as an array of text.
 
@@ -27,6 +29,7 @@ def to_str(array: np.ndarray[Any, Any], encoding: str = "utf8") -> np.ndarray[An
     return _convert(array, "S", np.char.decode, encoding)
 
 
+@public("dataset.text", "dataset.text.utils")
 def to_bytes(array: np.ndarray[Any, Any], encoding: str = "utf8") -> np.ndarray[Any, Any]:
     """An array of text as an array of bytes.
 

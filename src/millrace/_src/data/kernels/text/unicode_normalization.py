@@ -7,6 +7,7 @@ import unicodedata
 from enum import IntEnum
 from typing import Literal, cast
 
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import stable_id
 
 from .unicode_properties import points
@@ -14,6 +15,7 @@ from .unicode_properties import points
 __all__ = ["NormalizeForm", "case_fold", "filter_wikipedia", "normalize"]
 
 
+@public("dataset.text", "dataset.text.utils")
 @stable_id("enum.NormalizeForm")
 class NormalizeForm(IntEnum):
     """Unicode's normal forms, for `NormalizeUTF8` and the BERT tokenizers.

@@ -17,6 +17,7 @@ import numpy as np
 
 from millrace._src.core.args import INT32_MAX, Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import stable_id
 
 from .vocab_arrays import VocabArrays
@@ -40,6 +41,7 @@ _UNBUILT = (
 )
 
 
+@public("dataset.text", "dataset.text.utils")
 @stable_id("text.Vocab")
 class Vocab:
     """Words and their numbers: made from a list, a dict, a file or a dataset, and not changed afterwards.

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from millrace._src.core.args import INT32_MAX, Range, checked
 from millrace._src.core.errors import ArgumentValueError, DataError, FormatError
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import stable_id
 
 from .vocab_arrays import VocabArrays
@@ -32,6 +33,7 @@ Matrix = npt.NDArray[np.float32]
 MAX_CACHED_ROWS = 1_000_000
 
 
+@public("dataset.text", "dataset.text.utils")
 @stable_id("text.Vectors")
 class Vectors:
     """Word vectors from a text file: in each line a word and its numbers, parted by single spaces.
@@ -249,6 +251,7 @@ def _unpickled(
         return vectors
 
 
+@public("dataset.text", "dataset.text.utils")
 @stable_id("text.GloVe")
 class GloVe(Vectors):
     """Word vectors of GloVe, from a file with a name such as ``glove.6B.300d.txt``.
@@ -273,6 +276,7 @@ class GloVe(Vectors):
         return f"{cls.__name__}: invalid file, failed to open {cls.__name__} file."
 
 
+@public("dataset.text", "dataset.text.utils")
 @stable_id("text.FastText")
 class FastText(Vectors):
     """Word vectors of fastText, from a text file with a name that ends in ``.vec``.
@@ -295,6 +299,7 @@ class FastText(Vectors):
         return f"{cls.__name__}: invalid file, failed to open {cls.__name__} file."
 
 
+@public("dataset.text", "dataset.text.utils")
 @stable_id("text.CharNGram")
 class CharNGram(Vectors):
     """Vectors of the pieces of words: the vector of a word is the mean of those of its pieces.

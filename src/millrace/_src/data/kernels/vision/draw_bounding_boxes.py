@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 
 from .lazy_imports import cv2
 
@@ -18,6 +19,7 @@ __all__ = ["imshow_det_bbox"]
 Colour = tuple[int, int, int]
 
 
+@public("dataset.utils")
 def imshow_det_bbox(
     image: npt.NDArray[Any],
     bboxes: npt.NDArray[Any],

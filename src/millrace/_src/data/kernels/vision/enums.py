@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum
 
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import stable_id
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
 ]
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.utils")
 @stable_id("enum.AutoAugmentPolicy")
 class AutoAugmentPolicy(str, Enum):  # noqa: UP042 (MindSpore's print as their name)
     """Which data set AutoAugment's policies were learnt on.
@@ -30,6 +32,9 @@ class AutoAugmentPolicy(str, Enum):  # noqa: UP042 (MindSpore's print as their n
     SVHN = "svhn"
 
 
+@public(
+    "dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms", "dataset.vision.utils"
+)
 @stable_id("enum.Border")
 class Border(str, Enum):  # noqa: UP042
     """What lies outside of an image: a constant, its edge, or its reflection (without or with the edge).
@@ -44,6 +49,7 @@ class Border(str, Enum):  # noqa: UP042
     SYMMETRIC = "symmetric"
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.utils")
 @stable_id("enum.ConvertMode")
 class ConvertMode(IntEnum):
     """From which order of colour channels to which; several names share a value.
@@ -74,6 +80,7 @@ class ConvertMode(IntEnum):
     COLOR_RGBA2GRAY = 11
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.utils")
 @stable_id("enum.ImageBatchFormat")
 class ImageBatchFormat(IntEnum):
     """Where the channels of a batch of images are.
@@ -86,6 +93,7 @@ class ImageBatchFormat(IntEnum):
     NCHW = 1
 
 
+@public("dataset.vision", "dataset.vision.utils")
 @stable_id("enum.ImageReadMode")
 class ImageReadMode(IntEnum):
     """How read_image gives an image: as the file has it, grey, or RGB.
@@ -99,6 +107,9 @@ class ImageReadMode(IntEnum):
     COLOR = 2
 
 
+@public(
+    "dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms", "dataset.vision.utils"
+)
 @stable_id("enum.Inter")
 class Inter(IntEnum):
     """How pixels between pixels are made. ANTIALIAS is for Pillow images, AREA and PILCUBIC for arrays.
@@ -117,6 +128,7 @@ class Inter(IntEnum):
     PILCUBIC = 5
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.utils")
 @stable_id("enum.SliceMode")
 class SliceMode(IntEnum):
     """What SlicePatches does with a rest that fills no patch.

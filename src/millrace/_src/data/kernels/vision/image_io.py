@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, DataError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 
 from .enums import ImageReadMode
@@ -55,6 +56,7 @@ def _check_pixels(op: str, image: Array) -> Array:
     return np.ascontiguousarray(image)
 
 
+@public("dataset.vision", "dataset.vision.utils")
 def encode_jpeg(image: Any, quality: int = 75) -> Array:
     """The bytes of a JPEG file, as a 1-D array.
 
@@ -71,6 +73,7 @@ def encode_jpeg(image: Any, quality: int = 75) -> Array:
     return encoded
 
 
+@public("dataset.vision", "dataset.vision.utils")
 def encode_png(image: Any, compression_level: int = 6) -> Array:
     """The bytes of a PNG file, as a 1-D array.
 
@@ -91,6 +94,7 @@ def encode_png(image: Any, compression_level: int = 6) -> Array:
     return encoded
 
 
+@public("dataset.vision", "dataset.vision.utils")
 def get_image_num_channels(image: Any) -> int:
     """How many channels an image has.
 
@@ -108,6 +112,7 @@ def get_image_num_channels(image: Any) -> int:
     raise _no_image(image)
 
 
+@public("dataset.vision", "dataset.vision.utils")
 def get_image_size(image: Any) -> list[int]:
     """[height, width] of an image.
 
@@ -129,6 +134,7 @@ def _no_image(value: Any) -> ArgumentTypeError:
     )
 
 
+@public("dataset.vision", "dataset.vision.utils")
 def read_file(filename: str) -> Array:
     """The bytes of a file, as a 1-D array.
 
@@ -152,6 +158,7 @@ def _bytes_of(filename: str, op: str, image: bool = False) -> bytes:
         raise DataError(f"{op}: {filename!r} could not be read: {error}") from error
 
 
+@public("dataset.vision", "dataset.vision.utils")
 def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> Array:
     """The pixels of an image file <H,W,C>: as they are (alpha is dropped), grey, or RGB.
 
@@ -182,6 +189,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
     return image
 
 
+@public("dataset.vision", "dataset.vision.utils")
 def write_file(filename: str, data: Any) -> None:
     """A 1-D array of uint8 as a file.
 
@@ -197,6 +205,7 @@ def write_file(filename: str, data: Any) -> None:
         raise DataError(f"WriteFile: {filename!r} could not be written: {error}") from error
 
 
+@public("dataset.vision", "dataset.vision.utils")
 def write_jpeg(filename: str, image: Any, quality: int = 75) -> None:
     """An image as a JPEG file.
 
@@ -207,6 +216,7 @@ def write_jpeg(filename: str, image: Any, quality: int = 75) -> None:
     write_file(filename, encode_jpeg(_as_host_array(image, "Input image", _array_types()), quality))
 
 
+@public("dataset.vision", "dataset.vision.utils")
 def write_png(filename: str, image: Any, compression_level: int = 6) -> None:
     """An image as a PNG file.
 

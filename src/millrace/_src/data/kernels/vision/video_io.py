@@ -11,6 +11,7 @@ import numpy as np
 
 from millrace._src.core.args import check_type
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace._src.core.public import public
 
 from . import video_decode as video
 from .validation import Array
@@ -30,6 +31,7 @@ def _check_time(value: Any, name: str) -> None:
         )
 
 
+@public("dataset.vision")
 def read_video(
     filename: str,
     start_pts: float | Fraction | int = 0,
@@ -77,6 +79,7 @@ def _check_file(filename: str, error_class: type[Exception]) -> None:
         raise error_class(f"Invalid file path, {filename} is not a regular file.")
 
 
+@public("dataset.vision")
 def read_video_timestamps(filename: str, pts_unit: str = "pts") -> tuple[list[Any], float | None]:
     """The times of all frames of a video file, in the file's units or in seconds, and the frames per second.
 
@@ -105,6 +108,7 @@ def read_video_timestamps(filename: str, pts_unit: str = "pts") -> tuple[list[An
         return (times if pts_unit == "pts" else [float(t * stream.time_base) for t in times]), rate
 
 
+@public("dataset.vision")
 class VideoDecoder:
     """Single frames of a video file, and what the file says of itself.
 

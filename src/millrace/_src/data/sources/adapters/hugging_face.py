@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from millrace._src.core.args import Columns, as_column_list
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType
@@ -20,6 +21,7 @@ from millrace._src.data.sources.base.table_dataset import ColumnTable, TableData
 __all__ = ["HuggingFaceDataset"]
 
 
+@public("dataset")
 class HuggingFaceDataset(TableDataset):
     """The rows of a Hugging Face ``Dataset``, read in blocks as numpy arrays; images are decoded to pixels.
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.args import Columns, ElementType, as_column_list
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType
@@ -20,6 +21,7 @@ from millrace._src.data.sources.base.table_dataset import ColumnTable, TableData
 __all__ = ["ParquetDataset"]
 
 
+@public("dataset")
 class ParquetDataset(TableDataset):
     """Rows of Parquet or Arrow (IPC, Feather) files, through pyarrow (extra 'parquet').
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.args import Columns, as_column_list, checked
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import stable_id
 from millrace._src.data.sources.base.table_dataset import NumSamples, NumWorkers
 from millrace._src.data.sources.generator import GeneratorDataset
@@ -16,6 +17,7 @@ from millrace._src.data.sources.generator import GeneratorDataset
 __all__ = ["TorchDataset"]
 
 
+@public("dataset")
 class TorchDataset(GeneratorDataset):
     """The rows of a PyTorch dataset: tensors become arrays, dicts become columns.
 

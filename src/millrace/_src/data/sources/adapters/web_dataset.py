@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from millrace._src.core.args import Columns, ElementType, as_column_list, checked
 from millrace._src.core.errors import ArgumentValueError, FormatError
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType
@@ -36,6 +37,7 @@ _IMAGES = ("jpg", "jpeg", "png", "bmp", "tif", "tiff", "ppm", "pgm")
 _MOST_FILES = 1_000_000
 
 
+@public("dataset")
 class WebDataset(TableDataset):
     """Samples of tar archives: the files ``0001.jpg`` and ``0001.cls`` are one row with the columns jpg and cls.
 

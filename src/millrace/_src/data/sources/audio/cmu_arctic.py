@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, read_lines
 from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
@@ -18,6 +19,7 @@ from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, ColumnTa
 __all__ = ["CMUArcticDataset"]
 
 
+@public("dataset")
 class CMUArcticDataset(TableDataset):
     """English sentences read by the speaker ``name``, with transcripts.
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, list_directories, list_files
 from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
@@ -17,6 +18,7 @@ from millrace._src.data.sources.base.table_dataset import TEXT, UINT32, ColumnTa
 __all__ = ["GTZANDataset"]
 
 
+@public("dataset")
 class GTZANDataset(TableDataset):
     """GTZAN: 30 seconds of music per row and its genre; "train", "valid" and "test" are the usual filtered splits.
 

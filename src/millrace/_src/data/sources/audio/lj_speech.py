@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, read_lines
 from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
@@ -18,6 +19,7 @@ from millrace._src.data.sources.base.table_dataset import INT32, TEXT, ColumnTab
 __all__ = ["LJSpeechDataset"]
 
 
+@public("dataset")
 class LJSpeechDataset(TableDataset):
     """LJ Speech: sentences of seven books read by one speaker, with original and normalized transcripts.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, list_directories, list_files, read_lines
 from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
@@ -18,6 +19,7 @@ from millrace._src.data.sources.base.table_dataset import INT32, TEXT, ColumnTab
 __all__ = ["SpeechCommandsDataset"]
 
 
+@public("dataset")
 class SpeechCommandsDataset(TableDataset):
     """Single words by many speakers, in one folder per word; folders that begin with ``_`` (noise) are skipped.
 

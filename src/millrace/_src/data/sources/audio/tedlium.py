@@ -10,6 +10,7 @@ import numpy as np
 
 from millrace._src.core.args import OneOf, check_type
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.audio_files import read_sphere
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import list_files, read_lines
@@ -20,6 +21,7 @@ from millrace._src.data.sources.base.table_dataset import INT32, TEXT, ColumnTab
 __all__ = ["TedliumDataset"]
 
 
+@public("dataset")
 class TedliumDataset(TableDataset):
     """Segments of TED talks with transcripts, from SPHERE files and STM segment lists.
 

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, list_files
 from millrace._src.data.sources.audio.waveform_table import WAVE, WaveformTable
@@ -23,6 +24,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["YesNoDataset"]
 
 
+@public("dataset")
 class YesNoDataset(TableDataset):
     """YesNo: sixty recordings of one person saying eight times yes (1) or no (0) in Hebrew.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Unpack
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.text.json_lines import JsonLines
 from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
@@ -37,6 +38,7 @@ LABELS = {"TNEWS": ("label", "label_desc"), "IFLYTEK": ("label", "label_des")}
 NESTED_KEYS = {name: ("target", name) for name in SPANS if name.startswith("span")}
 
 
+@public("dataset")
 class CLUEDataset(IndexedFilesDataset):
     """CLUE, from files with a JSON object per line; ``task`` and ``usage`` ('train', 'eval', 'test') fix the columns.
 

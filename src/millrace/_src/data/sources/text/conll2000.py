@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.text.lines import BlankLineSeparatedFormat
 from millrace._src.data.sources.base.common_arguments import CorpusOptions, with_common_arguments
@@ -21,6 +22,7 @@ FILES = {"test": "test.txt", "train": "train.txt"}
 COLUMNS = ["word", "pos_tag", "chunk_tag"]
 
 
+@public("dataset")
 class CoNLL2000Dataset(IndexedFilesDataset):
     """CoNLL-2000, from ``train.txt`` and ``test.txt``.
 

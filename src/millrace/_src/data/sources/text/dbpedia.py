@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.csv.records import CsvFormat
 from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
@@ -18,6 +19,7 @@ from millrace._src.data.sources.base.table_dataset import Folder
 __all__ = ["DBpediaDataset"]
 
 
+@public("dataset")
 class DBpediaDataset(IndexedFilesDataset):
     """DBpedia, from ``train.csv`` and ``test.csv``.
 

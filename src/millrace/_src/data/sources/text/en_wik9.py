@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.data.formats.text.lines import LineFormat
 from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
 from millrace._src.data.sources.base.indexed_files import IndexedFilesDataset, texts
@@ -13,6 +14,7 @@ from millrace._src.data.sources.base.table_dataset import Folder
 __all__ = ["EnWik9Dataset"]
 
 
+@public("dataset")
 class EnWik9Dataset(IndexedFilesDataset):
     """EnWik9, from the file ``enwik9``: each line, empty ones too, is a row of column ``text``.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from millrace._src.core.errors import PlanError
 from millrace._src.core.progress_bar import progress
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import SHOW_AFTER, FileList, list_files
 from millrace._src.data.formats.text.text_files import FileTexts
@@ -20,6 +21,7 @@ from millrace._src.data.sources.base.table_dataset import INT32, TEXT, ColumnTab
 __all__ = ["IMDBDataset"]
 
 
+@public("dataset")
 class IMDBDataset(TableDataset):
     """IMDb, from ``train/pos``, ``train/neg``, ``test/pos`` and ``test/neg``: ``text`` and ``label``, 1 for pos.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Annotated, Any, Literal, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.sources.base.common_arguments import CorpusOptions, with_common_arguments
 from millrace._src.data.sources.base.file_checks import IsPair
@@ -20,6 +21,7 @@ PAIRS = IsPair("en-ar", "en-ar", "en-de", "en-fr", "en-cs", "ar-en", "fr-en", "d
 Sets = Literal["dev2010", "tst2010", "tst2011", "tst2012", "tst2013", "tst2014"] | None
 
 
+@public("dataset")
 class IWSLT2016Dataset(IndexedFilesDataset):
     """IWSLT2016, from its folder ``texts``: columns ``text`` and ``translation``; the files are not modified.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Annotated, Any, Literal, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.sources.base.common_arguments import CorpusOptions, with_common_arguments
 from millrace._src.data.sources.base.file_checks import IsPair
@@ -41,6 +42,7 @@ PAIRS = IsPair(
 SUBFOLDERS = ("texts", "DeEnItNlRo", "DeEnItNlRo", "DeEnItNlRo-DeEnItNlRo")
 
 
+@public("dataset")
 class IWSLT2017Dataset(IndexedFilesDataset):
     """IWSLT2017, from its folder ``texts``: columns ``text`` and ``translation``; the files are not modified.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Unpack
 
 from millrace._src.core.args import check_type
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.formats.text.lines import LineFormat
 from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
 from millrace._src.data.sources.base.indexed_files import IndexedFilesDataset, files_for_usage, texts
@@ -34,6 +35,7 @@ class _Pair:
             )
 
 
+@public("dataset")
 class Multi30kDataset(IndexedFilesDataset):
     """Multi30k, from ``training/train.en``, ``training/train.de`` and the like: columns ``text`` and ``translation``.
 

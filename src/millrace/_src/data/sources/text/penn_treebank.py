@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.text.lines import LineFormat
 from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
@@ -20,6 +21,7 @@ __all__ = ["PennTreebankDataset"]
 FILES = {"test": "ptb.test.txt", "train": "ptb.train.txt", "valid": "ptb.valid.txt"}
 
 
+@public("dataset")
 class PennTreebankDataset(IndexedFilesDataset):
     """Penn Treebank, from ``ptb.train.txt``, ``ptb.valid.txt`` and ``ptb.test.txt``.
 

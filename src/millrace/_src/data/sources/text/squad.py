@@ -6,6 +6,7 @@ import os
 from typing import Any, Literal, Unpack
 
 from millrace._src.core.errors import PlanError
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.text.squad import SquadFormat
 from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
@@ -15,6 +16,7 @@ from millrace._src.data.sources.base.table_dataset import Folder, column_type
 __all__ = ["SQuADDataset"]
 
 
+@public("dataset")
 class SQuADDataset(IndexedFilesDataset):
     """SQuAD 1.1 or 2.0, from ``train-v1.1.json`` and ``dev-v1.1.json`` or the files of 2.0.
 

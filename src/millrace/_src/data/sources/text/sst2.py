@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Literal, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.csv.records import CsvFormat
 from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
@@ -14,6 +15,7 @@ from millrace._src.data.sources.base.table_dataset import Folder
 __all__ = ["SST2Dataset"]
 
 
+@public("dataset")
 class SST2Dataset(IndexedFilesDataset):
     """SST-2, from ``train.tsv``, ``dev.tsv`` or ``test.tsv``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.text.lines import BlankLineSeparatedFormat
 from millrace._src.data.sources.base.common_arguments import CorpusOptions, with_common_arguments
@@ -25,6 +26,7 @@ FILES = {
 COLUMNS = ["word", "universal", "stanford"]
 
 
+@public("dataset")
 class UDPOSDataset(IndexedFilesDataset):
     """UDPOS, from ``en-ud-tag.v2.train.txt`` and the files for dev and test.
 

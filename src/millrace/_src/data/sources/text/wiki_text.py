@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.text.lines import LineFormat
 from millrace._src.data.sources.base.common_arguments import TextOptions, with_common_arguments
@@ -20,6 +21,7 @@ __all__ = ["WikiTextDataset"]
 FILES = {"test": "wiki.test.tokens", "train": "wiki.train.tokens", "valid": "wiki.valid.tokens"}
 
 
+@public("dataset")
 class WikiTextDataset(IndexedFilesDataset):
     """WikiText2 or WikiText103, from ``wiki.train.tokens``, ``wiki.valid.tokens`` and ``wiki.test.tokens``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.csv.records import CsvFormat
 from millrace._src.data.sources.base.common_arguments import CorpusOptions, with_common_arguments
@@ -20,6 +21,7 @@ __all__ = ["YelpReviewDataset"]
 COLUMNS = ["label", "text"]
 
 
+@public("dataset")
 class YelpReviewDataset(IndexedFilesDataset):
     """Yelp Review Polarity or Full, from ``train.csv`` and ``test.csv``.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import ComputedColumn, InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, list_directories, list_files
 from millrace._src.data.formats.mat import read_mat
@@ -25,6 +26,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["Caltech101Dataset"]
 
 
+@public("dataset")
 class Caltech101Dataset(TableDataset):
     """Caltech-101: objects of 101 classes; ``target_type`` selects "category", "annotation" (an outline) or "all".
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
@@ -20,6 +21,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["Caltech256Dataset"]
 
 
+@public("dataset")
 class Caltech256Dataset(TableDataset):
     """Caltech-256: objects of 256 classes and clutter, in one folder per class: ``001.ak47/001_0001.jpg``.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentValueError, FormatError, PlanError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, read_lines
 from millrace._src.data.samplers import PKSampler
@@ -29,6 +30,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["CelebADataset"]
 
 
+@public("dataset")
 class CelebADataset(TableDataset):
     """Face images with 40 attributes each, from ``list_attr_celeba.txt``; ``attr`` has a 0 or 1 per attribute.
 

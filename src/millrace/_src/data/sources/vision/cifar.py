@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
     UINT32,
@@ -18,6 +19,7 @@ from millrace._src.data.sources.vision.cifar_files import cifar_table
 __all__ = ["Cifar10Dataset"]
 
 
+@public("dataset")
 class Cifar10Dataset(TableDataset):
     """Images of 32 x 32 in ten classes, from the binary version of CIFAR-10, memory-mapped.
 

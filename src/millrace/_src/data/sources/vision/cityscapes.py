@@ -10,6 +10,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.args import OneOf
+from millrace._src.core.public import public
 from millrace._src.data.formats.annotations import read_json
 from millrace._src.data.formats.column_readers import ComputedColumn
 from millrace._src.data.formats.files.file_list import FileList, list_directories, list_files
@@ -26,6 +27,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["CityscapesDataset"]
 
 
+@public("dataset")
 class CityscapesDataset(TableDataset):
     """Street scenes with the target of ``task``: "instance", "semantic" or "color" images, or "polygon" JSON.
 

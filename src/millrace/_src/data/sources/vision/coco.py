@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Unpack
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.samplers import PKSampler
 from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
@@ -21,6 +22,7 @@ from millrace._src.data.sources.vision.coco_annotations import COLUMNS, coco_tab
 __all__ = ["CocoDataset"]
 
 
+@public("dataset")
 class CocoDataset(TableDataset):
     """COCO images with the annotations of ``task``: "Detection", "Stuff", "Keypoint", "Panoptic" or "Captioning".
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Unpack
 
 from millrace._src.core.args import OneOf
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.formats.files.file_list import FileList, list_files
 from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
@@ -21,6 +22,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["DIV2KDataset"]
 
 
+@public("dataset")
 class DIV2KDataset(TableDataset):
     """Images in high resolution, and in low resolution by ``downgrade`` with factor ``scale``.
 

@@ -6,6 +6,7 @@ import os
 from functools import partial
 from typing import Any, Literal, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import ColumnTable, Folder, TableDataset
 from millrace._src.data.sources.vision.idx_images import IDX_COLUMNS, idx_table
@@ -13,6 +14,7 @@ from millrace._src.data.sources.vision.idx_images import IDX_COLUMNS, idx_table
 __all__ = ["EMnistDataset"]
 
 
+@public("dataset")
 class EMnistDataset(TableDataset):
     """Handwritten letters and digits, 28 x 28; ``name`` selects one of the six splits of EMNIST.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.args import INT32_MAX, Range, check_type
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.values.chunk import Column
@@ -26,6 +27,7 @@ __all__ = ["FakeImageDataset"]
 Positive = Annotated[int, Range(1, INT32_MAX)]
 
 
+@public("dataset")
 class FakeImageDataset(TableDataset):
     """Images of random pixels with random labels; row i is always the same for one ``base_seed``.
 

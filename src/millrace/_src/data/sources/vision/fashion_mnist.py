@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import Folder, TableDataset
 from millrace._src.data.sources.vision.idx_images import IDX_COLUMNS, mnist_table
@@ -12,6 +13,7 @@ from millrace._src.data.sources.vision.idx_images import IDX_COLUMNS, mnist_tabl
 __all__ = ["FashionMnistDataset"]
 
 
+@public("dataset")
 class FashionMnistDataset(TableDataset):
     """Images of clothing, 28 x 28, in the four IDX files of Fashion-MNIST.
 

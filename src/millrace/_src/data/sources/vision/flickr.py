@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, read_lines
 from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
@@ -25,6 +26,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["FlickrDataset"]
 
 
+@public("dataset")
 class FlickrDataset(TableDataset):
     """Images of Flickr8k or Flickr30k with captions, from lines such as ``1.jpg#0<tab>A dog .``.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.mat import read_mat
 from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
@@ -25,6 +26,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["Flowers102Dataset"]
 
 
+@public("dataset")
 class Flowers102Dataset(TableDataset):
     """Flowers of 102 classes; with ``task`` "Segmentation" also the segmentation images.
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, read_lines
 from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
@@ -23,6 +24,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["Food101Dataset"]
 
 
+@public("dataset")
 class Food101Dataset(TableDataset):
     """Food-101: dishes of 101 classes; the label is the name of the dish.
 

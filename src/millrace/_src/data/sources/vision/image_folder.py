@@ -8,6 +8,7 @@ from typing import Any
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import PlanError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import list_files
 from millrace._src.data.sources.base.table_dataset import (
@@ -29,6 +30,7 @@ __all__ = ["ImageFolderDataset"]
 _ENDINGS = (b".jpg", b".jpeg", b".png", b".bmp", b".gif", b".webp", b".tif", b".tiff")
 
 
+@public("dataset")
 class ImageFolderDataset(TableDataset):
     """Images in one folder per class: ``cat/1.jpg``, ``dog/7.png``; classes are numbered in the order of their names.
 

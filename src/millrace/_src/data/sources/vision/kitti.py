@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, list_files, read_lines
 from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
@@ -24,6 +25,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["KITTIDataset"]
 
 
+@public("dataset")
 class KITTIDataset(TableDataset):
     """Street images of the left color camera of KITTI's object benchmark, with boxes; for test only the images.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from millrace._src.core.args import OneOf, check_type
 from millrace._src.core.errors import PlanError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, list_files
 from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
@@ -25,6 +26,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["LSUNDataset"]
 
 
+@public("dataset")
 class LSUNDataset(TableDataset):
     """Scenes of ten classes, in the folders ``bedroom_train``, ``bedroom_val`` and so on, numbered by folder name.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import ComputedColumn, InMemoryColumn, map_gray_bmp
 from millrace._src.data.formats.files.file_list import FileList, list_files, read_lines
 from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
@@ -23,6 +24,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["PhotoTourDataset"]
 
 
+@public("dataset")
 class PhotoTourDataset(TableDataset):
     """Patches of 64 x 64 from photographs of one site: single, or ("test") in pairs that match (1) or not (0).
 

@@ -6,6 +6,7 @@ import os
 from functools import partial
 from typing import Any, Literal, Unpack
 
+from millrace._src.core.public import public
 from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
     UINT32,
@@ -19,6 +20,7 @@ from millrace._src.data.sources.vision.idx_images import IDX_COLUMNS, idx_table
 __all__ = ["QMnistDataset"]
 
 
+@public("dataset")
 class QMnistDataset(TableDataset):
     """The digits of MNIST rebuilt from NIST's, with 50,000 more for testing.
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, list_files
 from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
@@ -23,6 +24,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["RenderedSST2Dataset"]
 
 
+@public("dataset")
 class RenderedSST2Dataset(TableDataset):
     """Rendered sentences of film reviews, negative (0) or positive (1).
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import ComputedColumn
 from millrace._src.data.formats.files.file_list import read_lines
 from millrace._src.data.formats.mat import read_mat
@@ -25,6 +26,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["SBDataset"]
 
 
+@public("dataset")
 class SBDataset(TableDataset):
     """Semantic Boundaries Dataset: images with 20 boundary maps ("Boundaries") or one segmentation map.
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import FileList, list_files, read_lines
 from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
@@ -26,6 +27,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["SBUDataset"]
 
 
+@public("dataset")
 class SBUDataset(TableDataset):
     """Flickr photographs with captions; those that were not downloaded are skipped.
 

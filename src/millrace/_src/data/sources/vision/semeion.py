@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import read_lines
 from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
@@ -23,6 +24,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["SemeionDataset"]
 
 
+@public("dataset")
 class SemeionDataset(TableDataset):
     """Handwritten digits of 16 x 16 dots, 0 or 1, from ``semeion.data``.
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn, LazyArrayColumn, map_file
 from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
 from millrace._src.data.sources.base.table_dataset import (
@@ -24,6 +25,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["STL10Dataset"]
 
 
+@public("dataset")
 class STL10Dataset(TableDataset):
     """Images of 96 x 96 in ten classes, memory-mapped; the label of unlabeled images is -1.
 

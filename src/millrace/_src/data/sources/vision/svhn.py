@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn, LazyArrayColumn
 from millrace._src.data.formats.mat import read_mat
 from millrace._src.data.sources.base.common_arguments import RowOptions, with_common_arguments
@@ -24,6 +25,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["SVHNDataset"]
 
 
+@public("dataset")
 class SVHNDataset(TableDataset):
     """House numbers seen from the street, cropped to one digit of 32 x 32, from the ``.mat`` files of SVHN.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from millrace._src.core.errors import FormatError
+from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import read_lines
@@ -24,6 +25,7 @@ from millrace._src.data.sources.base.table_dataset import (
 __all__ = ["USPSDataset"]
 
 
+@public("dataset")
 class USPSDataset(TableDataset):
     """Handwritten digits of 16 x 16 from envelopes, from the text files ``usps`` (train) and ``usps.t`` (test).
 

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.formats.column_readers import InMemoryColumn
 from millrace._src.data.formats.files.file_list import read_lines
 from millrace._src.data.sources.base.common_arguments import ImageOptions, with_common_arguments
@@ -27,6 +28,7 @@ from millrace._src.data.sources.vision.voc_boxes import BOX_COLUMNS, read_boxes
 __all__ = ["VOCDataset"]
 
 
+@public("dataset")
 class VOCDataset(TableDataset):
     """Pascal VOC images with segmentation ("Segmentation") or boxes ("Detection": x, y, width, height).
 

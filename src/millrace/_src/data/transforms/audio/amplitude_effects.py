@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from millrace._src.core.args import Range, checked
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.audio import amplitude_effects as levels
 from millrace._src.data.kernels.audio import dither
@@ -35,6 +36,7 @@ __all__ = [
 Percent = Annotated[float | int, Range(0, 100)]
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Contrast(AudioTensorOperation):
     """A waveform bent so that it sounds louder and denser, by an amount from 0 to 100.
 
@@ -53,6 +55,7 @@ class Contrast(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class DCShift(AudioTensorOperation):
     """A waveform plus a constant, kept within [-1, 1]; ``limiter_gain`` presses peaks instead of cutting them.
 
@@ -78,6 +81,7 @@ class DCShift(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Dither(AudioTensorOperation):
     """A waveform rounded to 16 bits, with noise before it so that rounding makes no tones.
 
@@ -114,6 +118,7 @@ class Dither(AudioTensorOperation):
         return None if self.random else batch_any_leading_dims(self, xs)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Fade(AudioTensorOperation):
     """A waveform that comes out of silence, and goes back into it: over so many samples, along a curve.
 
@@ -137,6 +142,7 @@ class Fade(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Gain(AudioTensorOperation):
     """A waveform louder (above 0) or softer by some decibels.
 
@@ -155,6 +161,7 @@ class Gain(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class MuLawDecoding(AudioTensorOperation):
     """The levels of a mu-law signal back as values from -1 to 1.
 
@@ -173,6 +180,7 @@ class MuLawDecoding(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class MuLawEncoding(AudioTensorOperation):
     """Values from -1 to 1 as levels, int32: fine ones for soft values, coarse ones for loud values.
 
@@ -193,6 +201,7 @@ class MuLawEncoding(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Overdrive(AudioTensorOperation):
     """A waveform as an amplifier gives it that is turned up too far.
 
@@ -213,6 +222,7 @@ class Overdrive(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Vol(AudioTensorOperation):
     """A waveform louder or softer, kept within [-1, 1]; the gain is a factor, a ratio of powers or decibels.
 

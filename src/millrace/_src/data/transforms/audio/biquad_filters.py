@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.audio import biquad_filters as biquads
 from millrace._src.data.kernels.audio.biquad_filters import Coefficients
 from millrace._src.data.kernels.audio.iir_filters import filter_waveform
@@ -65,6 +66,7 @@ def _central(name: str, value: Any) -> None:
     check_interval(value, -FLOAT_MAX, FLOAT_MAX, "central_freq")
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class AllpassBiquad(BiquadOperation):
     """All frequencies as loud as before, their phases turned about a central frequency.
 
@@ -83,6 +85,7 @@ class AllpassBiquad(BiquadOperation):
         return biquads.allpass(self.sample_rate, self.central_freq, self.Q)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class BandBiquad(BiquadOperation):
     """Frequencies softer the farther they are from a central one; ``noise`` is the mode for unpitched sound.
 
@@ -101,6 +104,7 @@ class BandBiquad(BiquadOperation):
         return biquads.band(self.sample_rate, self.central_freq, self.Q, self.noise)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class BandpassBiquad(BiquadOperation):
     """Only what is near a central frequency; with ``const_skirt_gain`` its peak is Q, else 1.
 
@@ -124,6 +128,7 @@ class BandpassBiquad(BiquadOperation):
         return biquads.bandpass(self.sample_rate, self.central_freq, self.Q, self.const_skirt_gain)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class BandrejectBiquad(BiquadOperation):
     """All but what is near a central frequency.
 
@@ -140,6 +145,7 @@ class BandrejectBiquad(BiquadOperation):
         return biquads.bandreject(self.sample_rate, self.central_freq, self.Q)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class BassBiquad(BiquadOperation):
     """Low frequencies louder (a gain above 0) or softer, by decibels.
 
@@ -158,6 +164,7 @@ class BassBiquad(BiquadOperation):
         return biquads.bass(self.sample_rate, self.gain, self.central_freq, self.Q)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class DeemphBiquad(BiquadOperation):
     """The treble that a compact disc was recorded with taken back; 44100 or 48000 samples a second.
 
@@ -174,6 +181,7 @@ class DeemphBiquad(BiquadOperation):
         return biquads.deemphasis(self.sample_rate)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class EqualizerBiquad(BiquadOperation):
     """What is near a frequency louder (a gain above 0) or softer, by decibels.
 
@@ -196,6 +204,7 @@ class EqualizerBiquad(BiquadOperation):
         return biquads.equalizer(self.sample_rate, self.center_freq, self.gain, self.Q)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class HighpassBiquad(BiquadOperation):
     """What is above a frequency.
 
@@ -212,6 +221,7 @@ class HighpassBiquad(BiquadOperation):
         return biquads.highpass(self.sample_rate, self.cutoff_freq, self.Q)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class LowpassBiquad(BiquadOperation):
     """What is below a frequency.
 
@@ -228,6 +238,7 @@ class LowpassBiquad(BiquadOperation):
         return biquads.lowpass(self.sample_rate, self.cutoff_freq, self.Q)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class RiaaBiquad(BiquadOperation):
     """The curve that a vinyl record is cut with taken back; 44100, 48000, 88200 or 96000 samples a second.
 
@@ -244,6 +255,7 @@ class RiaaBiquad(BiquadOperation):
         return biquads.riaa(self.sample_rate)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class TrebleBiquad(BiquadOperation):
     """High frequencies louder (a gain above 0) or softer, by decibels.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.audio import filter_banks as banks
 from millrace._src.data.kernels.audio.enums import MelType, NormMode, NormType
 from millrace._src.data.transforms.argument_types import NonNegativeInt, PositiveInt
@@ -15,6 +16,7 @@ from .argument_types import NonNegativeReal, PositiveReal
 __all__ = ["create_dct", "linear_fbanks", "melscale_fbanks"]
 
 
+@public("dataset.audio", "dataset.audio.utils")
 def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> Any:
     """The basis <n_mels, n_mfcc> of a discrete cosine transform: multiply mels from the right by it.
 
@@ -43,6 +45,7 @@ def _check_order(f_min: float, f_max: float) -> None:
         )
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @checked
 def linear_fbanks(
     n_freqs: NonNegativeInt,
@@ -60,6 +63,7 @@ def linear_fbanks(
     return banks.linear_filter_bank(n_freqs, f_min, f_max, n_filter, sample_rate, "float32").weights.copy()
 
 
+@public("dataset.audio", "dataset.audio.utils")
 @checked
 def melscale_fbanks(
     n_freqs: NonNegativeInt,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.audio.biquad_filters import Coefficients, user_coefficients
 from millrace._src.data.kernels.audio.iir_filters import filter_waveform, filtfilt
 from millrace._src.data.transforms.argument_types import FLOAT_MAX, ArgumentRule, check_interval
@@ -37,6 +38,7 @@ def _check_both(a_coeffs: Any, b_coeffs: Any) -> None:
         raise ArgumentValueError("The size of a_coeffs should be the same as that of b_coeffs.")
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Biquad(BiquadOperation):
     """A filter with two poles and two zeros, by its coefficients; results are kept within [-1, 1].
 
@@ -65,6 +67,7 @@ class Biquad(BiquadOperation):
         return user_coefficients((self.b0, self.b1, self.b2), (self.a0, self.a1, self.a2))
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class LFilter(AudioTensorOperation):
     """A filter of any order, by its coefficients, lower delays first; ``clamp`` keeps results within [-1, 1].
 
@@ -88,6 +91,7 @@ class LFilter(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Filtfilt(AudioTensorOperation):
     """A filter run forwards and then backwards, so that no phase is shifted.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 from millrace._src.core.args import INT32_MAX, Range, checked
+from millrace._src.core.public import public
 from millrace._src.data.kernels.audio import magnitude_phase as magnitudes
 from millrace._src.data.kernels.audio.enums import BorderType, ScaleType
 from millrace._src.data.transforms.argument_types import FLOAT_MAX
@@ -18,6 +19,7 @@ Power = Annotated[int | float, Range(0, FLOAT_MAX)]
 Positive = Annotated[int | float, Range(0, FLOAT_MAX, left_open=True)]
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class AmplitudeToDB(AudioTensorOperation):
     """A spectrogram in decibels, none more than ``top_db`` below the loudest of its <channel, freq, time>.
 
@@ -52,6 +54,7 @@ class AmplitudeToDB(AudioTensorOperation):
         return None if decibels is None else decibels[:, 0]
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Angle(AudioTensorOperation):
     """The angles of complex numbers, whose real and imaginary parts are last: <..., complex=2>.
 
@@ -70,6 +73,7 @@ class Angle(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class ComplexNorm(AudioTensorOperation):
     """The magnitudes of complex numbers to a power: <..., complex=2>.
 
@@ -88,6 +92,7 @@ class ComplexNorm(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class ComputeDeltas(AudioTensorOperation):
     """How fast a spectrogram changes along time: the slope over ``win_length`` values about each.
 
@@ -112,6 +117,7 @@ class ComputeDeltas(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class DBToAmplitude(AudioTensorOperation):
     """Decibels back as powers (``power`` 1) or magnitudes (0.5), times ``ref``.
 
@@ -130,6 +136,7 @@ class DBToAmplitude(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Magphase(AudioTensorOperation):
     """The magnitudes of complex numbers to a power, and their angles: <..., complex=2>.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.audio import filter_banks as banks
 from millrace._src.data.kernels.audio import mel_spectrogram as mel
@@ -24,6 +25,7 @@ from .spectrogram import frames_of
 __all__ = ["InverseMelScale", "MelScale", "MelSpectrogram", "check_mel_range"]
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class MelScale(AudioTensorOperation):
     """A spectrogram <..., freq, time> on the mel scale, <..., mel, time>.
 
@@ -74,6 +76,7 @@ def check_mel_range(f_min: float, f_max: float | None, sample_rate: int) -> None
         )
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class MelSpectrogram(AudioTensorOperation):
     """The mel spectrogram <..., mel, time> of a waveform <..., time>.
 
@@ -146,6 +149,7 @@ class MelSpectrogram(AudioTensorOperation):
     batch = batch_in_blocks
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class InverseMelScale(AudioTensorOperation):
     """A spectrogram <..., freq, time> that MelScale takes near to the one given, <..., mel, time>.
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.audio import filter_banks as banks
 from millrace._src.data.kernels.audio import mel_spectrogram as mel
 from millrace._src.data.kernels.audio.enums import BorderType, MelType, NormMode, NormType, WindowType
@@ -94,6 +95,7 @@ class _CepstralOperation(AudioTensorOperation):
         return batch_in_blocks(self, xs, lambda block: self._cepstrum(block, min(block.ndim, 3)))
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class MFCC(_CepstralOperation):
     """Mel-frequency cepstral coefficients <..., n_mfcc, time> of a waveform <..., time>.
 
@@ -160,6 +162,7 @@ class MFCC(_CepstralOperation):
         return mel.cepstrum(spectrogram, self.log_mels, basis, dims)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class LFCC(_CepstralOperation):
     """Linear-frequency cepstral coefficients <..., n_lfcc, time> of a waveform <..., time>.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 from millrace._src.core.args import INT32_MAX, Range, checked
+from millrace._src.core.public import public
 from millrace._src.data.kernels.audio import modulation_effects as delays
 from millrace._src.data.kernels.audio.enums import Interpolation, Modulation
 from millrace._src.data.transforms.argument_types import INT32_MIN
@@ -15,6 +16,7 @@ from .base import AudioTensorOperation, batch_any_leading_dims
 __all__ = ["Flanger", "Phaser"]
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Flanger(AudioTensorOperation):
     """Channels mixed with themselves some milliseconds later, the delay rising and falling: <..., channel, time>.
 
@@ -64,6 +66,7 @@ class Flanger(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Phaser(AudioTensorOperation):
     """A waveform plus a share of itself up to ``delay_ms`` before, the delay rising and falling.
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from millrace._src.core.args import Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.audio import spec_augment as masks
 from millrace._src.data.transforms.argument_types import (
@@ -35,6 +36,7 @@ Start = Annotated[int, Range(0, FLOAT_MAX)]
 NonNegativeValue = Annotated[int | float, Range(0, FLOAT_MAX)]
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class MaskAlongAxis(AudioTensorOperation):
     """A band of frequencies (axis 1) or of times (axis 2) covered with a value.
 
@@ -105,6 +107,7 @@ class RandomMaskOperation(AudioTensorOperation):
         return masks.apply_masks(xs, spec.max_width, units, spec.value, spec.axis)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class MaskAlongAxisIID(RandomMaskOperation):
     """A band of frequencies (axis 1) or of times (axis 2), at most ``mask_param`` wide, covered at random.
 
@@ -157,6 +160,7 @@ _TOO_LONG = (
 )
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class FrequencyMasking(MaskingOperation):
     """A band of frequencies covered: from ``mask_start`` on, ``freq_mask_param`` wide.
 
@@ -183,6 +187,7 @@ class FrequencyMasking(MaskingOperation):
         return _MaskSpec(self.freq_mask_param, self.mask_value, -2, message)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class TimeMasking(MaskingOperation):
     """A band of times covered: from ``mask_start`` on, ``time_mask_param`` wide.
 

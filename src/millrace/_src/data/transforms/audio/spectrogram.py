@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.args import checked
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.audio import phase_vocoder as phase
 from millrace._src.data.kernels.audio import stft as spectrum
@@ -20,6 +21,7 @@ from .base import AudioTensorOperation, batch_in_blocks, row_rngs
 __all__ = ["GriffinLim", "InverseSpectrogram", "SpectralCentroid", "Spectrogram"]
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Spectrogram(AudioTensorOperation):
     """The spectrogram <..., freq, time> of a waveform <..., time>: what each frame holds of each frequency.
 
@@ -71,6 +73,7 @@ def frames_of(op: Any) -> StftParams:
     return StftParams(op.n_fft, op.win_length, op.hop_length, op.window, op.center, op.pad_mode, op.onesided)
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class InverseSpectrogram(AudioTensorOperation):
     """The waveform <..., time> of a complex spectrogram <..., freq, time, 2>.
 
@@ -118,6 +121,7 @@ class InverseSpectrogram(AudioTensorOperation):
     batch = batch_in_blocks
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class SpectralCentroid(AudioTensorOperation):
     """The centre of the spectrum <..., 1, time> of each frame of a waveform, in hertz.
 
@@ -155,6 +159,7 @@ class SpectralCentroid(AudioTensorOperation):
     batch = batch_in_blocks
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class GriffinLim(AudioTensorOperation):
     """A waveform <..., time> whose spectrogram is like the one given, <..., freq, time>, by finding its phases.
 

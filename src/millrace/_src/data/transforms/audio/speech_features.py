@@ -6,6 +6,7 @@ from typing import Any
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.audio import speech_features as speech
 from millrace._src.data.kernels.audio.vad import VadParams, trim_to_speech
 from millrace._src.data.transforms.argument_types import (
@@ -21,6 +22,7 @@ from .base import AudioTensorOperation, batch_any_leading_dims, batch_in_blocks
 __all__ = ["DetectPitchFrequency", "SlidingWindowCmn", "Vad"]
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class SlidingWindowCmn(AudioTensorOperation):
     """Each frame <..., freq, time> less the mean of a window of frames; the last axis but one is walked over.
 
@@ -50,6 +52,7 @@ class SlidingWindowCmn(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class DetectPitchFrequency(AudioTensorOperation):
     """The pitch <..., frame> of a waveform <..., time> in hertz, as float32.
 
@@ -84,6 +87,7 @@ class DetectPitchFrequency(AudioTensorOperation):
     batch = batch_in_blocks
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Vad(AudioTensorOperation):
     """A waveform <..., time> from where speech begins; where there is none, only its last stretch.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from millrace._src.core.args import INT32_MAX, Range, check_type, checked
 from millrace._src.core.errors import DataError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.audio import phase_vocoder as phase
 from millrace._src.data.kernels.audio.enums import ResampleMethod, WindowType
 from millrace._src.data.kernels.audio.resample import resample
@@ -21,6 +22,7 @@ from .base import AudioTensorOperation, batch_in_blocks
 __all__ = ["PhaseVocoder", "PitchShift", "Resample", "TimeStretch"]
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class PhaseVocoder(AudioTensorOperation):
     """A complex spectrogram <..., freq, time, 2> faster by a rate, its pitch as it was.
 
@@ -60,6 +62,7 @@ class PhaseVocoder(AudioTensorOperation):
     batch = batch_in_blocks
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class TimeStretch(AudioTensorOperation):
     """A complex spectrogram <..., freq, time, 2> faster by a rate, its pitch as it was.
 
@@ -92,6 +95,7 @@ class TimeStretch(AudioTensorOperation):
     batch = batch_in_blocks
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class PitchShift(AudioTensorOperation):
     """A waveform of the same length, higher (or lower) by some steps of an octave.
 
@@ -130,6 +134,7 @@ class PitchShift(AudioTensorOperation):
     batch = batch_in_blocks
 
 
+@public("dataset.audio", "dataset.audio.transforms")
 class Resample(AudioTensorOperation):
     """A waveform <..., time> at another sample rate.
 

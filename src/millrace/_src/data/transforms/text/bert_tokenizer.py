@@ -8,6 +8,7 @@ import numpy as np
 
 from millrace._src.core.args import UINT32_MAX, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace._src.core.public import public
 from millrace._src.core.values.columns import StringColumn
 from millrace._src.data.kernels.text import basic_tokenizer as basic
 from millrace._src.data.kernels.text.byte_offsets import empty_spans
@@ -61,6 +62,7 @@ def _read_scalar(value: np.ndarray[Any, Any], op: str) -> str:
     return str(value.item())
 
 
+@public("dataset.text", "dataset.text.transforms")
 class BasicTokenizer(Tokenizer):
     """Words, punctuation marks and ideographs, each by itself: the first half of BERT's tokenizer.
 
@@ -134,6 +136,7 @@ class _WordpieceMixin:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
 
+@public("dataset.text", "dataset.text.transforms")
 class WordpieceTokenizer(_WordpieceMixin, TextTensorOperation):
     """Words as pieces of a vocabulary, each the longest that fits; the second half of BERT's tokenizer.
 
@@ -225,6 +228,7 @@ def _split_words(model: WordpieceModel, words: list[str], starts: list[int]) -> 
     return (tokens, begins, ends) if tokens else empty_spans()
 
 
+@public("dataset.text", "dataset.text.transforms")
 class BertTokenizer(_WordpieceMixin, BasicTokenizer, ours=True):
     """BERT's tokenizer: `BasicTokenizer`, then `WordpieceTokenizer`; what they say of their arguments holds here.
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError, FormatError
+from millrace._src.core.public import public
 from millrace._src.core.values.columns import StringColumn
 from millrace._src.data.kernels.text import hugging_face
 from millrace._src.data.transforms.argument_types import ArgumentRule
@@ -29,6 +30,7 @@ def _length(name: str, value: Any) -> None:
 Length = Annotated[Any, ArgumentRule(_length)]
 
 
+@public("dataset.text")
 class HuggingFaceTokenizer(TextTensorOperation):
     """Token ids of a text, by a ``tokenizer.json`` of Hugging Face's library ``tokenizers`` (extra ``text``).
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import UINT32_MAX, Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.text.byte_offsets import byte_offsets
 from millrace._src.data.kernels.text.enums import JiebaMode
 from millrace._src.data.kernels.text.jieba import JiebaSegmenter, load_segmenter
@@ -39,6 +40,7 @@ def _mode(name: str, value: Any) -> None:
 File = Annotated[Any, ArgumentRule(_path)]
 
 
+@public("dataset.text", "dataset.text.transforms")
 class JiebaTokenizer(Tokenizer):
     """The words of a Chinese text, as cppjieba finds them with these two files.
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, DataError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.columns import RaggedColumn, StringColumn
 from millrace._src.data.kernels.text.string_to_number import parse_numbers
@@ -24,6 +25,7 @@ __all__ = ["Lookup", "ToNumber"]
 register_json_type(Vocab)
 
 
+@public("dataset.text", "dataset.text.transforms")
 class Lookup(TextTensorOperation):
     """Words into their numbers in a vocabulary.
 
@@ -99,6 +101,7 @@ def _check_numeric(value: Any) -> None:
         raise PlanError(f"Lookup : The parameter data_type must be numeric including bool, but got {value}.")
 
 
+@public("dataset.text", "dataset.text.transforms")
 class ToNumber(TextTensorOperation):
     """The numbers that texts hold.
 

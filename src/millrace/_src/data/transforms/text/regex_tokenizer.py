@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.text import regex_split as patterns
 from millrace._src.data.transforms.argument_types import ArgumentRule
 
@@ -24,6 +25,7 @@ def _delimiter(name: str, value: Any) -> None:
         raise ArgumentTypeError(f"Wrong input type for {name}, should be string.")
 
 
+@public("dataset.text", "dataset.text.transforms")
 class RegexTokenizer(Tokenizer):
     """The parts of a text between what a regular expression matches.
 
@@ -70,6 +72,7 @@ class RegexTokenizer(Tokenizer):
         return patterns.split_spans(text, *self._patterns())
 
 
+@public("dataset.text", "dataset.text.transforms")
 class RegexReplace(StringOperation):
     """A text with something else where a regular expression matches.
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from millrace._src.core.args import check_type, checked
+from millrace._src.core.public import public
 from millrace._src.core.values.columns import RaggedColumn, StringColumn, offsets_of
 from millrace._src.data.kernels.text.enums import SPieceTokenizerLoadType, SPieceTokenizerOutType
 from millrace._src.data.kernels.text.sentence_piece import SentencePieceVocab, load_vocab_file
@@ -20,6 +21,7 @@ __all__ = ["SentencePieceTokenizer"]
 register_json_type(SentencePieceVocab)
 
 
+@public("dataset.text", "dataset.text.transforms")
 class SentencePieceTokenizer(TextTensorOperation):
     """A text cut into the pieces of a SentencePiece model.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from millrace._src.core.args import INT32_MAX, Range, check_type, checked
 from millrace._src.core.errors import ArgumentValueError, DataError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.values.columns import RaggedColumn, StringColumn
 from millrace._src.core.values.string_array import shrink_width
 from millrace._src.data.kernels.text.sequences import ngrams, pair_lengths, windows
@@ -24,6 +25,7 @@ def _shrink_text(values: Any) -> Any:
     return shrink_width(values) if values.dtype.kind in "US" else values
 
 
+@public("dataset.text", "dataset.text.transforms")
 class AddToken(TextTensorOperation):
     """A token before or after a row of words; with two dimensions, of each row.
 
@@ -60,6 +62,7 @@ class AddToken(TextTensorOperation):
         return StringColumn.of_lists([token + row if self.begin else row + token for row in column.lists()])
 
 
+@public("dataset.text", "dataset.text.transforms")
 class Truncate(TextTensorOperation):
     """The first values of a row of words or numbers; with two dimensions, of each row.
 
@@ -109,6 +112,7 @@ def _length(name: str, value: Any) -> None:
     Range(0, INT32_MAX).check(name, value)
 
 
+@public("dataset.text", "dataset.text.transforms")
 class TruncateSequencePair(TextTensorOperation):
     """Two rows of words or numbers cut until they are no longer than this together; the longer one is cut first.
 
@@ -169,6 +173,7 @@ def _pad(name: str, value: Any) -> None:
 Padding = Annotated[Any, ArgumentRule(_pad)]
 
 
+@public("dataset.text", "dataset.text.transforms")
 class Ngram(TextTensorOperation):
     """The n-grams of a row of words: each run of n words, joined.
 
@@ -223,6 +228,7 @@ def _axis(name: str, value: Any) -> None:
         raise PlanError(f"SlidingWindow: The parameter axis supports 0 or -1 only for now, but got {value}.")
 
 
+@public("dataset.text", "dataset.text.transforms")
 class SlidingWindow(TextTensorOperation):
     """Every run of some values of a row, as the rows of a table. A row with fewer values gives an empty one.
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.text import unicode_normalization as normal
 from millrace._src.data.kernels.text.unicode_normalization import NormalizeForm
 from millrace._src.data.transforms.argument_types import ArgumentRule
@@ -23,6 +24,7 @@ def _form(name: str, value: Any) -> None:
 Form = Annotated[Any, ArgumentRule(_form)]
 
 
+@public("dataset.text", "dataset.text.transforms")
 class CaseFold(StringOperation):
     """Text without differences of case, as Unicode's NFKC_Casefold has it.
 
@@ -41,6 +43,7 @@ class CaseFold(StringOperation):
     transform_text = staticmethod(normal.case_fold)
 
 
+@public("dataset.text", "dataset.text.transforms")
 class NormalizeUTF8(StringOperation):
     """Text in one of Unicode's normal forms.
 
@@ -63,6 +66,7 @@ class NormalizeUTF8(StringOperation):
         return normal.normalize(text, NormalizeForm(self.normalize_form))
 
 
+@public("dataset.text", "dataset.text.transforms")
 class FilterWikipediaXML(StringOperation):
     """The plain words of a piece of Wikipedia's XML dump: small letters a to z, digits spelt out, single spaces.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError, DataError
+from millrace._src.core.public import public
 from millrace._src.core.stable_ids import public_module
 from millrace._src.data.kernels.text import unicode_tokenizers as splits
 from millrace._src.data.transforms.argument_types import ArgumentRule
@@ -20,6 +21,7 @@ from .base import Boolean, TextTensorOperation, Tokenizer
 __all__ = ["PythonTokenizer", "UnicodeCharTokenizer", "UnicodeScriptTokenizer", "WhitespaceTokenizer"]
 
 
+@public("dataset.text", "dataset.text.transforms")
 class WhitespaceTokenizer(Tokenizer):
     """The words of a text: what stands between white space, as Unicode has it.
 
@@ -42,6 +44,7 @@ class WhitespaceTokenizer(Tokenizer):
     spans = staticmethod(splits.whitespace_spans)
 
 
+@public("dataset.text", "dataset.text.transforms")
 class UnicodeCharTokenizer(Tokenizer):
     """Every character of a text (every code point) by itself.
 
@@ -62,6 +65,7 @@ class UnicodeCharTokenizer(Tokenizer):
     spans = staticmethod(splits.char_spans)
 
 
+@public("dataset.text", "dataset.text.transforms")
 class UnicodeScriptTokenizer(Tokenizer):
     """Runs of characters of one script; white space is a script of its own here.
 
@@ -94,6 +98,7 @@ def _callable(name: str, value: Any) -> None:
         raise ArgumentTypeError(f"{name} is not a callable Python function.")
 
 
+@public("dataset.text", "dataset.text.transforms")
 class PythonTokenizer(TextTensorOperation, ours=False):
     """A function of one's own as a tokenizer: it gets a str and returns its tokens.
 

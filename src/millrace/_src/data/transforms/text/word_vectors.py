@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import DataError, PlanError
+from millrace._src.core.public import public
 from millrace._src.core.values.columns import StringColumn
 from millrace._src.data.kernels.text.word_vectors import CharNGram, FastText, GloVe, Vectors
 from millrace._src.data.transforms.argument_types import ArgumentRule, check_each_type
@@ -25,6 +26,7 @@ def _numbers(name: str, value: Any) -> None:
     check_each_type(value, (int, float), name)
 
 
+@public("dataset.text", "dataset.text.transforms")
 class ToVectors(TextTensorOperation):
     """Words into their vectors: a table with a row for each word, and for a single word its vector alone.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.args import Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import affine as warp
 from millrace._src.data.kernels.vision.enums import Inter
@@ -29,6 +30,7 @@ from .argument_types import Center, Degrees, FillValue, Points, as_triple, check
 __all__ = ["Affine", "Perspective", "RandomAffine", "RandomPerspective", "RandomRotation", "Rotate"]
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class Rotate(ImageTensorOperation):
     """An image turned counter-clockwise, about its middle or about a center (x, y).
 
@@ -56,6 +58,7 @@ class Rotate(ImageTensorOperation):
         return warp.rotate(as_array(x), self.degrees, self.resample, self.expand, self.center, fill)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomRotation(ImageTensorOperation):
     """An image turned by an angle drawn from a range.
 
@@ -126,6 +129,7 @@ def _shear(name: str, value: Any) -> None:
         check_interval(item, -180, 180, f"{name}[{i}]")
 
 
+@public("dataset.vision")
 class Affine(ImageTensorOperation):
     """An image turned, moved by parts of its size, scaled and sheared.
 
@@ -192,6 +196,7 @@ def _shears(name: str, value: Any) -> None:
         )
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomAffine(ImageTensorOperation):
     """Affine with values drawn from ranges.
 
@@ -257,6 +262,7 @@ class RandomAffine(ImageTensorOperation):
         return (self.translate[0], self.translate[1]), (self.translate[2], self.translate[3])
 
 
+@public("dataset.vision")
 class Perspective(ImageTensorOperation):
     """What lies at four start points (x, y) moved to four end points.
 
@@ -285,6 +291,7 @@ class Perspective(ImageTensorOperation):
         return warp.perspective(x, self.start_points, self.end_points, self.interpolation)
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class RandomPerspective(ImageTensorOperation):
     """A Pillow image with its corners moved inwards by drawn amounts, with a given probability.
 

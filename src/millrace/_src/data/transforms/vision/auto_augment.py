@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.args import Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import auto_augment as augment
 from millrace._src.data.kernels.vision.enums import AutoAugmentPolicy, Inter
@@ -31,6 +32,7 @@ __all__ = ["AutoAugment", "RandAugment", "RandomSelectSubpolicy", "TrivialAugmen
 Bins = Annotated[int, Range(2, FLOAT_MAX)]
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class AutoAugment(ImageTensorOperation):
     """A sub-policy drawn from a learnt policy: two operations, each with its probability and strength.
 
@@ -69,6 +71,7 @@ class AutoAugment(ImageTensorOperation):
         return x
 
 
+@public("dataset.vision")
 class RandAugment(ImageTensorOperation):
     """Some operations drawn from fourteen, all at one strength.
 
@@ -114,6 +117,7 @@ class RandAugment(ImageTensorOperation):
         return x
 
 
+@public("dataset.vision")
 class TrivialAugmentWide(ImageTensorOperation):
     """One operation drawn from fourteen, at a strength drawn too.
 
@@ -142,6 +146,7 @@ class TrivialAugmentWide(ImageTensorOperation):
         return augment.apply(as_array(x), op, strength, self.interpolation, self.fill_value, name)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class UniformAugment(Composite):
     """Some of the transforms, drawn without repetition; each is applied with a probability drawn as well.
 
@@ -197,6 +202,7 @@ def _policy(name: str, value: Any) -> None:
             check_interval(step[1], 0, 1, f"prob of (op, prob) policy[{i}][{j}]")
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomSelectSubpolicy(ImageTensorOperation):
     """One of several lists of (transform, probability), drawn for each image.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import bounding_boxes as kernel
 from millrace._src.data.kernels.vision import geometry
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomHorizontalFlipWithBBox(RandomHorizontalFlip, ours=True):
     """The mirror image, left to right, and its boxes, with a given probability.
 
@@ -64,6 +66,7 @@ class RandomHorizontalFlipWithBBox(RandomHorizontalFlip, ours=True):
         return flipped, kernel.flip_boxes(boxes, *x.shape[:2], across=self._across)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox, ours=True):
     """The mirror image, top to bottom, and its boxes, with a given probability.
 
@@ -75,6 +78,7 @@ class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox, ours=True):
     _across = False
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class ResizeWithBBox(Resize, ours=True):
     """An image and its boxes in another size.
 
@@ -97,6 +101,7 @@ def _resize_with_boxes(x: Any, boxes: Any, size: Any, inter: Inter, op: str) -> 
     return resize(x, size, inter, op), kernel.scale_boxes(boxes, source_size, target_size(size, *source_size))
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomResizeWithBBox(RandomResize, ours=True):
     """ResizeWithBBox with an interpolation drawn for each image.
 
@@ -113,6 +118,7 @@ class RandomResizeWithBBox(RandomResize, ours=True):
         )
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomCropWithBBox(RandomCrop, ours=True):
     """RandomCrop of an image and its boxes; boxes outside of the part go.
 
@@ -137,6 +143,7 @@ class RandomCropWithBBox(RandomCrop, ours=True):
         return part, kernel.crop_boxes(kernel.move_boxes(boxes, left, top), y, z, height, width)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomResizedCropWithBBox(RandomResizedCrop, ours=True):
     """RandomResizedCrop of an image and its boxes; boxes outside of the part go.
 
@@ -157,6 +164,7 @@ class RandomResizedCropWithBBox(RandomResizedCrop, ours=True):
         return part, kernel.scale_boxes(kernel.crop_boxes(boxes, *box), box[2:], self.size)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class BoundingBoxAugment(ImageTensorOperation):
     """A transform applied inside a share of the bounding boxes, drawn for each image.
 

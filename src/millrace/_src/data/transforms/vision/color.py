@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from millrace._src.core.args import Range, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.vision import batch_kernels as many
 from millrace._src.data.kernels.vision import color as colour
 from millrace._src.data.kernels.vision import histogram
@@ -49,6 +50,7 @@ def _unnamed_factor(name: str, value: Any) -> None:
 UnnamedFactor = Annotated[Any, ArgumentRule(_unnamed_factor)]
 
 
+@public("dataset.vision")
 class AdjustBrightness(ImageTensorOperation):
     """All values times a factor: 0 is black, 1 the image itself.
 
@@ -65,6 +67,7 @@ class AdjustBrightness(ImageTensorOperation):
         return colour.brightness(x, self.brightness_factor)
 
 
+@public("dataset.vision")
 class AdjustContrast(ImageTensorOperation):
     """Values away from the mean grey (above 1) or towards it (below 1).
 
@@ -83,6 +86,7 @@ class AdjustContrast(ImageTensorOperation):
         return colour.contrast(x, self.contrast_factor)
 
 
+@public("dataset.vision")
 class AdjustSaturation(ImageTensorOperation):
     """Colours away from their grey (above 1) or towards it (below 1).
 
@@ -101,6 +105,7 @@ class AdjustSaturation(ImageTensorOperation):
         return colour.saturation(x, self.saturation_factor)
 
 
+@public("dataset.vision")
 class AdjustHue(ImageTensorOperation):
     """Colours turned by a part of the colour circle, from -0.5 to 0.5.
 
@@ -120,6 +125,7 @@ class AdjustHue(ImageTensorOperation):
         return colour.hue(x, self.hue_factor)
 
 
+@public("dataset.vision")
 class AdjustSharpness(ImageTensorOperation):
     """Away from the blurred image (above 1) or towards it (below 1).
 
@@ -143,6 +149,7 @@ def _gain(name: str, value: Any) -> None:
     check_interval(value, -FLOAT_MAX, FLOAT_MAX)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class AdjustGamma(ImageTensorOperation):
     """255 * gain * (x / 255) ** gamma.
 
@@ -169,6 +176,7 @@ def as_ignored(ignore: Any) -> tuple[int, ...]:
 Cutoff = Annotated[int | float, Range(0, 50, right_open=True)]
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class AutoContrast(ImageTensorOperation):
     """The darkest value black and the lightest white, after a cutoff in percent at both ends.
 
@@ -185,6 +193,7 @@ class AutoContrast(ImageTensorOperation):
         return histogram.auto_contrast(x, self.cutoff, self.ignore)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class Equalize(ImageTensorOperation):
     """Each value about as often as every other.
 
@@ -197,6 +206,7 @@ class Equalize(ImageTensorOperation):
         return histogram.equalize(x)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class Invert(ImageTensorOperation):
     """255 less the value.
 
@@ -212,6 +222,7 @@ class Invert(ImageTensorOperation):
         return many.invert(xs)
 
 
+@public("dataset.vision")
 class Posterize(ImageTensorOperation):
     """Only the highest bits of each value.
 
@@ -240,6 +251,7 @@ def _threshold(name: str, value: Any) -> None:
         raise ArgumentValueError("threshold must be in order of (min, max).")
 
 
+@public("dataset.vision")
 class Solarize(ImageTensorOperation):
     """Values within a range (or equal to one number) inverted.
 
@@ -283,6 +295,7 @@ def _sigma(name: str, value: Any) -> None:
         check_interval(item, 0, FLOAT_MAX, name)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class GaussianBlur(ImageTensorOperation):
     """A blur with a kernel of odd size (width, height); sigma follows from the size where it is not given.
 
@@ -309,6 +322,7 @@ class GaussianBlur(ImageTensorOperation):
         return colour.gaussian_blur(x, self.kernel_size, self.sigma)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class ConvertColor(ImageTensorOperation):
     """Other colour channels, or the same in another order.
 
@@ -336,6 +350,7 @@ def _num_channels(name: str, value: Any) -> None:
         )
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class Grayscale(ImageTensorOperation):
     """A grey Pillow image, with one channel or three equal ones.
 

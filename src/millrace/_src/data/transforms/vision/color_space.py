@@ -8,12 +8,14 @@ import numpy as np
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.vision import color_space as spaces
 from millrace._src.data.transforms.tensor_operation import TensorOperation
 
 __all__ = ["HsvToRgb", "LinearTransformation", "RgbToHsv"]
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class RgbToHsv(TensorOperation):
     """Hue, saturation and value of RGB in [0, 1]; channels first unless `is_hwc`.
 
@@ -34,6 +36,7 @@ class RgbToHsv(TensorOperation):
         return spaces.rgb_to_hsv(x, self.is_hwc)
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class HsvToRgb(TensorOperation):
     """RGB of hue, saturation and value in [0, 1]; channels first unless `is_hwc`.
 
@@ -54,6 +57,7 @@ class HsvToRgb(TensorOperation):
         return spaces.hsv_to_rgb(x, self.is_hwc)
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class LinearTransformation(TensorOperation):
     """All values of an image less a mean vector, times a square matrix: whitening, for one.
 

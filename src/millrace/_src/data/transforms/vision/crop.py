@@ -10,6 +10,7 @@ import numpy as np
 
 from millrace._src.core.args import INT32_MAX, check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import geometry
 from millrace._src.data.kernels.vision.enums import Border, Inter, SliceMode
@@ -107,6 +108,7 @@ def choose_crop_box(
     return nearest((height - tall) / 2.0), nearest((width - wide) / 2.0), tall, wide
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class Resize(ImageTensorOperation):
     """An image in another size: (height, width), or one number for the shorter side.
 
@@ -129,6 +131,7 @@ class Resize(ImageTensorOperation):
         return resize(x, self.size, self.interpolation)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomResize(ImageTensorOperation):
     """Resize with an interpolation drawn for each image.
 
@@ -150,6 +153,7 @@ class RandomResize(ImageTensorOperation):
         return resize(as_array(x), self.size, self._INTERPOLATIONS[choice], "RandomResize")
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class CenterCrop(ImageTensorOperation):
     """The middle of an image; zeros where the image is smaller.
 
@@ -174,6 +178,7 @@ def _coordinates(name: str, value: Any) -> None:
         check_interval(item, 0, INT32_MAX, f"{name}[{i}]")
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class Crop(ImageTensorOperation):
     """The part of an image of a given size that begins at (y, x).
 
@@ -192,6 +197,7 @@ class Crop(ImageTensorOperation):
         return geometry.crop(x, top, left, height, width)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomCrop(ImageTensorOperation):
     """A part of an image of a given size, somewhere in it, after padding.
 
@@ -260,6 +266,7 @@ class RandomCrop(ImageTensorOperation):
         return np.stack([self._pad(image, padding) for image in x])
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomResizedCrop(ImageTensorOperation):
     """A part of an image with a random area and ratio, in a given size.
 
@@ -295,6 +302,7 @@ class RandomResizedCrop(ImageTensorOperation):
         return crop_and_resize(x, box, self.size, self.interpolation, "RandomResizedCrop")
 
 
+@public("dataset.vision")
 class ResizedCrop(ImageTensorOperation):
     """A given part of an image in a given size.
 
@@ -322,6 +330,7 @@ class ResizedCrop(ImageTensorOperation):
         return crop_and_resize(as_array(x), box, self.size, self.interpolation, "ResizedCrop")
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class FiveCrop(ImageTensorOperation):
     """The four corners and the middle of a Pillow image, as five Pillow images.
 
@@ -340,6 +349,7 @@ class FiveCrop(ImageTensorOperation):
         return geometry.five_crop(x, *self.size, "FiveCrop")
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class TenCrop(ImageTensorOperation):
     """FiveCrop of a Pillow image and of its mirror image.
 
@@ -360,6 +370,7 @@ class TenCrop(ImageTensorOperation):
         return first + geometry.five_crop(flipped, *self.size, "TenCrop")
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class SlicePatches(ImageTensorOperation):
     """An image in equal parts, row by row; the rest is filled up or dropped.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.args import checked
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.settings import Settings
 from millrace._src.data.kernels.vision import decode as codec
 from millrace._src.data.kernels.vision.jpeg_region import Box
@@ -22,6 +23,7 @@ from .fused_decode import fuse_decode, is_encoded
 __all__ = ["Decode", "RandomCropDecodeResize"]
 
 
+@public("dataset.vision")
 class Decode(ImageTensorOperation):
     """The pixels of an encoded image: an RGB array, or an RGB Pillow image with ``to_pil``.
 
@@ -63,6 +65,7 @@ class Decode(ImageTensorOperation):
         return value
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomCropDecodeResize(RandomResizedCrop, ours=True):
     """Decode, then RandomResizedCrop: the same pixels as those two, drawn from the same numbers.
 

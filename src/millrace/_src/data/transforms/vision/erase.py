@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import erase
 from millrace._src.data.kernels.vision.validation import as_array
@@ -35,6 +36,7 @@ def _colour(name: str, value: Any) -> None:
         check_interval(item, 0, 255, f"{name}[{i}]")
 
 
+@public("dataset.vision")
 class Erase(ImageTensorOperation):
     """A given rectangle in one colour. The input is never changed, whatever `inplace` says.
 
@@ -69,6 +71,7 @@ class Erase(ImageTensorOperation):
         return erase.erase(x, self.top, self.left, self.height, self.width, self.value)
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class RandomErasing(ImageTensorOperation):
     """A rectangle of random place, area and ratio in <C,H,W> painted over, with a given probability.
 
@@ -165,6 +168,7 @@ def _count(name: str, value: Any) -> None:
     check_interval(value, 1, FLOAT_MAX)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class CutOut(ImageTensorOperation):
     """Black squares at random places, cut off at the borders.
 

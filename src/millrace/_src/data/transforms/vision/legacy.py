@@ -12,6 +12,7 @@ import numpy as np
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.vision import decode as codec
 from millrace._src.data.kernels.vision import normalize as layout
 from millrace._src.data.kernels.vision.enums import Inter
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 def not_random(func: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a function as one that draws no random numbers.
 
@@ -49,6 +51,7 @@ def not_random(func: Callable[..., Any]) -> Callable[..., Any]:
     return compose.not_random(func)
 
 
+@public("dataset.vision.c_transforms:Decode")
 class CDecode(decode.Decode, ours=True):
     """c_transforms.Decode: ``rgb`` must be True, as arrays are RGB.
 
@@ -63,6 +66,7 @@ class CDecode(decode.Decode, ours=True):
         super().__init__(False)
 
 
+@public("dataset.vision.py_transforms:Decode")
 class PyDecode(decode.Decode, ours=True):
     """py_transforms.Decode: a Pillow image.
 
@@ -74,6 +78,7 @@ class PyDecode(decode.Decode, ours=True):
         super().__init__(True)
 
 
+@public("dataset.vision.py_transforms:Normalize")
 class PyNormalize(today.Normalize, ours=True):
     """py_transforms.Normalize: floats with channels first.
 
@@ -85,6 +90,7 @@ class PyNormalize(today.Normalize, ours=True):
         super().__init__(mean, std, False)
 
 
+@public("dataset.vision.py_transforms:NormalizePad")
 class PyNormalizePad(today.NormalizePad, ours=True):
     """py_transforms.NormalizePad: floats with channels first.
 
@@ -96,6 +102,7 @@ class PyNormalizePad(today.NormalizePad, ours=True):
         super().__init__(mean, std, dtype, False)
 
 
+@public("dataset.vision.py_transforms")
 class Cutout(erasing.CutOut, ours=True):
     """py_transforms.Cutout: CutOut with channels first.
 
@@ -107,6 +114,7 @@ class Cutout(erasing.CutOut, ours=True):
         super().__init__(length, num_patches, False)
 
 
+@public("dataset.vision.py_transforms:ToTensor")
 class PyToTensor(ImageTensorOperation):
     """py_transforms.ToTensor: channels first and divided by 255 in float64, then another type.
 
@@ -124,6 +132,7 @@ class PyToTensor(ImageTensorOperation):
         return layout.cast(planes / 255.0, np.dtype(self.output_type))
 
 
+@public("dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RgbToBgr(ImageTensorOperation):
     """The channels in the opposite order; channels first unless ``is_hwc``.
 
@@ -145,6 +154,7 @@ class RgbToBgr(ImageTensorOperation):
         return np.flip(x, axis)
 
 
+@public("dataset.vision.c_transforms")
 class SoftDvppDecodeResizeJpeg(ImageTensorOperation):
     """Decode and Resize in one: MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
 
@@ -163,6 +173,7 @@ class SoftDvppDecodeResizeJpeg(ImageTensorOperation):
         return resize(codec.decode(x, "SoftDvppDecodeResizeJpeg"), self.size, Inter.LINEAR)
 
 
+@public("dataset.vision.c_transforms")
 class SoftDvppDecodeRandomCropResizeJpeg(decode.RandomCropDecodeResize, ours=True):
     """RandomCropDecodeResize: MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
 

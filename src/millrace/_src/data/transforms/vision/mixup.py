@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from millrace._src.core.args import Range, check_type, checked
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import mixup as batches
 from millrace._src.data.kernels.vision.enums import ImageBatchFormat
@@ -50,6 +51,7 @@ class _BatchOperation(TensorOperation):
         return ([rng[i] for i in range(len(rng))],)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class MixUpBatch(_BatchOperation, ours=True):
     """Each image of a batch mixed with another one, and its label alike; the results are float32.
 
@@ -67,6 +69,7 @@ class MixUpBatch(_BatchOperation, ours=True):
         return batches.mix_up(images, labels, order, float(sample_beta(rng, self.alpha)[0]))
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class CutMixBatch(_BatchOperation, ours=True):
     """A box of another image pasted into each image of a batch, and its label mixed by area.
 
@@ -111,6 +114,7 @@ def _box(height: int, width: int, share: float, center: Any) -> tuple[int, int, 
     return top, left, min(height, y + tall // 2), min(width, x + broad // 2)
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class MixUp(_BatchOperation, ours=True):
     """Each image of a batch mixed with the next one (``is_single``), or with the batch before, as that one came out.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, DataError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.settings import Settings
 from millrace._src.data.kernels.vision import batch_kernels as many
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class HorizontalFlip(ImageTensorOperation):
     """The mirror image, left to right.
 
@@ -63,6 +65,7 @@ class HorizontalFlip(ImageTensorOperation):
         return many.flip(xs, across=True, op="HorizontalFlip")
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class VerticalFlip(ImageTensorOperation):
     """The mirror image, top to bottom.
 
@@ -77,6 +80,7 @@ class VerticalFlip(ImageTensorOperation):
         return many.flip(xs, across=False, op="VerticalFlip")
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomHorizontalFlip(ImageTensorOperation):
     """The mirror image, left to right, with a given probability.
 
@@ -100,6 +104,7 @@ class RandomHorizontalFlip(ImageTensorOperation):
         return many.flip(xs, apply, across=True, op="RandomHorizontalFlip")
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomVerticalFlip(RandomHorizontalFlip, ours=True):
     """The mirror image, top to bottom, with a given probability.
 
@@ -128,6 +133,7 @@ def check_mean_std(mean: Any, std: Any) -> None:
         check_interval(value, 0, 255, f"std[{i}]", left_open=True)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class Normalize(ImageTensorOperation):
     """(x - mean) / std for each channel, in float32.
 
@@ -152,6 +158,7 @@ class Normalize(ImageTensorOperation):
         return many.normalize(xs, self.mean, self.std) if self.is_hwc else None
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class NormalizePad(ImageTensorOperation):
     """Normalize, with one more channel of zeros.
 
@@ -180,6 +187,7 @@ def _number(name: str, value: Any) -> None:
     check_interval(value, -FLOAT_MAX, FLOAT_MAX, name)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class Rescale(ImageTensorOperation):
     """x * rescale + shift, in float32.
 
@@ -202,6 +210,7 @@ class Rescale(ImageTensorOperation):
         return many.rescale(xs, self.rescale, self.shift)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class HWC2CHW(ImageTensorOperation):
     """Channels first: <H,W,C> becomes <C,H,W>.
 
@@ -216,6 +225,7 @@ class HWC2CHW(ImageTensorOperation):
         return many.hwc_to_chw(xs)
 
 
+@public("dataset.vision")
 class ToTensor(ImageTensorOperation):
     """Channels first, divided by 255, as float32 or another type.
 
@@ -234,6 +244,7 @@ class ToTensor(ImageTensorOperation):
         return many.to_tensor(xs, np.dtype(self.output_type))
 
 
+@public("dataset.vision")
 class ToNumpy(TensorOperation):
     """A Pillow image as an array.
 
@@ -248,6 +259,7 @@ class ToNumpy(TensorOperation):
         return np.array(x) if is_pil(x) else x
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class ToPIL(ImageTensorOperation):
     """An array as a Pillow image.
 
@@ -264,6 +276,7 @@ class ToPIL(ImageTensorOperation):
         return value
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class ToType(TensorOperation):
     """The same values in another type.
 
@@ -281,6 +294,7 @@ class ToType(TensorOperation):
         return layout.cast(x, data_type(self.data_type))
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class Pad(ImageTensorOperation):
     """More pixels on all sides: one width, (left/right, top/bottom), or (left, top, right, bottom).
 
@@ -317,6 +331,7 @@ def _offset(name: str, value: Any) -> None:
         check_interval(item, 0, 2**31 - 1, f"{name}{i}")
 
 
+@public("dataset.vision")
 class PadToSize(ImageTensorOperation):
     """More pixels until a given size is reached; the image lies at the offset, or in the middle.
 

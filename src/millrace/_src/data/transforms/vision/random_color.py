@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.data.kernels.vision import color as colour
 from millrace._src.data.kernels.vision import histogram
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomAutoContrast(ImageTensorOperation):
     """AutoContrast with a given probability.
 
@@ -76,6 +78,7 @@ class _RandomApplyOperation(ImageTensorOperation):
         return (rng.bernoulli(0, self.prob),)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomEqualize(_RandomApplyOperation, ours=True):
     """Equalize with a given probability.
 
@@ -87,6 +90,7 @@ class RandomEqualize(_RandomApplyOperation, ours=True):
         return histogram.equalize(as_array(x), "RandomEqualize") if apply else as_array(x)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomInvert(_RandomApplyOperation, ours=True):
     """Invert with a given probability.
 
@@ -98,6 +102,7 @@ class RandomInvert(_RandomApplyOperation, ours=True):
         return colour.invert(as_array(x), "RandomInvert") if apply else as_array(x)
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomAdjustSharpness(ImageTensorOperation):
     """AdjustSharpness with a given probability.
 
@@ -121,6 +126,7 @@ class RandomAdjustSharpness(ImageTensorOperation):
         return colour.sharpness(x, self.degree, "RandomAdjustSharpness") if apply else x
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomPosterize(ImageTensorOperation):
     """Posterize to a number of bits drawn from a range.
 
@@ -153,6 +159,7 @@ def _thresholds(name: str, value: Any) -> None:
         raise ArgumentValueError("threshold must be in min max format numbers.")
 
 
+@public("dataset.vision", "dataset.vision.c_transforms")
 class RandomSolarize(ImageTensorOperation):
     """Solarize with a range drawn from within the given one.
 
@@ -174,6 +181,7 @@ class RandomSolarize(ImageTensorOperation):
         return colour.solarize(x, min(one, two), max(one, two), "RandomSolarize")
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomColor(ImageTensorOperation):
     """AdjustSaturation by a factor drawn from a range.
 
@@ -199,6 +207,7 @@ class RandomColor(ImageTensorOperation):
         return colour.saturation(x, factor, "RandomColor")
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomSharpness(RandomColor, ours=True):
     """AdjustSharpness by a factor drawn from a range.
 
@@ -239,6 +248,7 @@ def _as_range(value: Any, center: int, low: float, high: float) -> tuple[float, 
     return pair
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomColorAdjust(ImageTensorOperation):
     """Brightness, contrast, saturation and hue by factors drawn from ranges, in a drawn order.
 
@@ -278,6 +288,7 @@ class RandomColorAdjust(ImageTensorOperation):
         return x
 
 
+@public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomLighting(ImageTensorOperation):
     """AlexNet's noise along the main colours of ImageNet, with weights of the given spread.
 
@@ -298,6 +309,7 @@ class RandomLighting(ImageTensorOperation):
         return colour.lighting(x, weights)
 
 
+@public("dataset.vision", "dataset.vision.py_transforms")
 class RandomGrayscale(ImageTensorOperation):
     """A grey Pillow image with as many channels as before, with a given probability.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, DataError
+from millrace._src.core.public import public
 from millrace._src.data.kernels.vision import video_decode as video
 from millrace._src.data.kernels.vision.validation import describe
 from millrace._src.data.transforms.tensor_operation import TensorOperation
@@ -14,6 +15,7 @@ from millrace._src.data.transforms.tensor_operation import TensorOperation
 __all__ = ["DecodeVideo"]
 
 
+@public("dataset.vision")
 class DecodeVideo(TensorOperation):
     """The frames <T,H,W,C> as RGB and the sound <C,L> of an encoded video: one column in, two out.
 

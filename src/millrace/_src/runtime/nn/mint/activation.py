@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.nn.activation import ParameterlessCell
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 
+@public("mint.nn")
 class ELU(Cell):
     """alpha * (exp(x) - 1) below 0, x above."""
 
@@ -43,6 +45,7 @@ class ELU(Cell):
         return nonlinear.elu_mint(input, self.alpha, self.inplace)
 
 
+@public("mint.nn")
 class GELU(Cell):
     """Each element times the normal distribution function of it, exactly or by the formula with tanh."""
 
@@ -54,6 +57,7 @@ class GELU(Cell):
         return gelu(input, self.approximate)
 
 
+@public("mint.nn")
 class GLU(Cell):
     """The first half along an axis, times the logistic function of the second."""
 
@@ -65,6 +69,7 @@ class GLU(Cell):
         return glu(input, self.dim)
 
 
+@public("mint.nn")
 class SELU(ParameterlessCell):
     """An exponential below 0 and a line above, scaled so that variances stay 1."""
 
@@ -72,6 +77,7 @@ class SELU(ParameterlessCell):
         return selu(input)
 
 
+@public("mint.nn")
 class Hardtanh(Cell):
     """Each element within `min_val` and `max_val`."""
 
@@ -83,6 +89,7 @@ class Hardtanh(Cell):
         return nonlinear.hardtanh_mint(input, *self.arguments)
 
 
+@public("mint.nn")
 class ReLU6(Cell):
     """Each element within 0 and 6."""
 
@@ -94,6 +101,7 @@ class ReLU6(Cell):
         return nonlinear.relu6_mint(input, self.inplace)
 
 
+@public("mint.nn")
 class SiLU(Cell):
     """Each element times its logistic function."""
 
@@ -105,6 +113,7 @@ class SiLU(Cell):
         return activation.silu_mint(input, self.inplace)
 
 
+@public("mint.nn")
 class Threshold(Cell):
     """Each element above `threshold`, and `value` for the others."""
 
@@ -116,6 +125,7 @@ class Threshold(Cell):
         return nonlinear.threshold_mint(input, *self.arguments)
 
 
+@public("mint.nn")
 class Softmax(Cell):
     """Exponentials, divided by their sum along an axis."""
 
@@ -127,6 +137,7 @@ class Softmax(Cell):
         return softmaxes.softmax_mint(input, self.dim)
 
 
+@public("nn", "mint.nn:LogSoftmax")
 class LogSoftmaxExt(Cell):
     """The logarithm of Softmax, with PyTorch's name of the axis."""
 
@@ -138,6 +149,7 @@ class LogSoftmaxExt(Cell):
         return log_softmax_mint(input, self.dim)
 
 
+@public("nn", "mint.nn:PReLU")
 class PReLUExt(Cell):
     """PReLU with PyTorch's arguments."""
 

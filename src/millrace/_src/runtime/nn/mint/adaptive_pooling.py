@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.nn import adaptive_pooling as pool_other
 from millrace._src.runtime.ops.nn.adaptive_pooling import adaptive_avg_pool2d
@@ -11,6 +12,7 @@ from millrace._src.runtime.ops.nn.adaptive_pooling import adaptive_avg_pool2d
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d"]
 
 
+@public("mint.nn")
 class AdaptiveAvgPool1d(Cell):
     """Means of as many parts of the last axis as wanted."""
 
@@ -25,6 +27,7 @@ class AdaptiveAvgPool1d(Cell):
         return f"output_size={self.output_size}"
 
 
+@public("mint.nn")
 class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
     """Means of as many parts of the last two axes as wanted; None leaves an axis as it is."""
 
@@ -32,6 +35,7 @@ class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
         return adaptive_avg_pool2d(input, self.output_size)
 
 
+@public("mint.nn")
 class AdaptiveMaxPool1d(Cell):
     """Maxima of as many parts of the last axis as wanted, and their places if wanted."""
 

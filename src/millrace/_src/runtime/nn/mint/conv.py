@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.nn.argument_types import check_bool, check_choice, check_positive_int, numbers
@@ -93,6 +94,7 @@ class _MintConvNd(Cell):
         )
 
 
+@public("mint.nn")
 class Conv1d(_MintConvNd):
     """A convolution over the last axis of (N, C, L) or (C, L)."""
 
@@ -126,6 +128,7 @@ class Conv1d(_MintConvNd):
         )
 
 
+@public("mint.nn")
 class Conv2d(Conv1d):
     """A convolution over the last two axes of (N, C, H, W) or (C, H, W).
 
@@ -136,12 +139,14 @@ class Conv2d(Conv1d):
     num_spatial_dims = 2
 
 
+@public("mint.nn")
 class Conv3d(Conv1d):
     """A convolution over the last three axes of (N, C, D, H, W) or (C, D, H, W)."""
 
     num_spatial_dims = 3
 
 
+@public("mint.nn")
 class ConvTranspose2d(_MintConvNd):
     """The transpose of a convolution over two axes."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.argument_types import check_number
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.nn import dropout as affine
@@ -13,6 +14,7 @@ from millrace._src.runtime.ops.nn.dropout import dropout_mint
 __all__ = ["Dropout2d", "DropoutExt"]
 
 
+@public("mint.nn")
 class Dropout2d(Cell):
     """Whole channels of (N, C, H, W) or (C, H, W) set to 0 with probability `p` while training."""
 
@@ -29,6 +31,7 @@ class Dropout2d(Cell):
         return affine.dropout2d_mint(input, self.p, True) if self.training else input
 
 
+@public("nn", "mint.nn:Dropout")
 class DropoutExt(Cell):
     """Dropout with PyTorch's arguments."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
@@ -18,6 +19,7 @@ from millrace._src.runtime.tensor.parameter import Parameter
 __all__ = ["EmbeddingExt"]
 
 
+@public("nn", "mint.nn:Embedding")
 class EmbeddingExt(Cell):
     """Embedding with PyTorch's arguments."""
 

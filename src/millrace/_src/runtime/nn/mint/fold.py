@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.nn.fold import fold, unfold
 
 __all__ = ["Fold", "Unfold"]
 
 
+@public("mint.nn")
 class Unfold(Cell):
     """Windows of (N, C, H, W) as columns."""
 
@@ -21,6 +23,7 @@ class Unfold(Cell):
         return unfold(input, *self.arguments)
 
 
+@public("mint.nn")
 class Fold(Cell):
     """Columns added up where they were windows of (N, C, H, W)."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.nn.argument_types import check_bool, check_positive_int, check_shape
@@ -16,6 +17,7 @@ from millrace._src.runtime.tensor.parameter import Parameter
 __all__ = ["Linear"]
 
 
+@public("nn", "mint.nn")
 class Linear(Cell):
     """Dense with PyTorch's arguments.
 

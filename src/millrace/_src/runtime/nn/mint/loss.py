@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import export_names, public
 from millrace._src.runtime.nn.argument_types import check_choice
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.loss import CrossEntropyLoss, MSELoss
@@ -36,6 +37,7 @@ class _ReducedLoss(Cell):
         self.reduction = check_choice(reduction, "reduction", type(self).__name__, list(self.reductions))
 
 
+@public("mint.nn")
 class BCELoss(_ReducedLoss):
     """How far probabilities are from targets of 0 and 1."""
 
@@ -47,6 +49,7 @@ class BCELoss(_ReducedLoss):
         return losses.binary_cross_entropy_mint(input, target, self.weight, self.reduction)
 
 
+@public("mint.nn")
 class BCEWithLogitsLoss(_ReducedLoss):
     """How far the logistic function of the input is from targets of 0 and 1."""
 
@@ -60,6 +63,7 @@ class BCEWithLogitsLoss(_ReducedLoss):
         )
 
 
+@public("mint.nn")
 class KLDivLoss(_ReducedLoss):
     """How far a distribution, given by logarithms, is from another."""
 
@@ -73,6 +77,7 @@ class KLDivLoss(_ReducedLoss):
         return losses.kl_div_mint(input, target, self.reduction, self.log_target)
 
 
+@public("mint.nn")
 class NLLLoss(_ReducedLoss):
     """The logarithms of probabilities at the places of the targets, with the other sign."""
 
@@ -84,6 +89,7 @@ class NLLLoss(_ReducedLoss):
         return losses.nll_loss_mint(input, target, self.weight, self.ignore_index, self.reduction)
 
 
+@public("mint.nn")
 class SmoothL1Loss(_ReducedLoss):
     """Absolute differences, squared where they are below `beta`."""
 
@@ -95,8 +101,11 @@ class SmoothL1Loss(_ReducedLoss):
         return smooth_l1_loss(input, target, self.beta, self.reduction)
 
 
+@public("nn")
 class L1LossExt(LegacyL1Loss):
     """The absolute difference."""
 
 
 L1Loss = L1LossExt  # its name in mint.nn
+
+export_names(__name__, "mint.nn", "L1Loss")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
@@ -78,12 +79,14 @@ class _MintBatchNorm(Cell):
         )
 
 
+@public("mint.nn")
 class BatchNorm1d(_MintBatchNorm):
     """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch, scaled and shifted."""
 
     ndims = (2, 3)
 
 
+@public("mint.nn")
 class BatchNorm2d(_MintBatchNorm):
     """Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, scaled and shifted.
 
@@ -94,12 +97,14 @@ class BatchNorm2d(_MintBatchNorm):
     ndims = (4,)
 
 
+@public("mint.nn")
 class BatchNorm3d(_MintBatchNorm):
     """Each channel of (N, C, D, H, W) with mean 0 and variance 1 over the batch, scaled and shifted."""
 
     ndims = (5,)
 
 
+@public("mint.nn")
 class SyncBatchNorm(_MintBatchNorm):
     """Normalisation over the batches of all processes; with one process, over its own."""
 
@@ -119,6 +124,7 @@ class SyncBatchNorm(_MintBatchNorm):
         self.process_group = process_group
 
 
+@public("mint.nn")
 class GroupNorm(Cell):
     """Groups of channels with mean 0 and variance 1, scaled and shifted."""
 
@@ -150,6 +156,7 @@ class GroupNorm(Cell):
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}, eps={self.eps}, affine={self.affine}"
 
 
+@public("nn", "mint.nn:LayerNorm")
 class LayerNormExt(Cell):
     """LayerNorm with PyTorch's arguments and names of parameters."""
 

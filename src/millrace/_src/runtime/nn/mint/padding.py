@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.padding import _ConstantPadNd
 
 __all__ = ["ZeroPad1d", "ZeroPad3d"]
 
 
+@public("mint.nn")
 class ZeroPad1d(_ConstantPadNd):
     """A margin of zeros around the last axis."""
 
@@ -16,6 +18,7 @@ class ZeroPad1d(_ConstantPadNd):
         super().__init__(padding, 0)
 
 
+@public("mint.nn")
 class ZeroPad3d(_ConstantPadNd):
     """A margin of zeros around the last three axes."""
 

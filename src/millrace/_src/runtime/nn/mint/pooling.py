@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.nn.avg_pooling import avg_pool1d_mint, avg_pool2d_mint, avg_pool3d_mint
 from millrace._src.runtime.ops.nn.max_pooling import max_pool2d_mint
@@ -11,6 +12,7 @@ from millrace._src.runtime.ops.nn.max_pooling import max_pool2d_mint
 __all__ = ["AvgPool1dExt", "AvgPool2dExt", "AvgPool3dExt", "MaxPool2dExt"]
 
 
+@public("nn", "mint.nn:AvgPool1d")
 class AvgPool1dExt(Cell):
     """AvgPool1d with PyTorch's arguments."""
 
@@ -29,6 +31,7 @@ class AvgPool1dExt(Cell):
         return avg_pool1d_mint(input, *self.arguments)
 
 
+@public("nn", "mint.nn:AvgPool2d")
 class AvgPool2dExt(Cell):
     """AvgPool2d with PyTorch's arguments."""
 
@@ -48,6 +51,7 @@ class AvgPool2dExt(Cell):
         return avg_pool2d_mint(input, *self.arguments)
 
 
+@public("nn", "mint.nn:AvgPool3d")
 class AvgPool3dExt(AvgPool2dExt):
     """AvgPool3d with PyTorch's arguments."""
 
@@ -55,6 +59,7 @@ class AvgPool3dExt(AvgPool2dExt):
         return avg_pool3d_mint(input, *self.arguments)
 
 
+@public("nn", "mint.nn:MaxPool2d")
 class MaxPool2dExt(Cell):
     """MaxPool2d with PyTorch's arguments."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.image import resize
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
+@public("mint.nn")
 class Upsample(Cell):
     """The input in another size, by one of several modes."""
 
@@ -28,6 +30,7 @@ class Upsample(Cell):
         return resize.interpolate_mint(input, *self.arguments)
 
 
+@public("mint.nn")
 class UpsamplingNearest2d(Upsample):
     """(N, C, H, W) in another size, by the nearest pixel."""
 
@@ -35,6 +38,7 @@ class UpsamplingNearest2d(Upsample):
         super().__init__(size, scale_factor, "nearest")
 
 
+@public("mint.nn")
 class UpsamplingBilinear2d(Upsample):
     """(N, C, H, W) in another size, by straight lines between pixels."""
 

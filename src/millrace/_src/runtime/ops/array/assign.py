@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor as MillraceTensor
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.primitive import Primitive, primitive
-from millrace._src.runtime.ops.declare.registry import op, public
+from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
     "Assign",

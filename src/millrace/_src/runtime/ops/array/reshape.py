@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.arguments import to_int, to_shape, unpack_varargs
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
@@ -268,3 +269,6 @@ def atleast_2d(inputs: Any) -> Any:
 def atleast_3d(inputs: Any) -> Any:
     """The tensor, or each of several, with three axes at least."""
     return _at_least(inputs, torch.atleast_3d)
+
+
+export_names(__name__, "mint.nn.functional", flatten="flatten_mint")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.arguments import to_python_list
 from millrace._src.runtime.ops.declare.dtype_rules import SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.index_arguments import (
@@ -18,7 +19,7 @@ from millrace._src.runtime.ops.declare.index_arguments import (
     split_coordinates,
 )
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
     "ScatterAddWithAxis",
@@ -283,4 +284,4 @@ def scatter_add_with_axis(input_x: Tensor, indices: Tensor, updates: Tensor, axi
 
 
 ScatterAddWithAxis = primitive("ScatterAddWithAxis", scatter_add_with_axis)
-register_alias(__name__, "ops", "tensor_scatter_update")
+export_names(__name__, "ops", "tensor_scatter_update")

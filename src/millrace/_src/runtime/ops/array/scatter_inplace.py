@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.index_arguments import (
     check_integer_indices,
@@ -14,7 +15,7 @@ from millrace._src.runtime.ops.declare.index_arguments import (
     normalize_indices,
 )
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op
 
 from .scatter import scatter_nd_with
 
@@ -180,7 +181,7 @@ ScatterNonAliasingAdd = primitive(
     "ScatterNonAliasingAdd", scatter_nd_add, init=(), call=("input_x", "indices", "updates")
 )
 scatter_nd_update = ScatterNdUpdate()
-register_alias(__name__, "ops", "scatter_nd_update")
+export_names(__name__, "ops", "scatter_nd_update")
 
 
 # --- along an axis ----------------------------------------------------------------------------------------------

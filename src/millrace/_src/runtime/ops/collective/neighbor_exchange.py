@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
-from millrace._src.runtime.ops.declare.registry import public
 from millrace._src.runtime.tensor.storage import wrap
 
 from . import functional as collective

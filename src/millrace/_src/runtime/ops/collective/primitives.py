@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP, require_membership
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import public
 from millrace._src.runtime.tensor.device_placement import ensure_on_device, to_context_device
 from millrace._src.runtime.tensor.storage import to_torch_dtype, wrap
 

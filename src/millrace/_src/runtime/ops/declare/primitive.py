@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import declare, public
 from millrace._src.core.values.tensor import Tensor
-
-from .registry import public, register_alias
 
 __all__ = [
     "Primitive",
@@ -162,7 +161,7 @@ def primitive(
         },
     )
     spec.primitives.append((name, tuple(options), tuple(names)))
-    register_alias(spec.module, "ops", name)
+    declare(made, "ops")
     return made
 
 

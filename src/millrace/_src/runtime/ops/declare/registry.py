@@ -16,12 +16,13 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, cast
 
 import torch
 
 from millrace._src.core.args import Checker
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import declare as declare_public
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.device_placement import align_devices, cast_to_compute_dtype
@@ -37,7 +38,7 @@ from millrace._src.runtime.tensor.storage import (
 
 from .dtype_rules import ANY_DTYPE, SAME, DtypeRule
 
-__all__ = ["PUBLIC_NAMES", "OP_REGISTRY", "OpSpec", "register_alias", "op", "public"]
+__all__ = ["OP_REGISTRY", "OpSpec", "op"]
 
 bind_tensor_methods()
 
@@ -51,8 +52,6 @@ class OpFunction(Protocol):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 # Values that need no look inside.
 _PASS_THROUGH_TYPES = frozenset({int, float, bool, str, type(None), complex, torch.Tensor})
@@ -120,8 +119,6 @@ class OpSpec:
 
 
 OP_REGISTRY: list[OpSpec] = []
-# Face -> public name -> (module, attribute): what tests/contracts/public_api/make_faces.py writes down.
-PUBLIC_NAMES: dict[str, dict[str, tuple[str, str]]] = {}
 
 
 def op(
@@ -146,37 +143,10 @@ def op(
         call.op, call.raw = spec, function
         spec.call = call
         OP_REGISTRY.append(spec)
-        for where, public_name in named:
-            _register_public_name(where, public_name, function.__module__, name)
+        declare_public(call, *faces)
         return call
 
     return declare
-
-
-def _register_public_name(face: str, name: str, module: str, attribute: str) -> None:
-    names = PUBLIC_NAMES.setdefault(face, {})
-    if names.get(name, (module, attribute)) != (module, attribute):
-        raise ValueError(f"{face}.{name} is declared twice: {names[name]} and {(module, attribute)}")
-    names[name] = (module, attribute)
-
-
-def public(*faces: str) -> Callable[[F], F]:
-    """Give faces to a function or class that works on Tensors itself and is no entry of the table."""
-
-    def declare(thing: F) -> F:
-        for face in faces:
-            where, _, other = face.partition(":")
-            _register_public_name(where, other or thing.__name__, thing.__module__, thing.__name__)
-        return thing
-
-    return declare
-
-
-def register_alias(module: str, face: str, *names: str, **renamed: str) -> None:
-    """Give a face to values of a module: ``expose(__name__, "ops", "tensor_add", eq="equal")``; a keyword is the name
-    there, its value the attribute here."""
-    for name, attribute in {**{name: name for name in names}, **renamed}.items():
-        _register_public_name(face, name, module, attribute)
 
 
 def _make_call_wrapper(spec: OpSpec) -> Callable[..., Any]:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import export_names, public
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import public, register_alias
 
 __all__ = [
     "Depend",
@@ -268,4 +268,4 @@ def mixed_precision_cast(dst_dtype: DType, x: Any) -> Any:
 partial = Partial()
 depend = Depend()
 hyper_add = HyperMap(lambda x, y: x + y)
-register_alias(__name__, "ops", "partial", "depend", "hyper_add")
+export_names(__name__, "ops", "partial", "depend", "hyper_add")

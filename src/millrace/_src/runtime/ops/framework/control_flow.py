@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import public
 
 __all__ = ["ForiLoop", "Scan", "WhileLoop", "switch", "switch_layer"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import public
 from millrace._src.runtime.tensor.storage import as_torch_tensor, host_read_listeners, to_torch_dtype, wrap
 
 __all__ = [

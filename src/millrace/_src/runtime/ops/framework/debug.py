@@ -10,9 +10,9 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.io.protobuf import field, varint
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import public
 from millrace._src.runtime.tensor.backend.context import get_context
 from millrace._src.runtime.tensor.storage import host_read_listeners
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from millrace._src.core.device_queues import find_queue
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import public
 from millrace._src.runtime.tensor.storage import host_read_listeners
 
 __all__ = ["GetNext"]

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.ops.declare.registry import public
 from millrace._src.runtime.tensor.hook_handle import HookHandle, add_hook
 from millrace._src.runtime.tensor.storage import host_read_listeners, wrap
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import export_names, public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import public, register_alias
 
 from .composite import HyperMap
 
@@ -242,7 +242,7 @@ augassign_floordiv = _AugmentedAssign("augassign_floordiv", lambda x, y: x // y)
 
 ones_like_for_grad = HyperMap(lambda x: x * 0 + 1)
 
-register_alias(
+export_names(
     __name__,
     "ops",
     "augassign_add",
@@ -280,4 +280,4 @@ def ms_kernel(fn: Any = None, reg_info: Any = None, compile_attrs: Any = None) -
 
 kernel = ms_kernel
 
-register_alias(__name__, "ops", "kernel")
+export_names(__name__, "ops", "kernel")

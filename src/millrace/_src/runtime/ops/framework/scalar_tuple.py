@@ -8,8 +8,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import register_alias
 
 __all__ = []
 
@@ -126,7 +126,7 @@ tuple_equal = _PythonValuePrimitive("tuple_equal", operator.eq)
 
 tuple_setitem = _PythonValuePrimitive("tuple_setitem", _with)
 
-register_alias(
+export_names(
     __name__,
     "ops",
     "bool_and",

@@ -7,10 +7,11 @@ from typing import Any
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor as MillraceTensor
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import op, public
+from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = ["StopGradient", "stop_gradient", "stop_gradient_"]
 

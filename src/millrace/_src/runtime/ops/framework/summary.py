@@ -7,9 +7,9 @@ from collections.abc import Callable
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import public
 from millrace._src.runtime.tensor import storage
 from millrace._src.runtime.tensor.storage import wrap
 

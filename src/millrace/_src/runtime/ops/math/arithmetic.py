@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from millrace._src.core.public import public
 from millrace._src.runtime.ops.declare.arguments import promote_operands
 from millrace._src.runtime.ops.declare.dtype_rules import (
     INTEGERS,
@@ -15,7 +16,7 @@ from millrace._src.runtime.ops.declare.dtype_rules import (
     UNCHECKED,
 )
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op, public
+from millrace._src.runtime.ops.declare.registry import op
 from millrace._src.runtime.ops.math.pairs import Add
 from millrace._src.runtime.tensor.backend.torch_private import release
 

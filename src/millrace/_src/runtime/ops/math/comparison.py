@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import OperationError
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.arguments import promote_operands
 from millrace._src.runtime.ops.declare.dtype_rules import BOOL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
     "ApproximateEqual",
@@ -166,6 +167,6 @@ def compare_and_bitpack(x: Tensor, threshold: Tensor) -> Tensor:
 
 CompareAndBitpack = primitive("CompareAndBitpack", compare_and_bitpack)
 
-register_alias(
+export_names(
     __name__, "ops", tensor_lt="less", tensor_le="less_equal", tensor_gt="greater", tensor_ge="greater_equal"
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.dtype_rules import BOOL, FLOAT, NUMBERS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
     "Abs",
@@ -349,4 +350,4 @@ def eps(x: Tensor) -> Tensor:
 
 Eps = primitive("Eps", eps, init=())
 
-register_alias(__name__, "ops", tensor_exp="exp", tensor_expm1="expm1")
+export_names(__name__, "ops", tensor_exp="exp", tensor_expm1="expm1")

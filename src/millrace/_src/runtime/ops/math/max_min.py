@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.arguments import normalize_axes, promote_operands
 from millrace._src.runtime.ops.declare.dtype_rules import INT32, INT64, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
     "ArgMaxWithValue",
@@ -232,4 +233,4 @@ ArgMinWithValue = primitive("ArgMinWithValue", argmin_value)
 # MindSpore's names for ready-made objects of these classes.
 reduce_max = ReduceMax()
 reduce_min = ReduceMin()
-register_alias(__name__, "ops", "reduce_max", "reduce_min")
+export_names(__name__, "ops", "reduce_max", "reduce_min")

@@ -6,10 +6,11 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.arguments import promote_operands, subtract_with_bool
 from millrace._src.runtime.ops.declare.dtype_rules import FLOAT, PROMOTE, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
     "Add",
@@ -205,9 +206,9 @@ tensor_mul = Mul()
 
 tensor_sub = Sub()
 
-register_alias(__name__, "ops", "tensor_add", "tensor_pow", "tensor_mul", "tensor_sub")
+export_names(__name__, "ops", "tensor_add", "tensor_pow", "tensor_mul", "tensor_sub")
 
-register_alias(
+export_names(
     __name__,
     "ops",
     tensor_muls="mul",

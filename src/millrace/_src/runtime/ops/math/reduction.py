@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.arguments import check_axes, normalize_axes
 from millrace._src.runtime.ops.declare.dtype_rules import BOOL, SAME, SUM
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
     "ReduceAll",
@@ -222,7 +223,7 @@ reduce_sum = ReduceSum()
 
 reduce_mean = ReduceMean()
 
-register_alias(__name__, "ops", "reduce_sum", "reduce_mean")
+export_names(__name__, "ops", "reduce_sum", "reduce_mean")
 
 
 @op("Tensor", dtype=SAME)

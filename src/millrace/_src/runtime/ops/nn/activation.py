@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.dtype_rules import ANY_DTYPE, FLOAT, FLOATS, FLOATS_COMPLEX, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
@@ -99,3 +100,5 @@ ReLU = primitive("ReLU", relu, init=(), call=("input",))
 ReLU6 = primitive("ReLU6", relu6)
 Sigmoid = primitive("Sigmoid", sigmoid)
 GeLU = primitive("GeLU", gelu_tanh)
+
+export_names(__name__, "ops", Gelu="GeLU")

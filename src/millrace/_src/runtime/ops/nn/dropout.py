@@ -11,7 +11,7 @@ from torch import Tensor
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = [
     "Dropout",
@@ -34,10 +34,6 @@ __all__ = [
 
 
 # The same arguments as in `ops`.
-register_alias("millrace._src.runtime.ops.nn.fold", "mint.nn.functional", "fold", "unfold")
-register_alias("millrace._src.runtime.ops.nn.pixel_shuffle", "mint.nn.functional", "pixel_shuffle")
-
-register_alias("millrace._src.runtime.ops.array.reshape", "mint.nn.functional", flatten="flatten_mint")
 
 
 # --- dropout ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.arguments import to_shape
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
@@ -169,3 +170,5 @@ Im2Col = primitive("Im2Col", image_to_col, init=("ksizes", "strides", "dilations
 
 
 Col2Im = primitive("Col2Im", col_to_image, init=("kernel_size", "dilation", "padding", "stride"))
+
+export_names(__name__, "mint.nn.functional", "fold", "unfold")

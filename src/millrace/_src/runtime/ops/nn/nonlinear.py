@@ -14,10 +14,11 @@ from torch import Tensor
 
 from millrace._src.core.args import Range
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.arguments import promote_operands
 from millrace._src.runtime.ops.declare.dtype_rules import FLOAT, FLOATS, FLOATS_COMPLEX, REAL, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op
 
 from .softmax import one_axis
 
@@ -318,5 +319,4 @@ HShrink = primitive("HShrink", hardshrink)
 SoftShrink = primitive("SoftShrink", softshrink)
 
 # Older spellings.
-register_alias("millrace._src.runtime.ops.nn.activation", "ops", Gelu="GeLU")
-register_alias(__name__, "ops", FastGelu="FastGeLU")
+export_names(__name__, "ops", FastGelu="FastGeLU")

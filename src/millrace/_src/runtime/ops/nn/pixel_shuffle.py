@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.arguments import to_int, to_python_list, to_shape
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
@@ -218,3 +219,5 @@ SpaceToBatchND = primitive("SpaceToBatchND", space_to_batch_nd_of, init=("block_
 BatchToSpaceND = primitive("BatchToSpaceND", batch_to_space_nd, init=("block_shape", "crops"))
 BatchToSpaceNDV2 = primitive("BatchToSpaceNDV2", batch_to_space_nd, init=())
 ChannelShuffle = primitive("ChannelShuffle", shuffle_channels, init=("group",))
+
+export_names(__name__, "mint.nn.functional", "pixel_shuffle")

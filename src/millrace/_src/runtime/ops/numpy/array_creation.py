@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.array.creation import to_scalar
 from millrace._src.runtime.ops.declare.arguments import to_int, to_shape
 from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op
 from millrace._src.runtime.tensor.storage import to_torch_dtype, wrap, wrap_all
 
 from .type_promotion import cast_result, resolve_dtype, to_array
@@ -378,7 +379,7 @@ mgrid = _Grid(sparse=False)
 
 ogrid = _Grid(sparse=True)
 
-register_alias(__name__, "numpy", "mgrid", "ogrid")
+export_names(__name__, "numpy", "mgrid", "ogrid")
 
 
 @op("numpy", dtype=UNCHECKED)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentValueError
-from millrace._src.runtime.ops.declare.registry import public
+from millrace._src.core.public import public
 from millrace._src.runtime.ops.numpy.type_promotion import promote_arrays, to_array
 from millrace._src.runtime.tensor.storage import unwrap, wrap
 

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import export_names
 from millrace._src.core.values import dtype as mstype
 from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
-from millrace._src.runtime.ops.declare.registry import op, register_alias
+from millrace._src.runtime.ops.declare.registry import op
 from millrace._src.runtime.tensor.device_placement import to_context_device
 from millrace._src.runtime.tensor.storage import DTYPES_FROM_TORCH, as_torch_tensor, to_torch_dtype
 
@@ -43,8 +44,8 @@ bool_, int8, int16, int32, int64 = mstype.bool_, mstype.int8, mstype.int16, msty
 uint8, uint16, uint32, uint64 = mstype.uint8, mstype.uint16, mstype.uint32, mstype.uint64
 float16, float32, float64 = mstype.float16, mstype.float32, mstype.float64
 int_, float_ = int32, float32  # what a Python number becomes
-register_alias(__name__, "numpy", "bool_", "int8", "int16", "int32", "int64", "int_", "float_")
-register_alias(__name__, "numpy", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+export_names(__name__, "numpy", "bool_", "int8", "int16", "int32", "int64", "int_", "float_")
+export_names(__name__, "numpy", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 
 _NARROW = {torch.int64: torch.int32, torch.float64: torch.float32}
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from millrace._src.core.public import export_names
 from millrace._src.runtime.ops.declare.arguments import subtract_with_bool
 from millrace._src.runtime.ops.declare.dtype_rules import UNCHECKED
 from millrace._src.runtime.ops.declare.registry import op
@@ -365,3 +366,16 @@ def clip(x: Any, xmin: Any, xmax: Any, dtype: Any = None) -> Tensor:
     if xmax is not None:
         made = torch.minimum(made, to_array(xmax).to(made.dtype))
     return cast_result(made, dtype)
+
+
+export_names(
+    __name__, "numpy", "abs", "absolute", "add", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
+    "arctanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "copysign",
+    "cos", "cosh", "deg2rad", "divide", "equal", "exp", "exp2", "expm1", "fabs", "fix", "float_power",
+    "floor", "floor_divide", "fmod", "gcd", "greater", "greater_equal", "heaviside", "hypot", "invert",
+    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "lcm", "less", "less_equal", "log", "log10",
+    "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "matmul", "maximum", "minimum", "mod", "multiply", "negative", "not_equal", "positive", "power",
+    "rad2deg", "radians", "reciprocal", "remainder", "rint", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "true_divide", "trunc",
+)  # fmt: skip

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import declare
 from millrace._src.core.values.tensor import Tensor as OurTensor
 from millrace._src.runtime.ops.declare.primitive import Primitive
-from millrace._src.runtime.ops.declare.registry import register_alias
 from millrace._src.runtime.tensor.storage import unwrap, wrap
 
 __all__ = [
@@ -130,7 +130,7 @@ def define_update_primitive(
         },
     )
     made.__signature__ = made.signature  # type: ignore[attr-defined]
-    register_alias(module, "ops", name)
+    declare(made, "ops")
     return made
 
 

@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import export_names, public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.ops.declare.registry import public, register_alias
 from millrace._src.runtime.tensor.storage import wrap
 
 from .sparse_tensor import COOTensor, CSRTensor, RowTensor
@@ -345,7 +345,7 @@ def csr_tensor_get_indptr(x: CSRTensor) -> Tensor:
     return x.indptr
 
 
-register_alias(
+export_names(
     __name__, "ops",
     "coo_abs",
     "coo_acos",

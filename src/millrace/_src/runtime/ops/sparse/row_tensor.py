@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.public import export_names, public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.ops.declare.registry import public, register_alias
 from millrace._src.runtime.tensor.storage import wrap
 
 from .coo_csr import make_row_tensor
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 make_row_tensor_inner = make_row_tensor
-register_alias(__name__, "ops", "make_row_tensor_inner")
+export_names(__name__, "ops", "make_row_tensor_inner")
 
 
 def _rows(name: str, x: Any) -> RowTensor:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.storage import unwrap, wrap
@@ -75,6 +76,7 @@ class _Sparse:
         return self.with_values(wrap(-self.values._torch))
 
 
+@public("millrace")
 class COOTensor(_Sparse):
     """A sparse tensor: a row of coordinates and a value for each element that is held.
 
@@ -156,6 +158,7 @@ class COOTensor(_Sparse):
         return f"{start}, indices={self.indices!r}, values={self.values!r})"
 
 
+@public("millrace")
 class SparseTensor(COOTensor):
     """The old name of :class:`COOTensor`."""
 
@@ -163,6 +166,7 @@ class SparseTensor(COOTensor):
         super().__init__(indices, values, shape)
 
 
+@public("millrace")
 class CSRTensor(_Sparse):
     """A sparse matrix by rows: where each row begins, the column and the value of each element that is held.
 
@@ -265,6 +269,7 @@ class CSRTensor(_Sparse):
         )
 
 
+@public("millrace")
 class RowTensor:
     """Some rows of a large tensor: their numbers, their values and the shape of the whole."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32, int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.parameter import Parameter
@@ -14,6 +15,7 @@ from .scheduler import check_optimizer
 __all__ = ["ReduceLROnPlateau"]
 
 
+@public("experimental.optim.lr_scheduler")
 class ReduceLROnPlateau:
     """The rates times `factor` when a measure, which ``step`` is given, did not get better for `patience` calls.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
@@ -16,6 +17,7 @@ from millrace._src.runtime.tensor.parameter import Parameter
 __all__ = ["LRScheduler"]
 
 
+@public("experimental.optim.lr_scheduler")
 class LRScheduler:
     """The base of schedulers: one's own writes ``get_lr``, which gives a rate for each group.
 

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.parameter import Parameter
@@ -13,6 +14,7 @@ from millrace._src.runtime.tensor.parameter import Parameter
 __all__ = ["SequentialLR"]
 
 
+@public("experimental.optim.lr_scheduler")
 class SequentialLR:
     """Schedulers one after the other; `milestones` says at which call the next one begins.
 

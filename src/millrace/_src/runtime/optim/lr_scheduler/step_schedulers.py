@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_kind
@@ -41,6 +42,7 @@ def _float(value: Any, name: str, owner: str) -> float:
     return value
 
 
+@public("experimental.optim.lr_scheduler")
 class StepLR(LRScheduler):
     """The rate times `gamma` every `step_size` calls.
 
@@ -65,6 +67,7 @@ class StepLR(LRScheduler):
         return [base * self.gamma ** (self._epoch // self.step_size) for base in self._bases]
 
 
+@public("experimental.optim.lr_scheduler")
 class LinearLR(LRScheduler):
     """From `start_factor` to `end_factor` of the rate in `total_iters` calls.
 
@@ -107,6 +110,7 @@ class LinearLR(LRScheduler):
         return [base * factor for base in self._bases]
 
 
+@public("experimental.optim.lr_scheduler")
 class ConstantLR(LRScheduler):
     """`factor` of the rate for `total_iters` calls, then all of it.
 
@@ -137,6 +141,7 @@ class ConstantLR(LRScheduler):
         return [base * (1.0 if whole else self.factor) for base in self._bases]
 
 
+@public("experimental.optim.lr_scheduler")
 class ExponentialLR(LRScheduler):
     """The rate times `gamma` in every call.
 
@@ -157,6 +162,7 @@ class ExponentialLR(LRScheduler):
         return [base * self.gamma**self._epoch for base in self._bases]
 
 
+@public("experimental.optim.lr_scheduler")
 class PolynomialLR(LRScheduler):
     """A power of what is left of `total_iters`, times the rate.
 
@@ -196,6 +202,7 @@ def _functions(optimizer: Any, lr_lambda: Any) -> list[Any]:
     return [lr_lambda] * count
 
 
+@public("experimental.optim.lr_scheduler")
 class LambdaLR(LRScheduler):
     """The first rate times a function of the number of calls, or of a function for each group.
 
@@ -216,6 +223,7 @@ class LambdaLR(LRScheduler):
         return [base * function(self.last_epoch) for function, base in pairs]
 
 
+@public("experimental.optim.lr_scheduler")
 class MultiplicativeLR(LRScheduler):
     """The rate now times a function of the number of calls.
 
@@ -238,6 +246,7 @@ class MultiplicativeLR(LRScheduler):
         return [rate * function(self.last_epoch) for function, rate in pairs]
 
 
+@public("experimental.optim.lr_scheduler")
 class MultiStepLR(LRScheduler):
     """The rate times `gamma` at each of `milestones`.
 
@@ -270,6 +279,7 @@ class MultiStepLR(LRScheduler):
         return [base * self.gamma**passed for base in self._bases]
 
 
+@public("experimental.optim.lr_scheduler")
 class CosineAnnealingLR(LRScheduler):
     """A cosine from the rate to `eta_min` in `T_max` calls, and back.
 
@@ -302,6 +312,7 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * wave for base in self._bases]
 
 
+@public("experimental.optim.lr_scheduler")
 class CosineAnnealingWarmRestarts(LRScheduler):
     """A cosine from the rate to `eta_min`, again and again: after `T_0` calls, then each time `T_mult` times as many.
 
@@ -362,6 +373,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._write(self.get_lr())
 
 
+@public("experimental.optim.lr_scheduler")
 class CyclicLR(LRScheduler):
     """Up from `base_lr` to `max_lr` and down again, in cycles: ``triangular``, ``triangular2`` (half as high each time)
     or ``exp_range`` (lower by `gamma` with each call).

@@ -15,6 +15,7 @@ from typing import Any
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.log import get_logger
 from millrace._src.core.machine.worker_devices import unsupported_error, worker_start_method
+from millrace._src.core.public import export_names, public
 
 from . import execution_mode as modes
 from .execution_mode import GRAPH_MODE, PYNATIVE_MODE
@@ -106,6 +107,7 @@ _context = _Context()
 setting_listeners: list[Any] = []
 
 
+@public("millrace", "context")
 def set_context(**kwargs: Any) -> None:
     """Set process-wide options: mode, device, and the other settings of MindSpore's table.
 
@@ -216,6 +218,7 @@ def _device_id_of_environment() -> int:
     return int(text)
 
 
+@public("millrace", "context")
 def get_context(attr_key: str) -> Any:
     """Get the value of a setting."""
     if attr_key not in _DEFAULTS:
@@ -226,6 +229,7 @@ def get_context(attr_key: str) -> Any:
     return _context.values[attr_key]
 
 
+@public("millrace")
 def set_device(device_target: str, device_id: int | None = None) -> None:
     """Set the device of tensors and operations."""
     if not isinstance(device_target, str):
@@ -242,6 +246,7 @@ def get_device() -> str:
     return "cpu" if values["device_target"] == "CPU" else f"cuda:{values['device_id']}"
 
 
+@public("millrace")
 def set_deterministic(deterministic: bool) -> None:
     """Enable deterministic algorithms: the same bits in every run, with slower kernels."""
     if not isinstance(deterministic, bool):
@@ -256,6 +261,7 @@ def is_deterministic() -> bool:
     return bool(_context.values["deterministic"] == "ON")
 
 
+@public("millrace")
 def set_recursion_limit(recursion_limit: int = 1000) -> None:
     """Set the maximum call depth of a graph. It is stored only: Python's recursion limit applies to captures.
 
@@ -268,3 +274,7 @@ def set_recursion_limit(recursion_limit: int = 1000) -> None:
             f"The input value must be int and must > 0, but got '{recursion_limit}' with type 'int'."
         )
     set_context(max_call_depth=recursion_limit)
+
+
+export_names(__name__, "millrace", "COMPATIBLE", "LAX", "STRICT")
+export_names(__name__, "context", "COMPATIBLE", "LAX", "STRICT")

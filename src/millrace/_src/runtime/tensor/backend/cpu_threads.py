@@ -9,6 +9,7 @@ import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 
 from .context import get_context, set_context
 
@@ -25,6 +26,7 @@ logger = get_logger(__name__)
 _initial_affinity: set[int] = set()
 
 
+@public("millrace", "runtime")
 def dispatch_threads_num(threads_num: int) -> None:
     """Set the number of threads that compute one operation on the CPU.
 
@@ -51,6 +53,7 @@ def dispatch_threads_num(threads_num: int) -> None:
     torch.set_num_threads(threads_num)
 
 
+@public("millrace", "runtime")
 def launch_blocking() -> None:
     """Run every GPU operation to completion before the next one starts, so that an error is raised at its own
     line.
@@ -68,6 +71,7 @@ def launch_blocking() -> None:
         )
 
 
+@public("millrace", "runtime")
 def set_cpu_affinity(
     enable_affinity: bool,
     affinity_cpu_list: dict[str, list[str]] | list[str] | None = None,
@@ -133,6 +137,7 @@ def _parse_cores(affinity_cpu_list: dict[str, list[str]] | list[str]) -> list[in
     return cores
 
 
+@public("millrace", "runtime")
 def set_kernel_launch_group(thread_num: int = 2, kernel_group_num: int = 8) -> None:
     """Set the group size of kernel launches on Ascend. It is validated, stored and has no effect here.
 
@@ -151,6 +156,7 @@ def set_kernel_launch_group(thread_num: int = 2, kernel_group_num: int = 8) -> N
     logger.info("set_kernel_launch_group is stored and has no effect here")
 
 
+@public("millrace", "runtime")
 def set_kernel_launch_capture(enable_capture_graph: bool) -> None:
     """Set whether kernel launches are captured. Validated and stored only: Graph mode captures launches on a
     GPU by default.

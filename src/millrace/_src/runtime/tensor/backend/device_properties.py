@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
+from millrace._src.core.public import export_names, public
 
 from .context import get_context
 
@@ -49,6 +50,7 @@ def resolve_device_target(device_target: str | None) -> str:
     return device_target
 
 
+@public("hal")
 def is_available(device_target: str) -> bool:
     """Whether a device type is available.
 
@@ -59,6 +61,7 @@ def is_available(device_target: str) -> bool:
     return device_target == "CPU" or (device_target == "GPU" and torch.cuda.is_available())
 
 
+@public("hal")
 def is_initialized(device_target: str) -> bool:
     """Whether this process has initialized a device type.
 
@@ -76,6 +79,7 @@ def _query_backend(call: str, device_target: Any) -> None:
         )
 
 
+@public("hal")
 def device_count(device_target: str | None = None) -> int:
     """The number of visible devices of a type.
 
@@ -85,6 +89,7 @@ def device_count(device_target: str | None = None) -> int:
     return torch.cuda.device_count() if resolve_device_target(device_target) == "GPU" else 1
 
 
+@public("hal")
 def get_arch_list(device_target: str | None = None) -> list[str] | None:
     """The GPU architectures that PyTorch was built for; None on a CPU.
 
@@ -130,6 +135,7 @@ get_device_name = _make_device_query(_name, "CPU")
 get_device_properties = _make_device_query(_properties, None)
 
 
+@public("millrace")
 def get_current_device() -> tuple[str, int]:
     """Target and index of the device in use.
 
@@ -159,3 +165,6 @@ def check_device_id(number: int, count: int | None = None) -> None:
         f"GPU{'' if num_devices == 1 else 's'} ({listed}). DEVICE_ID and device_id count the visible "
         "devices from 0, not those of the machine: with CUDA_VISIBLE_DEVICES=1,3,5 they are 0, 1 or 2."
     )
+
+
+export_names(__name__, "hal", "get_device_capability", "get_device_name", "get_device_properties")

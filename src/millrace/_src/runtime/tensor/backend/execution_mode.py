@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from millrace._src.core.public import export_names
+
 __all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "GraphExecutor", "ThreadState", "thread_state", "differentiating"]
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
@@ -126,3 +128,7 @@ def function_capture_key(function: Any, depth: int = 0) -> Any:
 def _capture_key_of(value: Any) -> Any:
     get_key = getattr(value, "capture_key", None)
     return None if get_key is None else get_key()
+
+
+export_names(__name__, "millrace", "GRAPH_MODE", "PYNATIVE_MODE")
+export_names(__name__, "context", "GRAPH_MODE", "PYNATIVE_MODE")

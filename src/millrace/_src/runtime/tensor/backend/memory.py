@@ -9,6 +9,7 @@ import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 
 from .context import get_context, get_device, set_context, setting_listeners
 
@@ -35,6 +36,7 @@ _RESERVE = r"[0-9][0-9]*(\.)?[0-9]*GB|0\.[0-9]*GB"
 _memory_settings: dict[str, str] = {}
 
 
+@public("millrace", "runtime")
 def set_memory(
     init_size: str = "2GB",
     increase_size: str = "2GB",
@@ -112,6 +114,7 @@ def _on_cpu(device_target: str | None) -> bool:
     return target == "CPU" or get_device() == "cpu"
 
 
+@public("millrace", "runtime", "hal")
 def memory_allocated(device_target: str | None = None) -> int:
     """Bytes of GPU memory in use by tensors; 0 on a CPU.
 
@@ -121,6 +124,7 @@ def memory_allocated(device_target: str | None = None) -> int:
     return _allocator_stat("memory_allocated", device_target)
 
 
+@public("millrace", "runtime", "hal")
 def max_memory_allocated(device_target: str | None = None) -> int:
     """The peak of GPU memory in use by tensors; 0 on a CPU.
 
@@ -130,6 +134,7 @@ def max_memory_allocated(device_target: str | None = None) -> int:
     return _allocator_stat("max_memory_allocated", device_target)
 
 
+@public("millrace", "runtime", "hal")
 def memory_reserved(device_target: str | None = None) -> int:
     """Bytes of GPU memory reserved by the allocator; 0 on a CPU.
 
@@ -139,6 +144,7 @@ def memory_reserved(device_target: str | None = None) -> int:
     return _allocator_stat("memory_reserved", device_target)
 
 
+@public("millrace", "runtime", "hal")
 def max_memory_reserved(device_target: str | None = None) -> int:
     """The peak of GPU memory reserved by the allocator; 0 on a CPU.
 
@@ -148,6 +154,7 @@ def max_memory_reserved(device_target: str | None = None) -> int:
     return _allocator_stat("max_memory_reserved", device_target)
 
 
+@public("millrace", "runtime", "hal")
 def memory_stats(device_target: str | None = None) -> dict[str, Any]:
     """Statistics of the allocator, under MindSpore's names.
 
@@ -168,6 +175,7 @@ def memory_stats(device_target: str | None = None) -> dict[str, Any]:
     }
 
 
+@public("millrace", "runtime", "hal")
 def memory_summary(device_target: str | None = None) -> str:
     """Statistics of the allocator as a table.
 
@@ -205,6 +213,7 @@ def _reset(device_target: str | None) -> None:
         torch.cuda.reset_peak_memory_stats(get_device())
 
 
+@public("millrace", "runtime", "hal")
 def reset_peak_memory_stats(device_target: str | None = None) -> None:
     """Reset the peak statistics.
 
@@ -213,6 +222,7 @@ def reset_peak_memory_stats(device_target: str | None = None) -> None:
     _reset(device_target)
 
 
+@public("millrace", "runtime", "hal")
 def reset_max_memory_allocated(device_target: str | None = None) -> None:
     """Reset the peak statistics.
 
@@ -221,6 +231,7 @@ def reset_max_memory_allocated(device_target: str | None = None) -> None:
     _reset(device_target)
 
 
+@public("millrace", "runtime", "hal")
 def reset_max_memory_reserved(device_target: str | None = None) -> None:
     """Reset the peak statistics.
 
@@ -229,6 +240,7 @@ def reset_max_memory_reserved(device_target: str | None = None) -> None:
     _reset(device_target)
 
 
+@public("millrace", "runtime", "hal")
 def empty_cache() -> None:
     """Release unused cached memory of the allocator to the GPU; no effect on a CPU.
 
@@ -238,6 +250,7 @@ def empty_cache() -> None:
         torch.cuda.empty_cache()
 
 
+@public("millrace", "runtime")
 def memory_replay(file_path: str) -> None:
     """Replay a trace of Ascend's memory pool: not supported, raises an error."""
     if not isinstance(file_path, str):

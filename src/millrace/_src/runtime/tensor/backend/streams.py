@@ -10,6 +10,7 @@ import torch
 
 from millrace._src.core.errors import ArgumentTypeError, OperationError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 
 from .context import get_context, get_device
 
@@ -39,6 +40,7 @@ def _log_no_effect(name: str) -> None:
         logger.info("%s: on a CPU operations run in order; streams and events have no effect", name)
 
 
+@public("millrace", "runtime", "hal")
 class Stream:
     """A queue of GPU work. On a CPU there is one stream, which is always idle.
 
@@ -110,6 +112,7 @@ class Stream:
         return f"Stream(device_name={target}, device_id:{number}, stream id:{self.id})"
 
 
+@public("millrace", "runtime", "hal")
 class Event:
     """An event in a stream, to wait for or to measure elapsed time. On a CPU it stores the time at which it
     was recorded.
@@ -173,6 +176,7 @@ class Event:
         )
 
 
+@public("millrace", "runtime", "hal")
 class StreamCtx:
     """Context manager: work inside the ``with`` block is queued in a stream.
 
@@ -205,6 +209,7 @@ def _torch_stream(stream: Stream | None) -> Any:
     return torch.cuda.current_stream() if stream is None or stream._stream is None else stream._stream
 
 
+@public("millrace", "runtime", "hal")
 def current_stream() -> Stream:
     """The current stream.
 
@@ -214,6 +219,7 @@ def current_stream() -> Stream:
     return Stream(stream=torch.cuda.current_stream(get_device())) if _on_gpu() else Stream()
 
 
+@public("millrace", "runtime", "hal")
 def default_stream() -> Stream:
     """The default stream of the device.
 
@@ -223,6 +229,7 @@ def default_stream() -> Stream:
     return Stream(stream=torch.cuda.default_stream(get_device())) if _on_gpu() else Stream()
 
 
+@public("millrace", "runtime", "hal")
 def communication_stream() -> Stream:
     """The stream that waits for communication: the current one, since PyTorch manages separate communication
     streams.
@@ -233,6 +240,7 @@ def communication_stream() -> Stream:
     return current_stream()
 
 
+@public("millrace", "runtime", "hal")
 def set_cur_stream(stream: Stream | None) -> None:
     """Set the current stream.
 
@@ -248,6 +256,7 @@ def set_cur_stream(stream: Stream | None) -> None:
         torch.cuda.set_stream(stream._stream)
 
 
+@public("millrace", "runtime", "hal")
 def synchronize() -> None:
     """Block until the device has completed all queued work.
 

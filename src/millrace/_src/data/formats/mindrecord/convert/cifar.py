@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from millrace._src.core.public import public
 from millrace._src.data.formats.cifar_pickle import read_cifar
 from millrace._src.data.formats.mindrecord.exceptions import PathNotExistsError
 from millrace._src.data.formats.mindrecord.writer import SUCCESS, MSRStatus
@@ -14,6 +15,7 @@ from .base import Converter, check_fields, check_path, encode_jpeg, map_in_threa
 __all__ = ["Cifar100ToMR", "Cifar10ToMR"]
 
 
+@public("mindrecord")
 class Cifar10ToMR(Converter):
     """A folder with data_batch_1 .. and test_batch to ``destination`` and ``destination + "_test"``.
 
@@ -66,6 +68,7 @@ class Cifar10ToMR(Converter):
         write_set(destination, schema, desc, rows, index=index, total=len(images))
 
 
+@public("mindrecord")
 class Cifar100ToMR(Cifar10ToMR):
     """A folder with the files train and test to ``destination`` and ``destination + "_test"``.
 

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError, DataError
+from millrace._src.core.public import public
 from millrace._src.data.formats.csv.type_inference import infer_column_type, read_table
 from millrace._src.data.formats.mindrecord.writer import MSRStatus
 
@@ -17,6 +18,7 @@ __all__ = ["CsvToMR"]
 _TYPES = {"int64": "int64", "float64": "float64", "bool": "int32", "string": "string"}
 
 
+@public("mindrecord")
 class CsvToMR(Converter):
     """A CSV file whose first line names the columns; columns are int64, float64, int32 (bools) or string.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from millrace._src.core.errors import DataError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.data.formats.mindrecord.writer import MSRStatus
 
 from .base import Converter, check_partitions, check_path, map_in_threads, write_set
@@ -18,6 +19,7 @@ log = get_logger(__name__)
 _ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 
 
+@public("mindrecord")
 class ImageFolderToMR(Converter):
     """Every image below a folder as stored on disk: fields image, file_name and label.
 

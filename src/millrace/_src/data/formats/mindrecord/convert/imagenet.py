@@ -8,6 +8,7 @@ from typing import Any
 
 from millrace._src.core.errors import DataError, FormatError
 from millrace._src.core.log import get_logger
+from millrace._src.core.public import public
 from millrace._src.data.formats.mindrecord.exceptions import PathNotExistsError
 from millrace._src.data.formats.mindrecord.writer import MSRStatus
 
@@ -19,6 +20,7 @@ log = get_logger(__name__)
 _SCHEMA = {"label": {"type": "int32"}, "image": {"type": "bytes"}, "file_name": {"type": "string"}}
 
 
+@public("mindrecord")
 class ImageNetToMR(Converter):
     """Folders of JPEG files, one per class; ``map_file`` has a line ``folder label`` for each.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from millrace._src.core.errors import DataError, FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.idx import read_idx
 from millrace._src.data.formats.mindrecord.writer import SUCCESS, MSRStatus
 
@@ -15,6 +16,7 @@ __all__ = ["MnistToMR"]
 _SCHEMA = {"label": {"type": "int64"}, "data": {"type": "bytes"}}
 
 
+@public("mindrecord")
 class MnistToMR(Converter):
     """The four IDX files of MNIST, gzipped or not, to ``<destination>_train.mindrecord`` and ``_test``.
 

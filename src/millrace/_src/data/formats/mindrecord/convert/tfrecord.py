@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError, FormatError
+from millrace._src.core.public import public
 from millrace._src.data.formats.mindrecord.writer import MSRStatus
 from millrace._src.data.formats.tfrecord.example import parse_example
 from millrace._src.data.formats.tfrecord.record_file import read_records
@@ -25,6 +26,7 @@ _TYPES = {
 _SPECIAL = str.maketrans(dict.fromkeys(set(string.punctuation + " ") - {"_"}, "_"))
 
 
+@public("mindrecord")
 class TFRecordToMR(Converter):
     """The Examples of a TFRecord file. ``feature_dict`` has the shape and dtype of each feature.
 
