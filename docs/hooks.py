@@ -12,7 +12,7 @@ from typing import Any
 from doctests import fenced  # docs/doctests.py: mkdocs puts the folder of a hook on the path
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
-from operations import at_home, filled
+from operations import filled
 
 from millrace.dataset import config
 
@@ -61,7 +61,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
             fence = None
         lines.append(line if fence or ticks else LINK.sub(turned, line))
     whole = "\n".join(lines)
-    whole = filled(at_home(whole), fenced)
+    whole = filled(whole, fenced)
     return whole.replace(SETTINGS, _every_setting()) if SETTINGS in whole else whole
 
 

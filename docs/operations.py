@@ -12,23 +12,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-MARK = re.compile(r"<!-- names of (?P<module>[\w.]+)(?P<whole> with examples)? -->")
+from millrace._src.core.public import definition_module
 
-# Modules that load what they list when it is asked for.
-LAZY = (
-    "millrace",
-    "millrace.amp",
-    "millrace.boost",
-    "millrace.dataset",
-    "millrace.dataset.transforms",
-    "millrace.nn",
-    "millrace.ops",
-    "millrace.parallel",
-    "millrace.profiler",
-    "millrace.scipy.optimize",
-    "millrace.serve",
-    "millrace.train",
-)
+MARK = re.compile(r"<!-- names of (?P<module>[\w.]+)(?P<whole> with examples)? -->")
 
 
 def filled(markdown: str, fenced: Callable[[str], str]) -> str:
@@ -36,22 +22,6 @@ def filled(markdown: str, fenced: Callable[[str], str]) -> str:
     return MARK.sub(
         lambda mark: whole(mark["module"], fenced) if mark["whole"] else tables(mark["module"]), markdown
     )
-
-
-def at_home(markdown: str) -> str:
-    """The same with names that a module hands out only when they are asked for under the path they are written at.
-
-    What reads the pages' sources does not run them, and would not find these.
-    """
-
-    def turned(line: re.Match[str]) -> str:
-        module, _, name = line["path"].rpartition(".")
-        if module not in LAZY:
-            return line[0]
-        thing = getattr(importlib.import_module(module), name)
-        return f"::: {thing.__module__}.{thing.__qualname__}"
-
-    return re.sub(r"^::: (?P<path>\S+)", turned, markdown, flags=re.MULTILINE)
 
 
 def tables(module: str) -> str:
@@ -81,7 +51,7 @@ def families(module: str) -> list[tuple[str, list[tuple[str, Any]]]]:
     for name in sorted(face.__all__, key=str.lower):
         thing = getattr(face, name)
         if not inspect.ismodule(thing):
-            home = getattr(thing, "__module__", None) or type(thing).__module__
+            home = definition_module(thing if hasattr(thing, "__module__") else type(thing))
             found.setdefault(home, []).append((name, thing))
     titled = [(title(home), names) for home, names in found.items()]
     return sorted(titled)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 FILE = HERE / "surface.json.gz"
 
 # public modules, and packages whose modules are all public

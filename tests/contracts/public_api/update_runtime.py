@@ -37,7 +37,7 @@ def missing() -> dict[str, list[str]]:
     """What MindSpore has and we do not: module -> names, the most used first."""
     import millrace._src.core.values.tensor
 
-    millrace._src.core.values.tensor.wake()
+    millrace._src.core.values.tensor.load_runtime()
     found = {}
     for module, names in listed().items():
         path = CLASSES.get(module, "millrace" if module == "mindspore" else f"millrace.{module}")

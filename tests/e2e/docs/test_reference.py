@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from tests.contracts.public_api import make_public
 from tests.e2e.docs.pages import ROOT
 from tests.support import public_surface as surface
 
@@ -80,12 +81,17 @@ def thing(path):
     return found
 
 
+def values(module):
+    """What a module has under its public names; lazy ones are loaded."""
+    return [getattr(module, name) for name in surface.names_of(module)]
+
+
 def missing(names_of):
     """The lines that no page has, for the public names of some modules."""
     shown = set()
     for path in directives():
         found = thing(path)
-        shown |= {id(value) for value in vars(found).values()} if inspect.ismodule(found) else {id(found)}
+        shown |= set(map(id, values(found))) if inspect.ismodule(found) else {id(found)}
     pages = "\n".join(page.read_text() for page in (ROOT / "docs/reference").rglob("*.md"))
     for module, names in names_of.items():
         for name in names:
@@ -107,7 +113,7 @@ def test_every_public_name_is_on_a_reference_page():
 
 def test_every_name_of_training_and_serving_is_on_a_reference_page():
     pytest.importorskip("torch")
-    tabled = {id(value) for module in TABLES for value in vars(importlib.import_module(module)).values()}
+    tabled = {id(value) for module in TABLES for value in values(importlib.import_module(module))}
     names_of = {}
     for module in SHOWN:
         face = importlib.import_module(module)
@@ -148,16 +154,18 @@ def test_every_operation_and_layer_is_in_a_table():
                 assert len(re.findall(r"(?<!\\)\|", line)) == 3, line
 
 
-def test_what_is_loaded_late_is_shown_from_where_it_is_written():
+def test_tools_that_run_no_code_find_every_definition():
+    """The stubs say where each name that has a docstring is defined."""
     pytest.importorskip("torch")
-    made = operations()
-    for module in made.LAZY:
-        for path in (path for path in directives() if path.rpartition(".")[0] == module):
-            home = made.at_home(f"::: {path}").removeprefix("::: ")
-            assert thing(home) is thing(path)
-            source = inspect.getsource(importlib.import_module(home.rpartition(".")[0]))
-            name = home.rpartition(".")[2]
-            assert re.search(rf"^(class|def) {name}\b", source, re.MULTILINE), path
+    stubs = {path: text for path, text in make_public.texts().items() if path.suffix == ".pyi"}
+    for path in directives():
+        module, _, name = path.rpartition(".")
+        files = [
+            stubs.get(make_public.ROOT.joinpath(*module.split(".")[1:], end)) for end in ("__init__.pyi",)
+        ]
+        files += [stubs.get(make_public.ROOT.joinpath(*module.split(".")[1:]).with_suffix(".pyi"))]
+        for text in filter(None, files):
+            assert re.search(rf"\bas {name}\b|^(class|def) {name}\b|^{name} = ", text, re.MULTILINE), path
 
 
 def test_layers_come_with_their_examples():

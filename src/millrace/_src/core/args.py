@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union
 import numpy as np
 
 from .errors import ArgumentTypeError, ArgumentValueError
+from .tracebacks import hide_internal_frames
 
 __all__ = [
     "INT32_MAX",
@@ -290,6 +291,7 @@ class Checker:
                 return run(*args, **kwargs)
             except (ArgumentTypeError, ArgumentValueError) as error:
                 self.error_message(error, args, kwargs)
+                hide_internal_frames(error)
                 raise
 
         return wrapper

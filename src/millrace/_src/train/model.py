@@ -10,6 +10,7 @@ from typing import Any
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, OperationError
 from millrace._src.core.log import get_logger
 from millrace._src.core.public import public
+from millrace._src.core.tracebacks import hides_internal_frames
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.observe import training_registry as steps
 from millrace._src.observe.training_report import TrainReport
@@ -190,6 +191,7 @@ class Model:
 
     # --- training --------------------------------------------------------------------------------------------
 
+    @hides_internal_frames
     def train(
         self,
         epoch: int,
@@ -219,6 +221,7 @@ class Model:
         with self._resuming(resume, callbacks):
             self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch)
 
+    @hides_internal_frames
     def fit(
         self,
         epoch: int,
@@ -373,6 +376,7 @@ class Model:
 
     # --- evaluation ------------------------------------------------------------------------------------------
 
+    @hides_internal_frames
     def eval(
         self, valid_dataset: Any, callbacks: Any = None, dataset_sink_mode: bool = False
     ) -> dict[str, Any]:
@@ -418,6 +422,7 @@ class Model:
 
     # --- prediction ------------------------------------------------------------------------------------------
 
+    @hides_internal_frames
     def predict(
         self, *predict_data: Any, backend: str | None = None, config: dict[str, Any] | None = None
     ) -> Any:

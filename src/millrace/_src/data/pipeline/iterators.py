@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from millrace._src.core import settings
-from millrace._src.core.errors import PlanError
+from millrace._src.core.errors import MillraceError, PlanError
 from millrace._src.core.log import get_logger, warn_once
 from millrace._src.core.statistics import RunStats
+from millrace._src.core.tracebacks import hide_internal_frames
 from millrace._src.data.engine.pipeline_run import PipelineRun
 from millrace._src.data.engine.stages.base import END_OF_EPOCH, Signal
 from millrace._src.data.plan.node import call_site
@@ -76,7 +77,11 @@ class Iterator:
         return self
 
     def __next__(self) -> Any:
-        row = self._next()
+        try:
+            row = self._next()
+        except MillraceError as error:
+            hide_internal_frames(error)
+            raise
         if row is None:
             raise StopIteration
         return row

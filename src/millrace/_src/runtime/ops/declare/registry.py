@@ -21,8 +21,9 @@ from typing import Any, Protocol, cast
 import torch
 
 from millrace._src.core.args import Checker
-from millrace._src.core.errors import ArgumentTypeError
+from millrace._src.core.errors import ArgumentTypeError, MillraceError
 from millrace._src.core.public import declare as declare_public
+from millrace._src.core.tracebacks import hide_internal_frames
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.tensor.device_placement import align_devices, cast_to_compute_dtype
@@ -188,7 +189,12 @@ def _make_call_wrapper(spec: OpSpec) -> Callable[..., Any]:
                 lower := cast_to_compute_dtype((args, kwargs))
             ) is not None:  # a Cell that was told its type met another
                 return call(*lower[0], **lower[1])
-            raise _translate_op_error(spec, error, args, kwargs) from None
+            translated = _translate_op_error(spec, error, args, kwargs)
+            try:
+                raise translated from None
+            except MillraceError:
+                hide_internal_frames(translated)
+                raise
 
     def named(kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, as the body takes them."""
