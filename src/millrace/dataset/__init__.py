@@ -194,7 +194,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Names that are loaded on first use are shown too."""
+    """List all public names, including those that are loaded on first use."""
     return sorted({*globals(), *__all__, *_PLACES})
 
 

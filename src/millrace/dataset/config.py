@@ -1,4 +1,4 @@
-"""Process-wide settings, one get/set pair each."""
+"""Process-wide settings of the data pipeline, with one getter and setter each."""
 
 from millrace._src.core.config import (
     ErrorSamplesMode,

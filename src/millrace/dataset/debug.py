@@ -1,4 +1,4 @@
-"""Hooks for ``config.set_debug_mode``."""
+"""Debug hooks for ``config.set_debug_mode``."""
 
 from millrace._src.core.hooks import DebugHook, PrintDataHook, PrintMetaDataHook
 

@@ -1,4 +1,4 @@
-"""Helpers around data, under MindSpore's names: ``millrace.dataset.utils``."""
+"""Data helpers under MindSpore's names."""
 
 from __future__ import annotations
 

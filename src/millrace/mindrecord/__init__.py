@@ -1,4 +1,4 @@
-"""MindRecord files, with MindSpore's import path: ``from millrace.mindrecord import FileWriter``."""
+"""MindRecord files under MindSpore's import path: ``from millrace.mindrecord import FileWriter``."""
 
 from millrace._src.data.formats.mindrecord import (
     FAILED,

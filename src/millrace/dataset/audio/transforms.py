@@ -1,4 +1,4 @@
-"""The transforms of millrace.dataset.audio."""
+"""Audio transforms under MindSpore's module path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The enumerations and filter banks of millrace.dataset.audio."""
+"""Enumerations and filter banks of ``millrace.dataset.audio``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The transforms of millrace.dataset.text, under MindSpore's path."""
+"""Text transforms under MindSpore's module path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vocabularies, word vectors and enumerations of millrace.dataset.text."""
+"""Vocabularies, word vectors and enumerations of ``millrace.dataset.text``."""
 
 from __future__ import annotations
 

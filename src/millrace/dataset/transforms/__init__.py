@@ -1,4 +1,4 @@
-"""Transforms for data of any kind, under MindSpore's names."""
+"""Generic transforms, under MindSpore's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The old module of array transforms: the transforms of today."""
+"""Deprecated module path of the array transforms; re-exports the current transforms."""
 
 from __future__ import annotations
 

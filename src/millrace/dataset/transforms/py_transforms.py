@@ -1,4 +1,4 @@
-"""The old module of Python transforms: the transforms of today."""
+"""Deprecated module path of the Python transforms; re-exports the current transforms."""
 
 from __future__ import annotations
 

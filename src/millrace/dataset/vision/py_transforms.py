@@ -1,4 +1,4 @@
-"""The old module of Pillow transforms: the transforms of today, with the old arguments where they differ."""
+"""Deprecated module path of the Pillow transforms: the current transforms with the old arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The enumerations and file functions of millrace.dataset.vision."""
+"""Enumerations and file functions of ``millrace.dataset.vision``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the record classes share: ``millrace.mindrecord.common.exceptions``."""
+"""Shared modules of MindRecord: ``exceptions``."""

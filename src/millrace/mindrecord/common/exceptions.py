@@ -1,4 +1,4 @@
-"""The exceptions of MindRecord files, with MindSpore's import path."""
+"""MindRecord exceptions under MindSpore's import path."""
 
 from millrace._src.data.formats.mindrecord.exceptions import (
     DbConnectionError,
