@@ -1,4 +1,4 @@
-"""The enumerations of SentencePiece and Jieba."""
+"""Enumerations of SentencePiece and Jieba."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["JiebaMode", "SPieceTokenizerLoadType", "SPieceTokenizerOutType", "Se
 
 @stable_id("enum.JiebaMode")
 class JiebaMode(IntEnum):
-    """How JiebaTokenizer cuts.
+    """Segmentation mode of `JiebaTokenizer`.
 
-    ``MP``: the likeliest words of the dictionary. ``HMM``: a hidden Markov model over characters. ``MIX``: the first,
-    and the second for what it leaves as single characters.
+    ``MP``: the most probable words of the dictionary. ``HMM``: a hidden Markov model over characters. ``MIX``: MP, and
+    HMM for runs of single characters that MP leaves.
 
     >>> JiebaMode.MIX.name
     'MIX'
@@ -27,7 +27,7 @@ class JiebaMode(IntEnum):
 
 @stable_id("enum.SentencePieceModel")
 class SentencePieceModel(IntEnum):
-    """How SentencePiece finds its pieces.
+    """Algorithm of a SentencePiece model.
 
     >>> SentencePieceModel.BPE.name
     'BPE'
@@ -41,7 +41,7 @@ class SentencePieceModel(IntEnum):
 
 @stable_id("enum.SPieceTokenizerLoadType")
 class SPieceTokenizerLoadType(IntEnum):
-    """What a SentencePieceTokenizer is made from: a ``FILE`` or a vocabulary (``MODEL``).
+    """Source of a `SentencePieceTokenizer`: a model ``FILE`` or a vocabulary (``MODEL``).
 
     >>> SPieceTokenizerLoadType.FILE.name
     'FILE'
@@ -53,7 +53,7 @@ class SPieceTokenizerLoadType(IntEnum):
 
 @stable_id("enum.SPieceTokenizerOutType")
 class SPieceTokenizerOutType(IntEnum):
-    """What a SentencePieceTokenizer gives: pieces of text or their numbers.
+    """Output type of a `SentencePieceTokenizer`: pieces of text or their ids.
 
     >>> SPieceTokenizerOutType.INT.name
     'INT'

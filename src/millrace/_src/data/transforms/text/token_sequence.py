@@ -1,4 +1,4 @@
-"""Rows of words or numbers made longer, shorter, or into pieces."""
+"""Token sequences: add tokens, truncate, n-grams, sliding windows."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["AddToken", "Ngram", "SlidingWindow", "Truncate", "TruncateSequencePa
 
 
 def _shrink_text(values: Any) -> Any:
-    """Text is as wide as the longest that is left."""
+    """Shrink the dtype of text to the longest remaining string."""
     return shrink_width(values) if values.dtype.kind in "US" else values
 
 
 class AddToken(TextTensorOperation):
-    """A token before or after a row of words; with two dimensions, of each row.
+    """Add a token to the beginning or end of a row of tokens; with two dimensions, of each row.
 
     Args:
-        token (str): what is added.
-        begin (bool): whether before the first word or after the last. Default: ``True``, before.
+        token (str): the token.
+        begin (bool): whether to add it before the first token or after the last. Default: ``True``, before.
 
     >>> import millrace.dataset.text as text
     >>> text.AddToken("[CLS]")(["a", "b"])
@@ -61,10 +61,10 @@ class AddToken(TextTensorOperation):
 
 
 class Truncate(TextTensorOperation):
-    """The first values of a row of words or numbers; with two dimensions, of each row.
+    """Truncate a row of tokens or numbers to a maximum length; with two dimensions, each row.
 
     Args:
-        max_seq_len (int): how many are kept at most.
+        max_seq_len (int): the maximum length.
 
     >>> import millrace.dataset.text as text
     >>> text.Truncate(2)(["a", "b", "c"])
@@ -110,12 +110,12 @@ def _length(name: str, value: Any) -> None:
 
 
 class TruncateSequencePair(TextTensorOperation):
-    """Two rows of words or numbers cut until they are no longer than this together; the longer one is cut first.
+    """Truncate a pair of rows of tokens or numbers to a maximum total length; the longer one is truncated first.
 
-    Where both are equally long, the second is cut.
+    Where both are equally long, the second is truncated.
 
     Args:
-        max_length (int): the most that both may hold together.
+        max_length (int): the maximum total length of both.
 
     >>> import millrace.dataset.text as text
     >>> text.TruncateSequencePair(4)(["a", "b", "c"], ["x", "y"])
@@ -170,14 +170,14 @@ Padding = Annotated[Any, ArgumentRule(_pad)]
 
 
 class Ngram(TextTensorOperation):
-    """The n-grams of a row of words: each run of n words, joined.
+    """Generate the n-grams of a row of tokens: each run of n tokens, joined.
 
     Args:
-        n (list[int]): how many words are joined; with several numbers, all n-grams of the first come before those of
-            the second. Where there are too few words, an empty text stands for the n-grams of that n.
-        left_pad (tuple): (text, count): put before the words, at most n - 1 times. Default: ``('', 0)``.
-        right_pad (tuple): (text, count): put after the words, at most n - 1 times. Default: ``('', 0)``.
-        separator (str): stands between the words that are joined. Default: ``' '``.
+        n (list[int]): the number of tokens in an n-gram; with several numbers, all n-grams of the first come before
+            those of the second. Where there are too few tokens, one empty text replaces the n-grams of that n.
+        left_pad (tuple): (text, count): padding before the tokens, at most n - 1 times. Default: ``('', 0)``.
+        right_pad (tuple): (text, count): padding after the tokens, at most n - 1 times. Default: ``('', 0)``.
+        separator (str): the separator between the joined tokens. Default: ``' '``.
 
     >>> import millrace.dataset.text as text
     >>> text.Ngram([2, 3], separator="-")(["a", "b", "c"])
@@ -224,11 +224,13 @@ def _axis(name: str, value: Any) -> None:
 
 
 class SlidingWindow(TextTensorOperation):
-    """Every run of some values of a row, as the rows of a table. A row with fewer values gives an empty one.
+    """Apply a sliding window to a row of values; the windows are the rows of the result.
+
+    A row with fewer values than the window gives an empty result.
 
     Args:
-        width (int): how many values are in a run.
-        axis (int): the axis that is walked along: 0 or -1, which are the same, since a row has one. Default: ``0``.
+        width (int): the width of the window.
+        axis (int): the axis of the window: 0 or -1, which are the same, since a row has one axis. Default: ``0``.
 
     >>> import millrace.dataset.text as text
     >>> text.SlidingWindow(3)([1, 2, 3, 4, 5])

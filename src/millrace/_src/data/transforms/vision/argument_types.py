@@ -1,4 +1,7 @@
-"""Arguments of image transforms, as annotations with MindSpore's words. See transforms/checks.py."""
+"""Argument types of the image transforms, as annotations, with MindSpore's error messages.
+
+See transforms/argument_types.py.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ _SIZE = "Size should be a single integer or a list/tuple (h, w) of length 2."
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int)  # True and False too, where MindSpore lets them through
+    return isinstance(value, int)  # True and False too, which MindSpore accepts here
 
 
 def _crop_size(name: str, value: Any) -> None:
@@ -163,7 +166,7 @@ def _points(name: str, value: Any) -> None:
 
 
 def check_points(name: str, value: Any) -> None:
-    """Four corners of whole numbers."""
+    """Check four corners with integer coordinates."""
     if len(value) != 4:
         raise ArgumentTypeError(f"{name} should be a list or tuple of length 4.")
     for i, point in enumerate(value):
@@ -204,7 +207,7 @@ Bits = Annotated[Any, ArgumentRule(_bits)]
 
 
 def as_pair(size: Any) -> tuple[int, int]:
-    """(height, width) of a size given as one number or two.
+    """(height, width) of a size of one or two integers.
 
     >>> as_pair(5), as_pair([2, 3])
     ((5, 5), (2, 3))

@@ -1,4 +1,4 @@
-"""Colours, given."""
+"""Color transforms with fixed parameters."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ UnnamedFactor = Annotated[Any, ArgumentRule(_unnamed_factor)]
 
 
 class AdjustBrightness(ImageTensorOperation):
-    """All values times a factor: 0 is black, 1 the image itself.
+    """Adjust the brightness: multiply all values by a factor; 0 is black, 1 the image itself.
 
     >>> import numpy as np
     >>> AdjustBrightness(2.0)(np.full((1, 1, 3), 60, np.uint8)).tolist()
@@ -66,7 +66,7 @@ class AdjustBrightness(ImageTensorOperation):
 
 
 class AdjustContrast(ImageTensorOperation):
-    """Values away from the mean grey (above 1) or towards it (below 1).
+    """Adjust the contrast: move values away from the mean grey (above 1) or towards it (below 1).
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
 
@@ -84,7 +84,7 @@ class AdjustContrast(ImageTensorOperation):
 
 
 class AdjustSaturation(ImageTensorOperation):
-    """Colours away from their grey (above 1) or towards it (below 1).
+    """Adjust the saturation: move colours away from their grey (above 1) or towards it (below 1).
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
 
@@ -102,10 +102,10 @@ class AdjustSaturation(ImageTensorOperation):
 
 
 class AdjustHue(ImageTensorOperation):
-    """Colours turned by a part of the colour circle, from -0.5 to 0.5.
+    """Adjust the hue: rotate it by a share of the colour circle, from -0.5 to 0.5.
 
-    Up to a third of the values differ by 1 from MindSpore's: OpenCV 5 rounds differently on the way back from HSV.
-    Arrays must be uint8 (MindSpore's results for floats overflow).
+    Up to a third of the values differ by 1 from MindSpore's: OpenCV 5 rounds differently in the conversion back from
+    HSV. Arrays must be uint8 (MindSpore's results for floats overflow).
 
     >>> import numpy as np
     >>> AdjustHue(0.5)(np.array([[[255, 0, 0]]], np.uint8)).shape
@@ -121,7 +121,7 @@ class AdjustHue(ImageTensorOperation):
 
 
 class AdjustSharpness(ImageTensorOperation):
-    """Away from the blurred image (above 1) or towards it (below 1).
+    """Adjust the sharpness: move values away from the blurred image (above 1) or towards it (below 1).
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
 
@@ -144,10 +144,10 @@ def _gain(name: str, value: Any) -> None:
 
 
 class AdjustGamma(ImageTensorOperation):
-    """255 * gain * (x / 255) ** gamma.
+    """Apply gamma correction: 255 * gain * (x / 255) ** gamma.
 
     Floats in [0, 1] are (gain * x) ** gamma, as float32; they differ from MindSpore's by up to 6e-8, the last
-    bit. Integers but uint8 are refused: MindSpore treats their bytes.
+    bit. Integers other than uint8 are refused: MindSpore transforms their bytes.
 
     >>> import numpy as np
     >>> AdjustGamma(1.0)(np.full((1, 1, 3), 60, np.uint8)).tolist()
@@ -170,7 +170,7 @@ Cutoff = Annotated[int | float, Range(0, 50, right_open=True)]
 
 
 class AutoContrast(ImageTensorOperation):
-    """The darkest value black and the lightest white, after a cutoff in percent at both ends.
+    """Maximize the contrast: the darkest value becomes black, the lightest white, after a cutoff in percent.
 
     >>> import numpy as np
     >>> AutoContrast()(np.array([[[10] * 3, [20] * 3]], np.uint8)).tolist()
@@ -186,7 +186,7 @@ class AutoContrast(ImageTensorOperation):
 
 
 class Equalize(ImageTensorOperation):
-    """Each value about as often as every other.
+    """Equalize the histogram: each value occurs about equally often.
 
     >>> import numpy as np
     >>> Equalize()(np.zeros((2, 2, 3), np.uint8)).max()
@@ -198,7 +198,7 @@ class Equalize(ImageTensorOperation):
 
 
 class Invert(ImageTensorOperation):
-    """255 less the value.
+    """Invert the colours: 255 minus the value.
 
     >>> import numpy as np
     >>> Invert()(np.array([[[0, 5, 255]]], np.uint8)).tolist()
@@ -213,7 +213,7 @@ class Invert(ImageTensorOperation):
 
 
 class Posterize(ImageTensorOperation):
-    """Only the highest bits of each value.
+    """Posterize: keep only the highest bits of each value.
 
     >>> import numpy as np
     >>> Posterize(1)(np.array([[[100, 200, 128]]], np.uint8)).tolist()
@@ -241,7 +241,7 @@ def _threshold(name: str, value: Any) -> None:
 
 
 class Solarize(ImageTensorOperation):
-    """Values within a range (or equal to one number) inverted.
+    """Solarize: invert the values within a range (or equal to one number).
 
     >>> import numpy as np
     >>> Solarize((100, 255))(np.array([[[50, 100, 200]]], np.uint8)).tolist()
@@ -284,7 +284,7 @@ def _sigma(name: str, value: Any) -> None:
 
 
 class GaussianBlur(ImageTensorOperation):
-    """A blur with a kernel of odd size (width, height); sigma follows from the size where it is not given.
+    """Blur with a Gaussian kernel of odd size (width, height); the default sigma is computed from the size.
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
 
@@ -310,7 +310,7 @@ class GaussianBlur(ImageTensorOperation):
 
 
 class ConvertColor(ImageTensorOperation):
-    """Other colour channels, or the same in another order.
+    """Convert the colour channels: other channels, or another order.
 
     Grey of float32 differs from MindSpore's by up to 1e-7: OpenCV 5 sums in another order.
 
@@ -337,7 +337,7 @@ def _num_channels(name: str, value: Any) -> None:
 
 
 class Grayscale(ImageTensorOperation):
-    """A grey Pillow image, with one channel or three equal ones.
+    """Convert a Pillow image to grey, with one channel or three equal ones.
 
     >>> import PIL.Image
     >>> Grayscale(1)(PIL.Image.new("RGB", (8, 6))).mode

@@ -1,4 +1,4 @@
-"""Rectangles painted over, given and drawn."""
+"""Erase rectangles, fixed and random."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _colour(name: str, value: Any) -> None:
 
 
 class Erase(ImageTensorOperation):
-    """A given rectangle in one colour. The input is never changed, whatever `inplace` says.
+    """Erase a given rectangle: fill it with one colour. The input is never changed, whatever `inplace` is.
 
     >>> Erase(0, 0, 1, 2, 9)(np.zeros((1, 3, 3), np.uint8))[0, :, 0].tolist()
     [9, 9, 0]
@@ -70,7 +70,7 @@ class Erase(ImageTensorOperation):
 
 
 class RandomErasing(ImageTensorOperation):
-    """A rectangle of random place, area and ratio in <C,H,W> painted over, with a given probability.
+    """Erase a rectangle of random position, area and aspect ratio in <C,H,W>, with a given probability.
 
     `value` is one number, one for each channel, or "random" for noise.
 
@@ -166,7 +166,7 @@ def _count(name: str, value: Any) -> None:
 
 
 class CutOut(ImageTensorOperation):
-    """Black squares at random places, cut off at the borders.
+    """Fill squares at random positions with black, clipped at the borders.
 
     >>> CutOut(2)(np.ones((8, 8, 3), np.uint8)).min()
     np.uint8(0)

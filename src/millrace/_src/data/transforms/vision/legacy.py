@@ -1,6 +1,6 @@
 """Transforms whose arguments or results differ in the old modules c_transforms and py_transforms.
 
-The other names of those modules are the transforms of today.
+The other names of those modules are the current transforms.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def not_random(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function as one that draws no random numbers.
+    """Mark a function as deterministic: it uses no random numbers.
 
     >>> not_random(lambda x: x * 2).random
     False
@@ -50,7 +50,7 @@ def not_random(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class CDecode(decode.Decode, ours=True):
-    """c_transforms.Decode: ``rgb`` must be True, as arrays are RGB.
+    """c_transforms.Decode: decode to an array; ``rgb`` must be True, as arrays are RGB.
 
     >>> CDecode().to_pil
     False
@@ -64,7 +64,7 @@ class CDecode(decode.Decode, ours=True):
 
 
 class PyDecode(decode.Decode, ours=True):
-    """py_transforms.Decode: a Pillow image.
+    """py_transforms.Decode: decode to a Pillow image.
 
     >>> PyDecode().to_pil
     True
@@ -75,7 +75,7 @@ class PyDecode(decode.Decode, ours=True):
 
 
 class PyNormalize(today.Normalize, ours=True):
-    """py_transforms.Normalize: floats with channels first.
+    """py_transforms.Normalize: normalize floats with channels first.
 
     >>> PyNormalize([0.5], [0.5]).is_hwc
     False
@@ -86,7 +86,7 @@ class PyNormalize(today.Normalize, ours=True):
 
 
 class PyNormalizePad(today.NormalizePad, ours=True):
-    """py_transforms.NormalizePad: floats with channels first.
+    """py_transforms.NormalizePad: normalize floats with channels first, with one more channel of zeros.
 
     >>> PyNormalizePad([0.5], [0.5]).is_hwc
     False
@@ -108,7 +108,7 @@ class Cutout(erasing.CutOut, ours=True):
 
 
 class PyToTensor(ImageTensorOperation):
-    """py_transforms.ToTensor: channels first and divided by 255 in float64, then another type.
+    """py_transforms.ToTensor: channels first, divided by 255 in float64, then converted to another type.
 
     >>> PyToTensor()(np.full((1, 1, 3), 255, np.uint8)).tolist()
     [[[1.0]], [[1.0]], [[1.0]]]
@@ -125,7 +125,7 @@ class PyToTensor(ImageTensorOperation):
 
 
 class RgbToBgr(ImageTensorOperation):
-    """The channels in the opposite order; channels first unless ``is_hwc``.
+    """Reverse the order of the channels; channels first unless ``is_hwc``.
 
     >>> RgbToBgr(is_hwc=True)(np.array([[[1, 2, 3]]])).tolist()
     [[[3, 2, 1]]]
@@ -146,7 +146,9 @@ class RgbToBgr(ImageTensorOperation):
 
 
 class SoftDvppDecodeResizeJpeg(ImageTensorOperation):
-    """Decode and Resize in one: MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
+    """Decode and resize a JPEG.
+
+    MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
 
     >>> import millrace.dataset.vision as vision
     >>> SoftDvppDecodeResizeJpeg((4, 6))(vision.encode_jpeg(np.zeros((8, 8, 3), np.uint8))).shape
@@ -164,7 +166,9 @@ class SoftDvppDecodeResizeJpeg(ImageTensorOperation):
 
 
 class SoftDvppDecodeRandomCropResizeJpeg(decode.RandomCropDecodeResize, ours=True):
-    """RandomCropDecodeResize: MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
+    """Decode, crop at random and resize a JPEG.
+
+    MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
 
     >>> SoftDvppDecodeRandomCropResizeJpeg(8).size
     (8, 8)

@@ -1,4 +1,4 @@
-"""Images of a batch mixed with one another. These go after batch(), with images and labels as columns."""
+"""MixUp and CutMix of the images of a batch. Use them after batch(), with images and labels as columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["CutMixBatch", "MixUp", "MixUpBatch"]
 
 
 def sample_beta(rng: RandomStream, alpha: float, count: int = 1) -> Any:
-    """Numbers with a Beta(alpha, alpha) distribution, from one row's stream."""
+    """Random numbers with a Beta(alpha, alpha) distribution, from one row's stream."""
     return rng.generator(0).beta(alpha, alpha, count)
 
 
@@ -39,7 +39,7 @@ def _cut_alpha(name: str, value: Any) -> None:
 
 
 class _BatchOperation(TensorOperation):
-    """Draws for a whole batch come from its first row's stream."""
+    """Base of the transforms of a whole batch: random numbers come from the stream of its first row."""
 
     _family = "vision"
 
@@ -51,7 +51,7 @@ class _BatchOperation(TensorOperation):
 
 
 class MixUpBatch(_BatchOperation, ours=True):
-    """Each image of a batch mixed with another one, and its label alike; the results are float32.
+    """Apply MixUp to a batch: mix each image with another one, and the labels alike; the results are float32.
 
     >>> images, labels = MixUpBatch()(np.zeros((2, 4, 4, 3), np.uint8), np.eye(2))
     >>> images.shape, images.dtype
@@ -68,7 +68,7 @@ class MixUpBatch(_BatchOperation, ours=True):
 
 
 class CutMixBatch(_BatchOperation, ours=True):
-    """A box of another image pasted into each image of a batch, and its label mixed by area.
+    """Apply CutMix to a batch: paste a box of another image into each image, and mix the labels by area.
 
     >>> import millrace.dataset.vision as vision
     >>> op = CutMixBatch(vision.ImageBatchFormat.NHWC)
@@ -103,7 +103,7 @@ class CutMixBatch(_BatchOperation, ours=True):
 
 
 def _box(height: int, width: int, share: float, center: Any) -> tuple[int, int, int, int]:
-    """(top, left, bottom, right) of a box with an area of 1 - share about a place, cut off at the borders."""
+    """(top, left, bottom, right) of a box with an area of 1 - share around a center, clipped at the borders."""
     side = math.sqrt(1 - share)
     tall, broad = int(height * side), int(width * side)
     y, x = int(center[0] * height), int(center[1] * width)
@@ -112,12 +112,12 @@ def _box(height: int, width: int, share: float, center: Any) -> tuple[int, int, 
 
 
 class MixUp(_BatchOperation, ours=True):
-    """Each image of a batch mixed with the next one (``is_single``), or with the batch before, as that one came out.
+    """Apply MixUp: mix each image with the next one of the batch (``is_single``), or with the previous mixed batch.
 
-    With ``is_single=False`` each batch needs the one before: in a pipeline one worker does them in turn, whatever
-    ``num_parallel_workers`` says, so that the rows are the same in every run. A run begins without a batch before, a
-    resumed one too. MindSpore mixes with whichever batch its worker had last. The shares come from numpy's Beta
-    distribution here and there, from Millrace's own seed here.
+    With ``is_single=False`` each batch needs the one before: in a pipeline one worker computes them in order, whatever
+    ``num_parallel_workers`` is, so that the rows are the same in every run. A run, also a resumed one, begins without a
+    previous batch. MindSpore mixes with whichever batch its worker had last. The shares come from numpy's Beta
+    distribution in both, with Millrace's seed here.
 
     >>> images, labels = MixUp(2, 0.2)(np.zeros((2, 3, 4, 4)), np.eye(2))
     >>> images.shape, labels.shape

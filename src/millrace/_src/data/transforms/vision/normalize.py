@@ -1,4 +1,4 @@
-"""Numbers and their order, arrays and Pillow images, mirror images and borders."""
+"""Flip, normalize, rescale, pad, type conversion, and conversion between arrays and Pillow images."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = [
 
 
 class HorizontalFlip(ImageTensorOperation):
-    """The mirror image, left to right.
+    """Flip an image horizontally.
 
     >>> HorizontalFlip()(np.array([[1, 2]], np.uint8)).tolist()
     [[2, 1]]
@@ -64,7 +64,7 @@ class HorizontalFlip(ImageTensorOperation):
 
 
 class VerticalFlip(ImageTensorOperation):
-    """The mirror image, top to bottom.
+    """Flip an image vertically.
 
     >>> VerticalFlip()(np.array([[1], [2]], np.uint8)).tolist()
     [[2], [1]]
@@ -78,7 +78,7 @@ class VerticalFlip(ImageTensorOperation):
 
 
 class RandomHorizontalFlip(ImageTensorOperation):
-    """The mirror image, left to right, with a given probability.
+    """Flip an image horizontally, with a given probability.
 
     >>> RandomHorizontalFlip(1.0)(np.array([[1, 2]], np.uint8)).tolist()
     [[2, 1]]
@@ -101,7 +101,7 @@ class RandomHorizontalFlip(ImageTensorOperation):
 
 
 class RandomVerticalFlip(RandomHorizontalFlip, ours=True):
-    """The mirror image, top to bottom, with a given probability.
+    """Flip an image vertically, with a given probability.
 
     >>> RandomVerticalFlip(1.0)(np.array([[1], [2]], np.uint8)).tolist()
     [[2], [1]]
@@ -115,7 +115,7 @@ class RandomVerticalFlip(RandomHorizontalFlip, ours=True):
 
 
 def check_mean_std(mean: Any, std: Any) -> None:
-    """Refuse what are no two lists of equal length with numbers that fit."""
+    """Raise an error unless mean and std are two lists of equal length with numbers in range."""
     check_type(mean, (list, tuple), "mean")
     check_type(std, (list, tuple), "std")
     if len(mean) != len(std):
@@ -129,7 +129,7 @@ def check_mean_std(mean: Any, std: Any) -> None:
 
 
 class Normalize(ImageTensorOperation):
-    """(x - mean) / std for each channel, in float32.
+    """Normalize an image: (x - mean) / std for each channel, in float32.
 
     >>> Normalize([1.0], [2.0])(np.array([[5]], np.uint8)).tolist()
     [[2.0]]
@@ -153,7 +153,7 @@ class Normalize(ImageTensorOperation):
 
 
 class NormalizePad(ImageTensorOperation):
-    """Normalize, with one more channel of zeros.
+    """Normalize an image and append one channel of zeros.
 
     MindSpore 2.7.0 stores the channels of <H,W,C> in a wrong order here; Millrace does not.
 
@@ -181,7 +181,7 @@ def _number(name: str, value: Any) -> None:
 
 
 class Rescale(ImageTensorOperation):
-    """x * rescale + shift, in float32.
+    """Rescale an image: x * rescale + shift, in float32.
 
     >>> Rescale(2.0, 1.0)(np.array([[5]], np.uint8)).tolist()
     [[11.0]]
@@ -203,7 +203,7 @@ class Rescale(ImageTensorOperation):
 
 
 class HWC2CHW(ImageTensorOperation):
-    """Channels first: <H,W,C> becomes <C,H,W>.
+    """Transpose an image from <H,W,C> to <C,H,W>.
 
     >>> HWC2CHW()(np.zeros((4, 5, 3), np.uint8)).shape
     (3, 4, 5)
@@ -217,7 +217,7 @@ class HWC2CHW(ImageTensorOperation):
 
 
 class ToTensor(ImageTensorOperation):
-    """Channels first, divided by 255, as float32 or another type.
+    """Convert an image to channels first, divided by 255, as float32 or another type.
 
     >>> ToTensor()(np.full((1, 1, 3), 255, np.uint8)).tolist()
     [[[1.0]], [[1.0]], [[1.0]]]
@@ -235,7 +235,7 @@ class ToTensor(ImageTensorOperation):
 
 
 class ToNumpy(TensorOperation):
-    """A Pillow image as an array.
+    """Convert a Pillow image to an array.
 
     >>> import PIL.Image
     >>> ToNumpy()(PIL.Image.new("RGB", (8, 6))).shape
@@ -249,7 +249,7 @@ class ToNumpy(TensorOperation):
 
 
 class ToPIL(ImageTensorOperation):
-    """An array as a Pillow image.
+    """Convert an array to a Pillow image.
 
     >>> ToPIL()(np.zeros((6, 8, 3), np.uint8)).size
     (8, 6)
@@ -265,7 +265,7 @@ class ToPIL(ImageTensorOperation):
 
 
 class ToType(TensorOperation):
-    """The same values in another type.
+    """Convert an array to another type.
 
     >>> ToType(np.float32)(np.array([1, 2])).dtype
     dtype('float32')
@@ -282,7 +282,7 @@ class ToType(TensorOperation):
 
 
 class Pad(ImageTensorOperation):
-    """More pixels on all sides: one width, (left/right, top/bottom), or (left, top, right, bottom).
+    """Pad an image on all sides: one width, (left/right, top/bottom), or (left, top, right, bottom).
 
     >>> Pad(1)(np.zeros((2, 2, 3), np.uint8)).shape
     (4, 4, 3)
@@ -318,7 +318,7 @@ def _offset(name: str, value: Any) -> None:
 
 
 class PadToSize(ImageTensorOperation):
-    """More pixels until a given size is reached; the image lies at the offset, or in the middle.
+    """Pad an image to a given size; the image lies at the offset, or in the center.
 
     >>> PadToSize((4, 6))(np.zeros((2, 2, 3), np.uint8)).shape
     (4, 6, 3)
