@@ -31,30 +31,38 @@ def lazy(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
     LAZY_NAMES.update(names)
 
     def find(name: str) -> Any:
-        place = names.get(name)
-        if place is None:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}{_nearby(module, name, names)}")
+        module_name = names.get(name)
+        if module_name is None:
+            raise AttributeError(
+                f"module {module!r} has no attribute {name!r}{_suggestion(module, name, names)}"
+            )
         try:
-            found = importlib.import_module(place)
+            imported = importlib.import_module(module_name)
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
             raise missing_extra_error(error, "train", f"{module}.{name}") from error
-        value = found if place.endswith(f".{name}") and not hasattr(found, name) else getattr(found, name)
+        value = (
+            imported
+            if module_name.endswith(f".{name}") and not hasattr(imported, name)
+            else getattr(imported, name)
+        )
         setattr(sys.modules[module], name, value)  # the next look-up does not come here
         return value
 
     return find
 
 
-def _nearby(module: str, name: str, places: Iterable[str]) -> str:
+def _suggestion(module: str, name: str, names: Iterable[str]) -> str:
     """Which name was probably meant; Python cannot tell of names that are not loaded yet."""
     if name.startswith("_"):  # libraries ask for these, and expect no answer
         return ""
     import difflib
 
-    known = {*places, *vars(sys.modules.get(module, object))}
-    close = difflib.get_close_matches(name, [each for each in known if not each.startswith("_")], 1, 0.75)
+    known = {*names, *vars(sys.modules.get(module, object))}
+    close = difflib.get_close_matches(
+        name, [candidate for candidate in known if not candidate.startswith("_")], 1, 0.75
+    )
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -64,5 +72,5 @@ def import_all(package: str, path: Iterable[str]) -> None:
     >>> import millrace._src.core as room
     >>> import_all(room.__name__, room.__path__)
     """
-    for each in pkgutil.iter_modules(path):
-        importlib.import_module(f"{package}.{each.name}")
+    for module_info in pkgutil.iter_modules(path):
+        importlib.import_module(f"{package}.{module_info.name}")

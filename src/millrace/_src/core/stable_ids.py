@@ -115,11 +115,11 @@ def register(thing: Any, family: str, name: str | None = None) -> None:
     if not is_ours(thing):
         return
     text = f"{family}.{name or thing.__name__}"
-    other = _things.get(text)
-    if other is not None and definition_of(other) != definition_of(thing):
+    existing = _things.get(text)
+    if existing is not None and definition_of(existing) != definition_of(thing):
         raise TypeError(
             f"stable id: expected an id that no other class has, got {text!r} for {definition_of(thing).path} and for "
-            f"{definition_of(other).path}. State another id: stable_id(...)."
+            f"{definition_of(existing).path}. State another id: stable_id(...)."
         )
     if thing in _ids and _ids[thing] != text:  # a base class gave it one before: what is stated counts
         _things.pop(_ids[thing], None)
@@ -153,17 +153,17 @@ def find_id(thing: Any) -> str | None:
     """
     if not is_ours(thing):
         return None
-    return _ids.get(thing) if thing in _ids else _exported(thing)
+    return _ids.get(thing) if thing in _ids else _exported_id(thing)
 
 
-def _exported(thing: Any) -> str | None:
+def _exported_id(thing: Any) -> str | None:
     """The public module and name, or those of the class around it."""
     definition = definition_of(thing)
     outer, _, rest = definition.name.partition(".")
     if rest:
         owner = getattr(sys.modules.get(definition.module), outer, None)
-        found = None if owner is None else find_id(owner)
-        return None if found is None else f"{found}.{rest}"
+        owner_id = None if owner is None else find_id(owner)
+        return None if owner_id is None else f"{owner_id}.{rest}"
     loaded = [(name, sys.modules.get(f"{_ROOT}.{name}".rstrip("."))) for name in _PUBLIC]
     for name, module in loaded:
         with contextlib.suppress(ImportError):  # a lazy name that needs an extra
