@@ -77,30 +77,30 @@ def check_each_type(values: Any, types: tuple[type, ...], name: str) -> None:
         check_type(value, types, f"{name}[{i}]")
 
 
-def _positive_int(name: str, value: Any) -> None:
+def _check_positive_int(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     check_interval(value, 1, INT32_MAX, name)
 
 
-def _non_negative_int(name: str, value: Any) -> None:
+def _check_non_negative_int(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     check_interval(value, 0, INT32_MAX, name)
 
 
-def _float32(name: str, value: Any) -> None:
+def _check_float32(name: str, value: Any) -> None:
     check_type(value, (float, int), name)
     check_interval(value, -FLOAT_MAX, FLOAT_MAX, name)
 
 
-PositiveInt = Annotated[Any, ArgumentRule(_positive_int)]
-NonNegativeInt = Annotated[Any, ArgumentRule(_non_negative_int)]
-Float32 = Annotated[Any, ArgumentRule(_float32)]
+PositiveInt = Annotated[Any, ArgumentRule(_check_positive_int)]
+NonNegativeInt = Annotated[Any, ArgumentRule(_check_non_negative_int)]
+Float32 = Annotated[Any, ArgumentRule(_check_float32)]
 Probability = Annotated[float | int, Range(0.0, 1.0)]
 Factor = Annotated[float | int, Range(0, FLOAT_MAX)]
 Number = numbers.Number
 
 
-def _device(name: str, value: Any) -> None:
+def _check_device(name: str, value: Any) -> None:
     check_type(value, (str,), name)
     if value not in ("CPU", "Ascend", "GPU"):
         raise ArgumentValueError(f"Input {name} is not within the valid set of ['CPU', 'Ascend'].")
@@ -111,10 +111,10 @@ def _device(name: str, value: Any) -> None:
         )
 
 
-Device = Annotated[Any, ArgumentRule(_device)]
+Device = Annotated[Any, ArgumentRule(_check_device)]
 
 
-def _data_type(name: str, value: Any) -> None:
+def _check_data_type(name: str, value: Any) -> None:
     if isinstance(value, DType):
         return
     try:
@@ -128,7 +128,7 @@ def _data_type(name: str, value: Any) -> None:
     )
 
 
-DataType = Annotated[Any, ArgumentRule(_data_type)]
+DataType = Annotated[Any, ArgumentRule(_check_data_type)]
 
 
 def data_type(value: Any) -> np.dtype[Any]:

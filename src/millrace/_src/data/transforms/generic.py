@@ -173,7 +173,7 @@ class Mask(TensorOperation):
         return self.row(xs)
 
 
-def _num_classes(name: str, value: Any) -> None:
+def _check_num_classes(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     check_positive(value)
 
@@ -190,7 +190,7 @@ class OneHot(TensorOperation):
     @checked
     def __init__(
         self,
-        num_classes: Annotated[Any, ArgumentRule(_num_classes)],
+        num_classes: Annotated[Any, ArgumentRule(_check_num_classes)],
         smoothing_rate: Annotated[int | float, Range(0.0, 1.0)] = 0.0,
     ) -> None:
         self.num_classes, self.smoothing_rate = num_classes, smoothing_rate
@@ -216,7 +216,7 @@ class OneHot(TensorOperation):
         return self.row(xs) if xs.ndim == 1 and len(xs) > 1 else None
 
 
-def _pad_shape(name: str, value: Any) -> None:
+def _check_pad_shape(name: str, value: Any) -> None:
     check_type(value, (list,), name)
     for item in value:
         if item is None:
@@ -240,7 +240,7 @@ class PadEnd(TensorOperation):
     @checked
     def __init__(
         self,
-        pad_shape: Annotated[Any, ArgumentRule(_pad_shape)],
+        pad_shape: Annotated[Any, ArgumentRule(_check_pad_shape)],
         pad_value: str | float | bool | int | bytes | None = None,
     ) -> None:
         self.pad_shape, self.pad_value = pad_shape, pad_value

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-def _not_zero_int(name: str, value: Any) -> None:
+def _check_not_zero_int(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value == 0 or not INT32_MIN <= value <= INT32_MAX:
         raise ArgumentValueError(
@@ -31,7 +31,7 @@ def _not_zero_int(name: str, value: Any) -> None:
 Float = Annotated[float | int, Range(-FLOAT_MAX, FLOAT_MAX)]
 PositiveFloat = Annotated[float | int, Range(0, FLOAT_MAX, left_open=True)]
 NonNegativeFloat = Annotated[float | int, Range(0, FLOAT_MAX)]
-NonZeroInt = Annotated[Any, ArgumentRule(_not_zero_int)]
+NonZeroInt = Annotated[Any, ArgumentRule(_check_not_zero_int)]
 # the same, for messages of MindSpore that name int before float
 Real = Annotated[int | float, Range(-FLOAT_MAX, FLOAT_MAX)]
 PositiveReal = Annotated[int | float, Range(0, FLOAT_MAX, left_open=True)]

@@ -47,19 +47,19 @@ class BiquadOperation(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
-def _deemph_rate(name: str, value: Any) -> None:
+def _check_deemph_rate(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value not in (44100, 48000):
         raise ArgumentValueError(f"Argument {name} should be 44100 or 48000, but got {value}.")
 
 
-def _riaa_rate(name: str, value: Any) -> None:
+def _check_riaa_rate(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value not in (44100, 48000, 88200, 96000):
         raise ArgumentValueError(f"{name} should be one of [44100, 48000, 88200, 96000], but got {value}.")
 
 
-def _central(name: str, value: Any) -> None:
+def _check_central(name: str, value: Any) -> None:
     # MindSpore's message uses the name of the other filters
     check_type(value, (float, int), "central_freq")
     check_interval(value, -FLOAT_MAX, FLOAT_MAX, "central_freq")
@@ -171,7 +171,7 @@ class DeemphBiquad(BiquadOperation):
     """
 
     @checked
-    def __init__(self, sample_rate: Annotated[Any, ArgumentRule(_deemph_rate)]) -> None:
+    def __init__(self, sample_rate: Annotated[Any, ArgumentRule(_check_deemph_rate)]) -> None:
         self.sample_rate = sample_rate
 
     def coefficients(self) -> Coefficients:
@@ -190,7 +190,7 @@ class EqualizerBiquad(BiquadOperation):
     def __init__(
         self,
         sample_rate: NonZeroInt,
-        center_freq: Annotated[Any, ArgumentRule(_central)],
+        center_freq: Annotated[Any, ArgumentRule(_check_central)],
         gain: Float,
         Q: Quality = 0.707,
     ) -> None:
@@ -241,7 +241,7 @@ class RiaaBiquad(BiquadOperation):
     """
 
     @checked
-    def __init__(self, sample_rate: Annotated[Any, ArgumentRule(_riaa_rate)]) -> None:
+    def __init__(self, sample_rate: Annotated[Any, ArgumentRule(_check_riaa_rate)]) -> None:
         self.sample_rate = sample_rate
 
     def coefficients(self) -> Coefficients:

@@ -17,7 +17,7 @@ from .biquad_filters import BiquadOperation
 __all__ = ["Biquad", "Filtfilt", "LFilter"]
 
 
-def _not_zero(name: str, value: Any) -> None:
+def _check_not_zero(name: str, value: Any) -> None:
     check_type(value, (float, int), name)
     if value == 0 or not -FLOAT_MAX <= value <= FLOAT_MAX:
         raise ArgumentValueError(
@@ -55,7 +55,7 @@ class Biquad(BiquadOperation):
         b0: Float,
         b1: Float,
         b2: Float,
-        a0: Annotated[Any, ArgumentRule(_not_zero)],
+        a0: Annotated[Any, ArgumentRule(_check_not_zero)],
         a1: Float,
         a2: Float,
     ) -> None:

@@ -24,13 +24,13 @@ Value = Annotated[int | float, Range(-FLOAT_MAX, FLOAT_MAX)]
 Axis = Annotated[int, Range(1, 2)]
 
 
-def _mask_param(name: str, value: Any) -> None:
+def _check_mask_param(name: str, value: Any) -> None:
     # MindSpore's message calls both mask_param
     check_type(value, (int,), "mask_param")
     check_interval(value, 0, FLOAT_MAX, "mask_param")
 
 
-MaskParam = Annotated[Any, ArgumentRule(_mask_param)]
+MaskParam = Annotated[Any, ArgumentRule(_check_mask_param)]
 Start = Annotated[int, Range(0, FLOAT_MAX)]
 NonNegativeValue = Annotated[int | float, Range(0, FLOAT_MAX)]
 

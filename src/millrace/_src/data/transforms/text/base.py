@@ -25,18 +25,18 @@ __all__ = [
 ]
 
 
-def _boolean(name: str, value: Any) -> None:
+def _check_boolean(name: str, value: Any) -> None:
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"Wrong input type for {name}, should be boolean.")
 
 
-def _text(name: str, value: Any) -> None:
+def _check_text(name: str, value: Any) -> None:
     if not isinstance(value, str):
         raise ArgumentTypeError(f"Wrong input type for {name}, should be string.")
 
 
-Boolean = Annotated[Any, ArgumentRule(_boolean)]
-Text = Annotated[Any, ArgumentRule(_text)]
+Boolean = Annotated[Any, ArgumentRule(_check_boolean)]
+Text = Annotated[Any, ArgumentRule(_check_text)]
 
 
 class TextTensorOperation(TensorOperation):

@@ -26,27 +26,27 @@ __all__ = ["BasicTokenizer", "BertTokenizer", "WordpieceTokenizer"]
 register_json_type(Vocab)
 
 
-def _vocab(name: str, value: Any) -> None:
+def _check_vocab(name: str, value: Any) -> None:
     if value is None:
         raise ArgumentValueError("vocab is not provided.")
     if not isinstance(value, Vocab):
         raise ArgumentTypeError("Wrong input type for vocab, should be text.Vocab object.")
 
 
-def _max_bytes(name: str, value: Any) -> None:
+def _check_max_bytes(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     check_interval(value, 0, UINT32_MAX)
 
 
-def _max_bytes_of_bert(name: str, value: Any) -> None:
+def _check_max_bytes_of_bert(name: str, value: Any) -> None:
     if not isinstance(value, int):
         raise ArgumentTypeError(f"Wrong input type for {name}, should be int.")
-    _max_bytes(name, value)
+    _check_max_bytes(name, value)
 
 
-VocabArgument = Annotated[Any, ArgumentRule(_vocab)]
-MaxBytes = Annotated[Any, ArgumentRule(_max_bytes)]
-MaxBytesOfBert = Annotated[Any, ArgumentRule(_max_bytes_of_bert)]
+VocabArgument = Annotated[Any, ArgumentRule(_check_vocab)]
+MaxBytes = Annotated[Any, ArgumentRule(_check_max_bytes)]
+MaxBytesOfBert = Annotated[Any, ArgumentRule(_check_max_bytes_of_bert)]
 
 
 def _read_scalar(value: np.ndarray[Any, Any], op: str) -> str:

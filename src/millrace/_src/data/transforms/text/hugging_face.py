@@ -17,7 +17,7 @@ from .base import Boolean, TextTensorOperation, single_string
 __all__ = ["HuggingFaceTokenizer"]
 
 
-def _length(name: str, value: Any) -> None:
+def _check_length(name: str, value: Any) -> None:
     if value is None or value == "file":
         return
     if isinstance(value, bool) or not isinstance(value, int):
@@ -26,7 +26,7 @@ def _length(name: str, value: Any) -> None:
         raise ArgumentValueError(f"{name} should be at least 1, but got {value}.")
 
 
-Length = Annotated[Any, ArgumentRule(_length)]
+Length = Annotated[Any, ArgumentRule(_check_length)]
 
 
 class HuggingFaceTokenizer(TextTensorOperation):

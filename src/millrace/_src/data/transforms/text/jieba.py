@@ -21,7 +21,7 @@ __all__ = ["JiebaTokenizer"]
 _ENTRY = re.compile(r"\s*([^\s*]+?)\s*([0-9]+)?\s*")
 
 
-def _path(name: str, value: Any) -> None:
+def _check_path(name: str, value: Any) -> None:
     what = "HMMSegment" if name == "hmm_path" else "MPSegment"
     if value is None:
         raise ArgumentValueError(f"The dict of {what} in cppjieba is not provided.")
@@ -31,12 +31,12 @@ def _path(name: str, value: Any) -> None:
         raise ArgumentValueError(f" jieba mode file {value} is not exist.")
 
 
-def _mode(name: str, value: Any) -> None:
+def _check_mode(name: str, value: Any) -> None:
     if not isinstance(value, JiebaMode):
         raise ArgumentTypeError(f"Wrong input type for {name}, should be JiebaMode.")
 
 
-File = Annotated[Any, ArgumentRule(_path)]
+File = Annotated[Any, ArgumentRule(_check_path)]
 
 
 class JiebaTokenizer(Tokenizer):
@@ -70,7 +70,7 @@ class JiebaTokenizer(Tokenizer):
         self,
         hmm_path: File,
         mp_path: File,
-        mode: Annotated[Any, ArgumentRule(_mode)] = JiebaMode.MIX,
+        mode: Annotated[Any, ArgumentRule(_check_mode)] = JiebaMode.MIX,
         with_offsets: Boolean = False,
     ) -> None:
         self.hmm_path = hmm_path

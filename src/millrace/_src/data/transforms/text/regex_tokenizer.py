@@ -17,7 +17,7 @@ _BAD_DELIMITER = "RegexTokenizer: create ICU RegexMatcher failed, you may input 
 _BAD_PATTERN = "RegexReplace: create icu RegexMatcher failed, you may input one error pattern"
 
 
-def _delimiter(name: str, value: Any) -> None:
+def _check_delimiter(name: str, value: Any) -> None:
     if value is None:
         raise ArgumentValueError(f"{name} is not provided.")
     if not isinstance(value, str):
@@ -47,7 +47,7 @@ class RegexTokenizer(Tokenizer):
     @checked
     def __init__(
         self,
-        delim_pattern: Annotated[Any, ArgumentRule(_delimiter)],
+        delim_pattern: Annotated[Any, ArgumentRule(_check_delimiter)],
         keep_delim_pattern: Text = "",
         with_offsets: Boolean = False,
     ) -> None:

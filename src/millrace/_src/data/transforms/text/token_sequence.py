@@ -100,7 +100,7 @@ class Truncate(TextTensorOperation):
         return truncate_rows(column, np.minimum(column.lengths, self.max_seq_len))
 
 
-def _length(name: str, value: Any) -> None:
+def _check_length(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value < 0:
         raise PlanError(
@@ -126,7 +126,7 @@ class TruncateSequencePair(TextTensorOperation):
     batch_column_types = (StringColumn, RaggedColumn, np.ndarray)
 
     @checked
-    def __init__(self, max_length: Annotated[Any, ArgumentRule(_length)]) -> None:
+    def __init__(self, max_length: Annotated[Any, ArgumentRule(_check_length)]) -> None:
         self.max_length = max_length
 
     def _apply_per_column(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
@@ -149,7 +149,7 @@ class TruncateSequencePair(TextTensorOperation):
         return truncate_rows(one, first), truncate_rows(two, second)
 
 
-def _sizes(name: str, value: Any) -> None:
+def _check_sizes(name: str, value: Any) -> None:
     sizes = [value] if isinstance(value, int) else value
     if not isinstance(sizes, list) or not sizes:
         raise ArgumentValueError(f"{name} needs to be a non-empty list of positive integers.")
@@ -158,7 +158,7 @@ def _sizes(name: str, value: Any) -> None:
         check_positive(size, f"gram_{i}")
 
 
-def _pad(name: str, value: Any) -> None:
+def _check_pad(name: str, value: Any) -> None:
     right = isinstance(value, tuple) and len(value) == 2
     if not right or not isinstance(value[0], str) or not isinstance(value[1], int):
         raise ArgumentValueError(
@@ -166,7 +166,7 @@ def _pad(name: str, value: Any) -> None:
         )
 
 
-Padding = Annotated[Any, ArgumentRule(_pad)]
+Padding = Annotated[Any, ArgumentRule(_check_pad)]
 
 
 class Ngram(TextTensorOperation):
@@ -191,7 +191,7 @@ class Ngram(TextTensorOperation):
     @checked
     def __init__(
         self,
-        n: Annotated[Any, ArgumentRule(_sizes)],
+        n: Annotated[Any, ArgumentRule(_check_sizes)],
         left_pad: Padding = ("", 0),
         right_pad: Padding = ("", 0),
         separator: str = " ",
@@ -217,7 +217,7 @@ class Ngram(TextTensorOperation):
         return StringColumn.of_lists([ngrams(row, *arguments) for row in column.lists()])
 
 
-def _axis(name: str, value: Any) -> None:
+def _check_axis(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value not in (0, -1):
         raise PlanError(f"SlidingWindow: The parameter axis supports 0 or -1 only for now, but got {value}.")
@@ -240,7 +240,7 @@ class SlidingWindow(TextTensorOperation):
     """
 
     @checked
-    def __init__(self, width: PositiveInt, axis: Annotated[Any, ArgumentRule(_axis)] = 0) -> None:
+    def __init__(self, width: PositiveInt, axis: Annotated[Any, ArgumentRule(_check_axis)] = 0) -> None:
         self.width = width
         self.axis = axis
 

@@ -15,12 +15,12 @@ from .base import StringOperation
 __all__ = ["CaseFold", "FilterWikipediaXML", "Form", "NormalizeForm", "NormalizeUTF8"]
 
 
-def _form(name: str, value: Any) -> None:
+def _check_form(name: str, value: Any) -> None:
     if not isinstance(value, NormalizeForm):
         raise ArgumentTypeError("Wrong input type for normalization_form, should be enum of 'NormalizeForm'.")
 
 
-Form = Annotated[Any, ArgumentRule(_form)]
+Form = Annotated[Any, ArgumentRule(_check_form)]
 
 
 class CaseFold(StringOperation):

@@ -89,7 +89,7 @@ class UnicodeScriptTokenizer(Tokenizer):
         return splits.script_spans(text, self.keep_whitespace)
 
 
-def _callable(name: str, value: Any) -> None:
+def _check_callable(name: str, value: Any) -> None:
     if not callable(value):
         raise ArgumentTypeError(f"{name} is not a callable Python function.")
 
@@ -111,7 +111,7 @@ class PythonTokenizer(TextTensorOperation, ours=False):
     runs_in_python = True
 
     @checked
-    def __init__(self, tokenizer: Annotated[Any, ArgumentRule(_callable)]) -> None:
+    def __init__(self, tokenizer: Annotated[Any, ArgumentRule(_check_callable)]) -> None:
         self.tokenizer: Callable[[str], Any] = tokenizer
 
     def as_input(self, value: Any) -> Any:

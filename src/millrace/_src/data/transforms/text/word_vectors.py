@@ -21,7 +21,7 @@ __all__ = ["ToVectors"]
 register_json_type(Vectors, GloVe, FastText, CharNGram)
 
 
-def _numbers(name: str, value: Any) -> None:
+def _check_numbers(name: str, value: Any) -> None:
     check_each_type(value, (int, float), name)
 
 
@@ -50,7 +50,7 @@ class ToVectors(TextTensorOperation):
     def __init__(
         self,
         vectors: Any,
-        unk_init: Annotated[Any, ArgumentRule(_numbers)] = None,
+        unk_init: Annotated[Any, ArgumentRule(_check_numbers)] = None,
         lower_case_backup: bool = False,
     ) -> None:
         check_type(vectors, (Vectors,), "vectors")

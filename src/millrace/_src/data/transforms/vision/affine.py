@@ -100,7 +100,7 @@ class RandomRotation(ImageTensorOperation):
         return warp.rotate(x, float(angle), self.resample, self.expand, self.center, fill, "RandomRotation")
 
 
-def _shift(name: str, value: Any) -> None:
+def _check_shift(name: str, value: Any) -> None:
     check_type(value, (list, tuple), name)
     if len(value) != 2:
         raise ArgumentTypeError("The length of translate should be 2.")
@@ -109,12 +109,12 @@ def _shift(name: str, value: Any) -> None:
         check_interval(item, -1.0, 1.0, f"{name}[{i}]")
 
 
-def _positive_scale(name: str, value: Any) -> None:
+def _check_positive_scale(name: str, value: Any) -> None:
     check_type(value, (int, float), name)
     check_positive(value, name)
 
 
-def _shear(name: str, value: Any) -> None:
+def _check_shear(name: str, value: Any) -> None:
     check_type(value, (numbers.Number, tuple, list), name)
     if isinstance(value, numbers.Number):
         check_interval(value, -180, 180, name)
@@ -140,9 +140,9 @@ class Affine(ImageTensorOperation):
     def __init__(
         self,
         degrees: Annotated[int | float, Range(-180, 180)],
-        translate: Annotated[Any, ArgumentRule(_shift)],
-        scale: Annotated[Any, ArgumentRule(_positive_scale)],
-        shear: Annotated[Any, ArgumentRule(_shear)],
+        translate: Annotated[Any, ArgumentRule(_check_shift)],
+        scale: Annotated[Any, ArgumentRule(_check_positive_scale)],
+        shear: Annotated[Any, ArgumentRule(_check_shear)],
         resample: Inter = Inter.NEAREST,
         fill_value: FillValue = 0,
     ) -> None:
@@ -155,7 +155,7 @@ class Affine(ImageTensorOperation):
         return warp.affine(x, self.degrees, self.translate, self.scale, self.shear, self.resample, fill)
 
 
-def _shifts(name: str, value: Any) -> None:
+def _check_shifts(name: str, value: Any) -> None:
     check_type(value, (list, tuple), name)
     check_each_type(value, (int, float), name)
     if len(value) not in (2, 4):
@@ -164,7 +164,7 @@ def _shifts(name: str, value: Any) -> None:
         check_interval(item, -1.0, 1.0, f"{name} at {i}")
 
 
-def _scales(name: str, value: Any) -> None:
+def _check_scales(name: str, value: Any) -> None:
     check_type(value, (tuple, list), name)
     check_each_type(value, (int, float), name)
     if len(value) != 2:
@@ -175,7 +175,7 @@ def _scales(name: str, value: Any) -> None:
     check_positive(value[1], "scale[1]")
 
 
-def _shears(name: str, value: Any) -> None:
+def _check_shears(name: str, value: Any) -> None:
     check_type(value, (numbers.Number, tuple, list), name)
     if isinstance(value, numbers.Number):
         check_positive(value, name)
@@ -208,9 +208,9 @@ class RandomAffine(ImageTensorOperation):
     def __init__(
         self,
         degrees: Degrees,
-        translate: Annotated[Any, ArgumentRule(_shifts)] = None,
-        scale: Annotated[Any, ArgumentRule(_scales)] = None,
-        shear: Annotated[Any, ArgumentRule(_shears)] = None,
+        translate: Annotated[Any, ArgumentRule(_check_shifts)] = None,
+        scale: Annotated[Any, ArgumentRule(_check_scales)] = None,
+        shear: Annotated[Any, ArgumentRule(_check_shears)] = None,
         resample: Inter = Inter.NEAREST,
         fill_value: FillValue = 0,
     ) -> None:

@@ -179,7 +179,7 @@ class UniformAugment(Composite):
         return call
 
 
-def _policy(name: str, value: Any) -> None:
+def _check_policy(name: str, value: Any) -> None:
     check_type(value, (list,), name)
     if not value:
         raise ArgumentValueError("policy can not be empty.")
@@ -209,7 +209,7 @@ class RandomSelectSubpolicy(ImageTensorOperation):
     random = True
 
     @checked
-    def __init__(self, policy: Annotated[Any, ArgumentRule(_policy)]) -> None:
+    def __init__(self, policy: Annotated[Any, ArgumentRule(_check_policy)]) -> None:
         self.policy = policy
 
     @classmethod

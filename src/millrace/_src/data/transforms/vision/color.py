@@ -41,12 +41,12 @@ __all__ = [
 ]
 
 
-def _unnamed_factor(name: str, value: Any) -> None:
+def _check_unnamed_factor(name: str, value: Any) -> None:
     check_type(value, (float, int), name)
     check_interval(value, 0, FLOAT_MAX)
 
 
-UnnamedFactor = Annotated[Any, ArgumentRule(_unnamed_factor)]
+UnnamedFactor = Annotated[Any, ArgumentRule(_check_unnamed_factor)]
 
 
 class AdjustBrightness(ImageTensorOperation):
@@ -138,7 +138,7 @@ class AdjustSharpness(ImageTensorOperation):
         return colour.sharpness(as_array(x), self.sharpness_factor)
 
 
-def _gain(name: str, value: Any) -> None:
+def _check_gain(name: str, value: Any) -> None:
     check_type(value, (float, int), name)
     check_interval(value, -FLOAT_MAX, FLOAT_MAX)
 
@@ -155,7 +155,7 @@ class AdjustGamma(ImageTensorOperation):
     """
 
     @checked
-    def __init__(self, gamma: UnnamedFactor, gain: Annotated[Any, ArgumentRule(_gain)] = 1) -> None:
+    def __init__(self, gamma: UnnamedFactor, gain: Annotated[Any, ArgumentRule(_check_gain)] = 1) -> None:
         self.gamma, self.gain = gamma, gain
 
     def row(self, x: Any) -> Any:
@@ -228,7 +228,7 @@ class Posterize(ImageTensorOperation):
         return colour.posterize(x, self.bits)
 
 
-def _threshold(name: str, value: Any) -> None:
+def _check_threshold(name: str, value: Any) -> None:
     check_type(value, (float, int, list, tuple), name)
     pair = (value, value) if isinstance(value, (float, int)) else value
     check_each_type(pair, (float, int), name)
@@ -249,14 +249,14 @@ class Solarize(ImageTensorOperation):
     """
 
     @checked
-    def __init__(self, threshold: Annotated[Any, ArgumentRule(_threshold)]) -> None:
+    def __init__(self, threshold: Annotated[Any, ArgumentRule(_check_threshold)]) -> None:
         self.threshold = (threshold,) * 2 if isinstance(threshold, (float, int)) else tuple(threshold)
 
     def row(self, x: Any) -> Any:
         return colour.solarize(x, *self.threshold)
 
 
-def _kernel_size(name: str, value: Any) -> None:
+def _check_kernel_size(name: str, value: Any) -> None:
     check_type(value, (int, list, tuple), name)
     if not isinstance(value, int) and len(value) != 2:
         raise ArgumentTypeError(
@@ -269,7 +269,7 @@ def _kernel_size(name: str, value: Any) -> None:
             raise ArgumentValueError(f"Input {name}{i} is not an odd value.")
 
 
-def _sigma(name: str, value: Any) -> None:
+def _check_sigma(name: str, value: Any) -> None:
     check_type(value, (numbers.Number, list, tuple), name)
     if isinstance(value, numbers.Number):
         check_interval(value, 0, FLOAT_MAX, name)
@@ -296,8 +296,8 @@ class GaussianBlur(ImageTensorOperation):
     @checked
     def __init__(
         self,
-        kernel_size: Annotated[Any, ArgumentRule(_kernel_size)],
-        sigma: Annotated[Any, ArgumentRule(_sigma)] = None,
+        kernel_size: Annotated[Any, ArgumentRule(_check_kernel_size)],
+        sigma: Annotated[Any, ArgumentRule(_check_sigma)] = None,
     ) -> None:
         self.kernel_size = (kernel_size,) * 2 if isinstance(kernel_size, int) else tuple(kernel_size)
         self.sigma = (0.0, 0.0) if sigma is None else sigma
@@ -328,7 +328,7 @@ class ConvertColor(ImageTensorOperation):
         return colour.convert(x, self.convert_mode)
 
 
-def _num_channels(name: str, value: Any) -> None:
+def _check_num_channels(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value not in (1, 3):
         raise ArgumentValueError(
@@ -347,7 +347,7 @@ class Grayscale(ImageTensorOperation):
     runs_in_python = True
 
     @checked
-    def __init__(self, num_output_channels: Annotated[Any, ArgumentRule(_num_channels)] = 1) -> None:
+    def __init__(self, num_output_channels: Annotated[Any, ArgumentRule(_check_num_channels)] = 1) -> None:
         self.num_output_channels = num_output_channels
 
     def row(self, x: Any) -> Any:

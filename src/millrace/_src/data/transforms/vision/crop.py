@@ -166,7 +166,7 @@ class CenterCrop(ImageTensorOperation):
         return geometry.center_crop(x, *self.size)
 
 
-def _coordinates(name: str, value: Any) -> None:
+def _check_coordinates(name: str, value: Any) -> None:
     check_type(value, (list, tuple), name)
     if len(value) != 2:
         raise ArgumentTypeError("Coordinates should be a list/tuple (y, x) of length 2.")
@@ -183,7 +183,7 @@ class Crop(ImageTensorOperation):
     """
 
     @checked
-    def __init__(self, coordinates: Annotated[Any, ArgumentRule(_coordinates)], size: CropSize) -> None:
+    def __init__(self, coordinates: Annotated[Any, ArgumentRule(_check_coordinates)], size: CropSize) -> None:
         self.coordinates, self.size = tuple(coordinates), as_pair(size)
 
     def row(self, x: Any) -> Any:

@@ -25,7 +25,7 @@ from millrace._src.data.transforms.tensor_operation import ImageTensorOperation,
 __all__ = ["CutOut", "Erase", "RandomErasing"]
 
 
-def _colour(name: str, value: Any) -> None:
+def _check_colour(name: str, value: Any) -> None:
     check_type(value, (float, int, tuple), name)
     triple = (value,) * 3 if isinstance(value, (float, int)) else value
     check_each_type(triple, (float, int), name)
@@ -54,7 +54,7 @@ class Erase(ImageTensorOperation):
             check_type(argument, (int,), name)
             check_interval(argument, low, 2**31 - 1, name)
         check_type(inplace, (bool,), "inplace")
-        _colour("value", value)
+        _check_colour("value", value)
         self.top, self.left, self.height, self.width = top, left, height, width
         self.value, self.inplace = (value,) if isinstance(value, (float, int)) else value, inplace
 
@@ -160,7 +160,7 @@ def _check_range(name: str, pair: Any) -> None:
         raise ArgumentValueError(f"{name} should be in (min,max) format. Got (max,min).")
 
 
-def _count(name: str, value: Any) -> None:
+def _check_count(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     check_interval(value, 1, FLOAT_MAX)
 
@@ -177,8 +177,8 @@ class CutOut(ImageTensorOperation):
     @checked
     def __init__(
         self,
-        length: Annotated[Any, ArgumentRule(_count)],
-        num_patches: Annotated[Any, ArgumentRule(_count)] = 1,
+        length: Annotated[Any, ArgumentRule(_check_count)],
+        num_patches: Annotated[Any, ArgumentRule(_check_count)] = 1,
         is_hwc: bool = True,
     ) -> None:
         self.length, self.num_patches, self.is_hwc = length, num_patches, is_hwc

@@ -27,13 +27,13 @@ def sample_beta(rng: RandomStream, alpha: float, count: int = 1) -> Any:
     return rng.generator(0).beta(alpha, alpha, count)
 
 
-def _alpha(name: str, value: Any) -> None:
+def _check_alpha(name: str, value: Any) -> None:
     check_type(value, (int, float), name)
     check_positive(value, name)
     check_interval(value, 0, FLOAT_MAX, left_open=True)
 
 
-def _cut_alpha(name: str, value: Any) -> None:
+def _check_cut_alpha(name: str, value: Any) -> None:
     check_type(value, (int, float), name)
     check_interval(value, 0, FLOAT_MAX, left_open=True)
 
@@ -59,7 +59,7 @@ class MixUpBatch(_BatchOperation, ours=True):
     """
 
     @checked
-    def __init__(self, alpha: Annotated[Any, ArgumentRule(_alpha)] = 1.0) -> None:
+    def __init__(self, alpha: Annotated[Any, ArgumentRule(_check_alpha)] = 1.0) -> None:
         self.alpha = alpha
 
     def row(self, images: Any, labels: Any, rng: RandomStream) -> Any:
@@ -80,7 +80,7 @@ class CutMixBatch(_BatchOperation, ours=True):
     def __init__(
         self,
         image_batch_format: ImageBatchFormat,
-        alpha: Annotated[Any, ArgumentRule(_cut_alpha)] = 1.0,
+        alpha: Annotated[Any, ArgumentRule(_check_cut_alpha)] = 1.0,
         prob: Annotated[int | float, Range(0, 1)] = 1.0,
     ) -> None:
         self.image_batch_format, self.alpha, self.prob = image_batch_format, alpha, prob

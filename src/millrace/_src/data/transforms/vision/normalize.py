@@ -174,7 +174,7 @@ class NormalizePad(ImageTensorOperation):
         return layout.normalize_pad(x, self.mean, self.std, self.dtype, self.is_hwc)
 
 
-def _number(name: str, value: Any) -> None:
+def _check_number(name: str, value: Any) -> None:
     check_type(value, (numbers.Number,), name)
     check_type(value, (float, int), name)
     check_interval(value, -FLOAT_MAX, FLOAT_MAX, name)
@@ -189,7 +189,9 @@ class Rescale(ImageTensorOperation):
 
     @checked
     def __init__(
-        self, rescale: Annotated[Any, ArgumentRule(_number)], shift: Annotated[Any, ArgumentRule(_number)]
+        self,
+        rescale: Annotated[Any, ArgumentRule(_check_number)],
+        shift: Annotated[Any, ArgumentRule(_check_number)],
     ) -> None:
         self.rescale, self.shift = rescale, shift
 
@@ -299,7 +301,7 @@ class Pad(ImageTensorOperation):
         return geometry.pad(x, self.padding, self.fill_value, self.padding_mode)
 
 
-def _target(name: str, value: Any) -> None:
+def _check_target(name: str, value: Any) -> None:
     check_type(value, (int, list, tuple), name)
     if not isinstance(value, int) and len(value) != 2:
         raise ArgumentValueError("The size must be a sequence of length 2.")
@@ -308,7 +310,7 @@ def _target(name: str, value: Any) -> None:
         check_interval(item, 1, 2**31 - 1, f"{name}{i}")
 
 
-def _offset(name: str, value: Any) -> None:
+def _check_offset(name: str, value: Any) -> None:
     check_type(value, (int, list, tuple), name)
     if not isinstance(value, int) and len(value) not in (0, 2):
         raise ArgumentValueError("The offset must be empty or a sequence of length 2.")
@@ -327,8 +329,8 @@ class PadToSize(ImageTensorOperation):
     @checked
     def __init__(
         self,
-        size: Annotated[Any, ArgumentRule(_target)],
-        offset: Annotated[Any, ArgumentRule(_offset)] = None,
+        size: Annotated[Any, ArgumentRule(_check_target)],
+        offset: Annotated[Any, ArgumentRule(_check_offset)] = None,
         fill_value: FillValue = 0,
         padding_mode: Border = Border.CONSTANT,
     ) -> None:

@@ -142,7 +142,7 @@ class RandomPosterize(ImageTensorOperation):
         return colour.posterize(x, int(bits), "RandomPosterize")
 
 
-def _thresholds(name: str, value: Any) -> None:
+def _check_thresholds(name: str, value: Any) -> None:
     check_type(value, (tuple,), name)
     check_each_type(value, (int,), name)
     if len(value) != 2:
@@ -163,7 +163,7 @@ class RandomSolarize(ImageTensorOperation):
     random = True
 
     @checked
-    def __init__(self, threshold: Annotated[Any, ArgumentRule(_thresholds)] = (0, 255)) -> None:
+    def __init__(self, threshold: Annotated[Any, ArgumentRule(_check_thresholds)] = (0, 255)) -> None:
         self.threshold = threshold
 
     def params(self, rng: RandomStream) -> tuple[Any, ...]:
@@ -212,7 +212,7 @@ class RandomSharpness(RandomColor, ours=True):
         return colour.sharpness(x, factor, "RandomSharpness")
 
 
-def _spread(name: str, value: Any, high: float) -> None:
+def _check_spread(name: str, value: Any, high: float) -> None:
     check_type(value, (numbers.Number, list, tuple), name)
     low = -high if name == "hue" else 0
     if isinstance(value, numbers.Number):
@@ -226,8 +226,8 @@ def _spread(name: str, value: Any, high: float) -> None:
     check_order(value, low, high)
 
 
-Spread = Annotated[Any, ArgumentRule(lambda name, value: _spread(name, value, FLOAT_MAX))]
-HueSpread = Annotated[Any, ArgumentRule(lambda name, value: _spread(name, value, 0.5))]
+Spread = Annotated[Any, ArgumentRule(lambda name, value: _check_spread(name, value, FLOAT_MAX))]
+HueSpread = Annotated[Any, ArgumentRule(lambda name, value: _check_spread(name, value, 0.5))]
 
 
 def _as_range(value: Any, center: int, low: float, high: float) -> tuple[float, float]:
