@@ -8,8 +8,8 @@ from millrace._src.core.lazy import attach as _attach
 __getattr__, __dir__, __all__ = _attach(
     __name__,
     {
-        "millrace._src.core.transfer_statistics": "Channel",
-        "millrace._src.observe.transfer_diagnosis": "Verdict judge",
+        "millrace._src.core.transfer_statistics": "TransferStatistics",
+        "millrace._src.observe.transfer_diagnosis": "TransferDiagnosis diagnose_transfer",
         "millrace._src.transfer.device_queue":
             "DeviceIterator DeviceQueue device_iterator device_queue queue_info ",
         "millrace._src.transfer.prefetcher": "DevicePrefetcher create_device_source",

@@ -14,7 +14,7 @@ import millrace as ms
 import millrace.dataset as ds
 import millrace.dataset.vision as vision
 from millrace import Tensor, nn, ops, serve, train
-from millrace._src.serve.client import _sent
+from millrace._src.serve.client import _encode_value
 
 IMAGES = np.zeros((8, 1, 4, 4), np.float32)
 LABELS = (np.arange(8) % 3).astype(np.int32)
@@ -110,7 +110,7 @@ WRONG = {
         lambda: ds.MnistDataset("nowhere", num_shards=2, shard_id=0),
         ["nowhere", "MnistDataset(dataset_dir='nowhere', num_shards=2, shard_id=0)"],
     ),
-    "text for a model of numbers": (lambda: _sent(["a"], "FP32"), ["FP32", "['a']"]),
+    "text for a model of numbers": (lambda: _encode_value(["a"], "FP32"), ["FP32", "['a']"]),
 }
 
 

@@ -238,7 +238,7 @@ IDLE = {
 
 @pytest.mark.parametrize("name", IDLE)
 def test_a_setting_without_effect_says_so_once(name, caplog, monkeypatch):
-    monkeypatch.setattr("millrace._src.core.config._said", set())
+    monkeypatch.setattr("millrace._src.core.config._warned_calls", set())
     setter, (changed, as_it_is) = getattr(config, f"set_{name}"), IDLE[name]
     setter(as_it_is)
     assert caplog.messages == []
@@ -253,7 +253,7 @@ def test_a_setting_without_effect_says_so_once(name, caplog, monkeypatch):
 
 
 def test_calls_without_effect_say_so(caplog, monkeypatch):
-    monkeypatch.setattr("millrace._src.core.config._said", set())
+    monkeypatch.setattr("millrace._src.core.config._warned_calls", set())
     config.set_iterator_mode(parallel_convert=True)
     config.set_sending_batches(4)
     assert [m.split(" has no effect")[0] for m in caplog.messages] == [

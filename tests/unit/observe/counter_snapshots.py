@@ -13,7 +13,7 @@ def op(
     name: str = "map(decode)", *, kind: str = "Map", busy: float = 0.0, cpu: float = 0.0, **more: Any
 ) -> OpStats:
     where = "/home/me/train.py:7"
-    return OpStats(f"{name} at {where}", where, kind=kind, busy=busy, cpu=cpu, **more)
+    return OpStats(f"{name} at {where}", where, node_type=kind, busy=busy, cpu=cpu, **more)
 
 
 def segment(

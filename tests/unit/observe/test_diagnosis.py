@@ -274,7 +274,7 @@ def test_counters_tell_what_was_asked_for(no_leaks: None) -> None:
             pass
     stats = iterator._run.stats
     [stage] = stats.stages
-    assert [one.requested_workers for one in stage.ops if one.kind == "Map"] == [3]
+    assert [one.requested_workers for one in stage.ops if one.node_type == "Map"] == [3]
     assert (stage.batch_size, stats.epochs, stats.rows) == (4, 2, 16)
 
 

@@ -11,14 +11,14 @@ import random
 import pytest
 
 from millrace._src.observe.transfer_diagnosis import IDLE
-from millrace._src.transfer import Channel, judge
+from millrace._src.transfer import TransferStatistics, diagnose_transfer
 
 SLOTS = 4
 
 
 def run(making, moving, stepping):
     """The counters of a channel after these times (one each per batch)."""
-    channel = Channel("planted")
+    channel = TransferStatistics("planted")
     made = sent = over = 0.0
     taken = []
     for number, (make, move, step) in enumerate(zip(making, moving, stepping, strict=True)):
@@ -73,7 +73,7 @@ PLANTED = {
 def test_the_planted_situation_is_named(situation, seed):
     draw = random.Random(seed)
     channel = run(*PLANTED[situation](draw, 10 ** draw.uniform(-4, 1)))
-    verdict = judge(channel)
+    verdict = diagnose_transfer(channel)
     assert verdict.situation == situation, (str(verdict), channel.wait_share)
     assert verdict.evidence
     assert verdict.advice
@@ -86,31 +86,31 @@ def test_data_that_ends_early_is_named(seed):
     draw = random.Random(seed)
     channel = run(*step_slow(draw, 10 ** draw.uniform(-4, 1)))
     channel.end("the data ended")
-    verdict = judge(channel, waiting=0.001)
+    verdict = diagnose_transfer(channel, waiting=0.001)
     assert verdict.situation == "ended early"
-    assert f"after {channel.have_sent} batches" in verdict.evidence
+    assert f"after {channel.sent} batches" in verdict.evidence
 
 
 def test_the_first_error_is_the_one_that_is_told():
-    channel = Channel("planted")
+    channel = TransferStatistics("planted")
     channel.end("the pipeline failed", ValueError("row 7 is bad"))
     channel.end("it was stopped")
-    assert "row 7 is bad" in str(judge(channel))
+    assert "row 7 is bad" in str(diagnose_transfer(channel))
     assert channel.ended == "the pipeline failed"
 
 
 def test_a_batch_that_never_arrives_is_a_slow_transfer():
-    channel = Channel("planted")
+    channel = TransferStatistics("planted")
     channel.begin_transfer(host=1)
-    assert judge(channel, waiting=5).situation == "transfer slow"
+    assert diagnose_transfer(channel, waiting=5).situation == "transfer slow"
 
 
 def test_before_there_is_anything_to_go_by_nothing_is_said():
-    assert judge(Channel("planted")).situation == "too early to say"
+    assert diagnose_transfer(TransferStatistics("planted")).situation == "too early to say"
 
 
 def test_the_status_reads_as_mindspore_writes_it():
-    channel = Channel("train")
+    channel = TransferStatistics("train")
     assert str(channel).splitlines() == [
         "channel_name: train",
         "have_sent: 0;",

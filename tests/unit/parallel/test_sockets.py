@@ -31,7 +31,7 @@ from millrace._src.parallel import launch
 from millrace._src.parallel.rendezvous import StateStore, _JsonStateHolder, decode_state, encode_state
 from millrace._src.runtime.distributed import addresses
 from millrace._src.runtime.distributed.cluster_environment import detect_environment
-from millrace._src.runtime.distributed.rendezvous_file import open_meeting
+from millrace._src.runtime.distributed.rendezvous_file import open_rendezvous_file
 from tests.e2e.distributed.process_group_runs import rank_env
 from tests.support.listening_sockets import beyond_loopback, listening, processes_with
 
@@ -151,7 +151,7 @@ def bound(monkeypatch):
             raise OSError(errno.EADDRNOTAVAIL, "not here")
         return "a socket"
 
-    monkeypatch.setattr(addresses, "_bound", bind)
+    monkeypatch.setattr(addresses, "_create_server", bind)
     return asked
 
 
@@ -186,9 +186,9 @@ def test_public_addresses_are_refused(options, tmp_path, monkeypatch):
     with pytest.raises(
         ArgumentValueError, match=r"expected addresses of a private network, got .*--insecure"
     ):
-        launch._config(wanted, 1, tmp_path)
+        launch._build_config(wanted, 1, tmp_path)
     wanted.insecure = True
-    assert launch._config(wanted, 1, tmp_path).max_nodes >= 1
+    assert launch._build_config(wanted, 1, tmp_path).max_nodes >= 1
 
 
 def test_the_command_refuses_public_addresses(tmp_path):
@@ -203,9 +203,9 @@ def test_a_name_that_is_loopback_only_here_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(launch, "resolve", lambda host: ["127.0.1.1"])
     wanted = launch.LaunchRequest(["x.py"], 1, rdzv="node1:29400")
     with pytest.raises(ArgumentValueError, match=r"got node1, which is 127\.0\.1\.1 here"):
-        launch._config(wanted, 1, tmp_path)
+        launch._build_config(wanted, 1, tmp_path)
     wanted.insecure = True
-    assert launch._config(wanted, 1, tmp_path).rdzv_configs["any_address"] is True
+    assert launch._build_config(wanted, 1, tmp_path).rdzv_configs["any_address"] is True
 
 
 # What comes over a socket -------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ def test_two_launchers_write_one_state():
     assert first.state.round == 2
 
 
-# The meeting file ---------------------------------------------------------------------------------------
+# The rendezvous file -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -307,7 +307,7 @@ def private(tmp_path):
 
 def test_ranks_meet_at_a_file(private):
     path = str(private / "meet")
-    first, second = open_meeting(path, 0, 2, SHORT), open_meeting(path, 1, 2, SHORT)
+    first, second = open_rendezvous_file(path, 0, 2, SHORT), open_rendezvous_file(path, 1, 2, SHORT)
     first.set("key", "value")
     assert second.get("key") == b"value"
     assert os.stat(path).st_mode & 0o777 == 0o600
@@ -356,18 +356,18 @@ def test_what_is_no_meeting_file_is_refused(write, words, private):
     path = private / "meet"
     write(path)
     with pytest.raises(OperationError, match=words):
-        open_meeting(str(path), 0, 4, SHORT)
+        open_rendezvous_file(str(path), 0, 4, SHORT)
     assert not (private / "none").exists()
 
 
 def test_a_folder_that_others_may_enter_is_refused(private):
     private.chmod(0o755)
     with pytest.raises(OperationError, match="got mode 755"):
-        open_meeting(str(private / "meet"), 0, 2, SHORT)
+        open_rendezvous_file(str(private / "meet"), 0, 2, SHORT)
     (private.parent / "link").symlink_to(private)
     private.chmod(0o700)
     with pytest.raises(OperationError, match="a folder that only you may enter"):
-        open_meeting(str(private.parent / "link" / "meet"), 0, 2, SHORT)
+        open_rendezvous_file(str(private.parent / "link" / "meet"), 0, 2, SHORT)
 
 
 def test_garbage_at_the_meeting_place_ends_init(tmp_path):
@@ -385,7 +385,7 @@ def test_garbage_at_the_meeting_place_ends_init(tmp_path):
         env=rank_env(0, 2, "job") | {"TMPDIR": str(tmp_path), "XDG_RUNTIME_DIR": ""},
     )
     assert done.returncode == 1
-    assert "OperationError: For 'init', the meeting file" in done.stderr
+    assert "OperationError: For 'init', the rendezvous file" in done.stderr
 
 
 def test_the_meeting_file_is_in_a_folder_of_the_user(tmp_path, monkeypatch):

@@ -169,7 +169,7 @@ def free_request(shape, binary):
 def test_a_response_is_bounded(files, monkeypatch):
     """Its size is known from the shapes, before it is encoded."""
     monkeypatch.setattr(v2, "encode_response", forbidden := lambda *_: pytest.fail("it was encoded"))
-    monkeypatch.setattr(mindspore, "encoded", forbidden)
+    monkeypatch.setattr(mindspore, "encode_response", forbidden)
     with serving(files, "free", max_response=100_000) as (at, _):
         for count, binary in ((5000, False), (30_000, True)):
             body, headers = free_request((1, count), binary)
@@ -364,7 +364,7 @@ def test_a_large_body_is_decoded_beside_the_event_loop(files, monkeypatch, path)
     """While one is decoded the server answers others."""
     module = v2 if path == FREE else mindspore
     decoding, go_on = threading.Event(), threading.Event()
-    decode = module.decoded
+    decode = module.decode_request
 
     def slow(*arguments):
         if any(isinstance(each, bytes) and len(each) > INLINE for each in arguments):
@@ -372,7 +372,7 @@ def test_a_large_body_is_decoded_beside_the_event_loop(files, monkeypatch, path)
             assert go_on.wait(60)
         return decode(*arguments)
 
-    monkeypatch.setattr(module, "decoded", slow)
+    monkeypatch.setattr(module, "decode_request", slow)
     count = 40_000
     numbers = ",".join(["1.5"] * count)
     body = (

@@ -93,7 +93,7 @@ def test_a_slow_model_gets_the_required_trials_only(monkeypatch):
     assert sum(model.sizes) < 160  # what loading costs at least, in rows
     assert str(trials).startswith("14 of 132 trials")
     # all of what replaces rows is used, and every size
-    required, _ = row_trials._plan(32)
+    required, _ = row_trials._plan_trials(32)
     assert {trial.fill for trial in required} == set(row_trials.FILLS)
     assert {trial.size for trial in required} == {2, 3, 5, 32}
 

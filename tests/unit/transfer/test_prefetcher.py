@@ -214,7 +214,7 @@ def test_where_no_more_memory_can_be_pinned_batches_come_all_the_same(monkeypatc
     monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
     monkeypatch.setattr(torch, "empty", refuse)
     monkeypatch.setattr(torch.Tensor, "is_pinned", lambda self: False)
-    with logged("millrace.transfer.pinned_memory") as said, override(lender=PinnedAllocator("cuda:0")):
+    with logged("millrace.transfer.pinned_memory") as said, override(allocator=PinnedAllocator("cuda:0")):
         rows = numbers(6).create_tuple_iterator(num_epochs=1, output_numpy=True)
         assert [row[0].tolist() for row in rows] == [[0, 1], [2, 3], [4, 5]]
     assert ["no more pinned memory" in line for line in said] == [True]

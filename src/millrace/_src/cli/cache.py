@@ -44,20 +44,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     def action(name: str, text: str, machines: bool = True) -> argparse.ArgumentParser:
-        made = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        made.add_argument(
-            "--port", type=_port, metavar="PORT", help=f"which server ({PORT}, or what MS_CACHE_PORT says)"
+        subparser = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        subparser.add_argument(
+            "--port",
+            type=_parse_port,
+            metavar="PORT",
+            help=f"which server ({PORT}, or what MS_CACHE_PORT says)",
         )
         if machines:
-            made.add_argument("--json", action="store_true", help="answer in JSON, for machines")
-        return made
+            subparser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+        return subparser
 
     start = action("start", "start a server in the background")
     start.add_argument(
         "--spill", metavar="FOLDER", help="where rows go that do not fit (the temporary folder)"
     )
     start.add_argument(
-        "--memory", type=_part, default=0.8, metavar="PART", help="the part of the memory for rows (0.8)"
+        "--memory",
+        type=_parse_fraction,
+        default=0.8,
+        metavar="PART",
+        help="the part of the memory for rows (0.8)",
     )
     start.add_argument("--key", metavar="FILE", help="also answer other machines that have this key")
     start.add_argument("--host", help="with --key: the address they reach this one by (all there are)")
@@ -69,11 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     drop.add_argument("sessions", nargs="+", type=int, metavar="SESSION", help="its number")
 
 
-def _port(text: str) -> int:
+def _parse_port(text: str) -> int:
     return number(text, int, lambda port: 1025 <= port <= 65535, "a number from 1025 to 65535")
 
 
-def _part(text: str) -> float:
+def _parse_fraction(text: str) -> float:
     return number(text, float, lambda part: 0 < part <= 1, "a number above 0 and up to 1")
 
 
@@ -81,23 +88,23 @@ def run(arguments: argparse.Namespace) -> int:
     """Do one action; 0 done, 1 no server, 2 not done."""
     host = os.environ.get("MS_CACHE_HOST") or HOST
     try:
-        port = arguments.port or _port(os.environ.get("MS_CACHE_PORT") or str(PORT))
+        port = arguments.port or _parse_port(os.environ.get("MS_CACHE_PORT") or str(PORT))
     except argparse.ArgumentTypeError as error:
-        return _failed(arguments, f"MS_CACHE_PORT: {error}")
+        return _print_failure(arguments, f"MS_CACHE_PORT: {error}")
     try:
         return _ACTIONS[arguments.action](arguments, host, port)
     except CacheError as error:
         if error.kind not in admin.NO_SERVER:
-            return _failed(arguments, str(error))
-        asked = arguments.action in ("status", "sessions")
+            return _print_failure(arguments, str(error))
+        is_query = arguments.action in ("status", "sessions")
         at = "" if port == PORT else f" --port {port}"
         text = f"no server is running at port {port}; start one with: millrace cache start{at}"
         if error.kind == "gone":
             text = f"{error}; remove what is left with: millrace cache stop{at}"
-        return _failed(arguments, text, 1 if asked else 2)
+        return _print_failure(arguments, text, 1 if is_query else 2)
 
 
-def _failed(arguments: argparse.Namespace, text: str, status: int = 2) -> int:
+def _print_failure(arguments: argparse.Namespace, text: str, status: int = 2) -> int:
     if getattr(arguments, "json", False):
         say_json({"ok": False, "error": text})
     else:
@@ -105,9 +112,9 @@ def _failed(arguments: argparse.Namespace, text: str, status: int = 2) -> int:
     return status
 
 
-def _say(arguments: argparse.Namespace, found: dict[str, Any], *lines: str) -> int:
+def _print_result(arguments: argparse.Namespace, fields: dict[str, Any], *lines: str) -> int:
     if arguments.json:
-        say_json({"ok": True, **found})
+        say_json({"ok": True, **fields})
     else:
         say("\n".join(map(escape_controls, lines)))
     return 0
@@ -118,7 +125,7 @@ def _start(arguments: argparse.Namespace, host: str, port: int) -> int:
     server = admin.start(
         host, port, spill=arguments.spill, memory_ratio=arguments.memory, key_file=arguments.key
     )
-    return _say(
+    return _print_result(
         arguments,
         dataclasses.asdict(server),
         f"the cache server runs as process {server.pid}, port {port}",
@@ -136,13 +143,13 @@ def _stop(arguments: argparse.Namespace, host: str, port: int) -> int:
     ]
     if removed:
         lines.append(f"removed what a dead one had left: {', '.join(removed)}")
-    return _say(arguments, {"running": running, "removed": removed}, *lines)
+    return _print_result(arguments, {"running": running, "removed": removed}, *lines)
 
 
 def _status(arguments: argparse.Namespace, host: str, port: int) -> int:
     server = admin.info(host, port)
     lines = {
-        "process": f"{server.pid}, version {server.version}, up for {_since(server.started)}",
+        "process": f"{server.pid}, version {server.version}, up for {_format_age(server.started)}",
         "port": f"{server.port} on {server.hostname}",
         "memory": f"{size(server.memory_used)} of {size(server.memory_limit)}",
         "disk": f"{size(server.spill_used)} in {server.spill}",
@@ -151,18 +158,18 @@ def _status(arguments: argparse.Namespace, host: str, port: int) -> int:
         "log": server.log,
     }
     width = max(map(len, lines))
-    return _say(
+    return _print_result(
         arguments,
         dataclasses.asdict(server),
         *(f"{name:<{width}}  {value}" for name, value in lines.items()),
     )
 
 
-def _since(started: float) -> str:
+def _format_age(started: float) -> str:
     """How long ago, in the largest unit that fits.
 
     >>> import time
-    >>> _since(time.time() - 7300)
+    >>> _format_age(time.time() - 7300)
     '2 hours'
     """
     seconds = max(0.0, time.time() - started)
@@ -173,7 +180,7 @@ def _since(started: float) -> str:
 
 
 def _sessions(arguments: argparse.Namespace, host: str, port: int) -> int:
-    found = admin.sessions(host, port)
+    sessions = admin.sessions(host, port)
     if arguments.json:
         listed = [
             {
@@ -183,14 +190,14 @@ def _sessions(arguments: argparse.Namespace, host: str, port: int) -> int:
                     for cache in one.caches
                 ],
             }
-            for one in found
+            for one in sessions
         ]
-        return _say(arguments, {"sessions": listed})
-    if not found:
+        return _print_result(arguments, {"sessions": listed})
+    if not sessions:
         say("no sessions; make one with: millrace cache new")
         return 0
     rows = []
-    for one in found:
+    for one in sessions:
         rows += [
             [
                 str(one.session), cache.key[:8], f"{cache.rows_in_memory:,}", size(cache.memory_bytes),
@@ -202,12 +209,12 @@ def _sessions(arguments: argparse.Namespace, host: str, port: int) -> int:
     return 0
 
 
-def _new(arguments: argparse.Namespace, host: str, port: int) -> int:
+def _create_session(arguments: argparse.Namespace, host: str, port: int) -> int:
     say(str(admin.generate(host, port)))
     return 0
 
 
-def _drop(arguments: argparse.Namespace, host: str, port: int) -> int:
+def _destroy_sessions(arguments: argparse.Namespace, host: str, port: int) -> int:
     for session in arguments.sessions:
         admin.destroy(host, port, session)
         say(f"session {session} is gone")
@@ -219,6 +226,6 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, str, int], int]] = {
     "stop": _stop,
     "status": _status,
     "sessions": _sessions,
-    "new": _new,
-    "drop": _drop,
+    "new": _create_session,
+    "drop": _destroy_sessions,
 }

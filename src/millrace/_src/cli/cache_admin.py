@@ -96,34 +96,34 @@ _HEADER = {
 }
 
 
-class _Refused(Exception):
+class _UsageError(Exception):
     """The words are wrong, or the command could not be done; the text is what is said."""
 
 
 @dataclass
-class _Wish:
+class _ParsedCommand:
     """What the words ask for."""
 
     command: str = ""
     session: int = 0
-    given: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do one command and return its exit status: 0 done, 1 not."""
     prog = os.path.basename(sys.argv[0]) if argv is None else "dataset-cache"
-    words = list(sys.argv[1:] if argv is None else argv)
-    return exit_status(lambda: _main(words, prog))
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return exit_status(lambda: _main(arguments, prog))
 
 
-def _main(words: list[str], prog: str) -> int:
-    if not words:
+def _main(arguments: list[str], prog: str) -> int:
+    if not arguments:
         sys.stderr.write(HELP.format(prog=prog))
         return 1
     try:
-        wish = _parsed(words, prog)
-        host, port = _server(wish.given)
-        options = _start_options(wish.given)
+        wish = _parse_arguments(arguments, prog)
+        host, port = _resolve_address(wish.values)
+        options = _start_options(wish.values)
         if wish.command == "help":
             sys.stdout.write(HELP.format(prog=prog))
             return 0
@@ -131,7 +131,7 @@ def _main(words: list[str], prog: str) -> int:
             _DOERS[wish.command](host, port, wish.session, options)
         except CacheError as error:
             _explain(error, host, port, wish.session, prog)
-    except _Refused as refused:
+    except _UsageError as refused:
         sys.stdout.flush()
         say(str(refused), file=sys.stderr)
         return 1
@@ -141,34 +141,36 @@ def _main(words: list[str], prog: str) -> int:
 # --- the words --------------------------------------------------------------------------------------------
 
 
-def _parsed(words: list[str], prog: str) -> _Wish:
-    wish, unknown, seen = _Wish(), [], set()
-    rest = iter(words)
-    for word in rest:
-        meaning = COMMANDS.get(word) or OPTIONS.get(word)
+def _parse_arguments(arguments: list[str], prog: str) -> _ParsedCommand:
+    wish, unknown, seen = _ParsedCommand(), [], set()
+    rest = iter(arguments)
+    for argument in rest:
+        meaning = COMMANDS.get(argument) or OPTIONS.get(argument)
         if meaning is None:
-            unknown.append(word)
+            unknown.append(argument)
             continue
         if meaning in seen:
-            raise _Refused(f"The {word} argument was given more than once.")
+            raise _UsageError(f"The {argument} argument was given more than once.")
         seen.add(meaning)
-        if word in COMMANDS:
+        if argument in COMMANDS:
             if wish.command and meaning != "help":
-                raise _Refused(f"Only one command at a time is allowed.  Invalid command: {word}")
+                raise _UsageError(f"Only one command at a time is allowed.  Invalid command: {argument}")
             wish.command = meaning
-        if word in OPTIONS or meaning == "destroy":
+        if argument in OPTIONS or meaning == "destroy":
             value = next(rest, "")
             if not value or (meaning == "destroy" and not _is_session(value)):
-                raise _Refused(f"{word} option requires an argument field.  Syntax: {word} <field>")
+                raise _UsageError(
+                    f"{argument} option requires an argument field.  Syntax: {argument} <field>"
+                )
             if meaning == "destroy":
                 wish.session = int(value)
             else:
-                wish.given[meaning] = _numeric(meaning, value)
-    ask = f"Please try `{prog} --help` for more information"
+                wish.values[meaning] = _parse_value(meaning, value)
+    help_hint = f"Please try `{prog} --help` for more information"
     if unknown:
-        raise _Refused(f"Invalid arguments provided:  {' '.join(unknown)}\n{ask}")
+        raise _UsageError(f"Invalid arguments provided:  {' '.join(unknown)}\n{help_hint}")
     if not wish.command:
-        raise _Refused(f"No command provided\n{ask}")
+        raise _UsageError(f"No command provided\n{help_hint}")
     return wish
 
 
@@ -179,25 +181,25 @@ def _is_session(text: str) -> bool:
         return False
 
 
-def _numeric(meaning: str, text: str) -> str:
+def _parse_value(meaning: str, text: str) -> str:
     if meaning in ("host", "spill"):
         return text
     try:
         float(text) if meaning == "memory_ratio" else int(text)
     except ValueError:
-        raise _Refused(f"Invalid numeric value: {text}") from None
+        raise _UsageError(f"Invalid numeric value: {text}") from None
     return text
 
 
-def _server(given: dict[str, str]) -> tuple[str, int]:
-    host = given.get("host") or os.environ.get("MS_CACHE_HOST") or "127.0.0.1"
-    text = given.get("port") or os.environ.get("MS_CACHE_PORT") or "50052"
+def _resolve_address(values: dict[str, str]) -> tuple[str, int]:
+    host = values.get("host") or os.environ.get("MS_CACHE_HOST") or "127.0.0.1"
+    text = values.get("port") or os.environ.get("MS_CACHE_PORT") or "50052"
     try:
         port = int(text)
     except ValueError:
-        raise _Refused(f"Cache port from env variable MS_CACHE_PORT is invalid: {text}") from None
+        raise _UsageError(f"Cache port from env variable MS_CACHE_PORT is invalid: {text}") from None
     if not LOW <= port <= HIGH:
-        raise _Refused(f"Port must be in range ({LOW}..{HIGH}).")
+        raise _UsageError(f"Port must be in range ({LOW}..{HIGH}).")
     return host, port
 
 
@@ -209,20 +211,20 @@ class _Start:
     log_level: int
 
 
-def _start_options(given: dict[str, str]) -> _Start:
+def _start_options(values: dict[str, str]) -> _Start:
     """The options of a start; they are checked with every command."""
-    workers = int(given["workers"]) if "workers" in given else None
+    workers = int(values["workers"]) if "workers" in values else None
     if workers is not None and not 1 <= workers <= 100:
-        raise _Refused("Number of workers must be in range of 1 and 100.")
-    level = int(given.get("log_level", 1))
+        raise _UsageError("Number of workers must be in range of 1 and 100.")
+    level = int(values.get("log_level", 1))
     if not 0 <= level <= 4:
-        raise _Refused("Log level must be in range (0..4).")
-    ratio = float(given.get("memory_ratio", 0.8))
+        raise _UsageError("Log level must be in range (0..4).")
+    ratio = float(values.get("memory_ratio", 0.8))
     if not 0 < ratio <= 1:
-        raise _Refused("Memory cap ratio should be positive and no greater than 1")
-    if int(given.get("shared_memory", 1)) < 1:
-        raise _Refused("Shared memory size (in GB unit) must be positive")
-    return _Start(workers, given.get("spill"), ratio, level)
+        raise _UsageError("Memory cap ratio should be positive and no greater than 1")
+    if int(values.get("shared_memory", 1)) < 1:
+        raise _UsageError("Shared memory size (in GB unit) must be positive")
+    return _Start(workers, values.get("spill"), ratio, level)
 
 
 # --- the commands -----------------------------------------------------------------------------------------
@@ -246,7 +248,7 @@ def _start(host: str, port: int, session: int, options: _Start) -> None:
 
 def _stop(host: str, port: int, session: int, options: _Start) -> None:
     if not admin.stop(host, port):
-        raise _Refused(f"Server on port {port} is not reachable or has been shutdown already.")
+        raise _UsageError(f"Server on port {port} is not reachable or has been shutdown already.")
     say(f"Cache server on port {port} has been stopped successfully.")
 
 
@@ -264,12 +266,12 @@ def _destroy(host: str, port: int, session: int, options: _Start) -> None:
 
 def _list(host: str, port: int, session: int, options: _Start) -> None:
     say(f"Listing sessions for server on port {port}\n")
-    found = admin.sessions(host, port)
-    if not found:
+    sessions = admin.sessions(host, port)
+    if not sessions:
         say("No active sessions.")
         return
     say("".join(name.rjust(width) for name, width in _HEADER.items()))
-    for one in sorted(found, key=lambda one: one.session):
+    for one in sorted(sessions, key=lambda one: one.session):
         rows = sorted(
             (
                 zlib.crc32(cache.key.encode()),
@@ -286,7 +288,7 @@ def _list(host: str, port: int, session: int, options: _Start) -> None:
 
 
 def _info(host: str, port: int, session: int, options: _Start) -> None:
-    server, found = admin.info(host, port), admin.sessions(host, port)
+    server, sessions = admin.info(host, port), admin.sessions(host, port)
     shown = {
         "config name": "value",
         "hostname": server.hostname,
@@ -303,10 +305,10 @@ def _info(host: str, port: int, session: int, options: _Start) -> None:
             say(_RULE)
     say(_RULE)
     say("Active sessions: ")
-    if not found:
+    if not sessions:
         say("No active sessions.")
         return
-    say("".join(f"{number}  " for number in sorted(one.session for one in found)))
+    say("".join(f"{number}  " for number in sorted(one.session for one in sessions)))
     say("(Please use 'dataset-cache --list_sessions' to get detailed info of sessions.)")
 
 
@@ -336,4 +338,4 @@ def _explain(error: CacheError, host: str, port: int, session: int, prog: str) -
         f"To open a server to other machines: millrace cache start --host {host} --key FILE",
         "spill": f"Spilling directory is not writable\n{error}",
     }
-    raise _Refused(lines.get(error.kind, str(error))) from error
+    raise _UsageError(lines.get(error.kind, str(error))) from error

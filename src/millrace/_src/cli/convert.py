@@ -66,9 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
         done = convert_checkpoint(
             arguments.source,
             arguments.target,
-            net=_net(arguments.net),
-            name_map=_names(arguments.map),
-            rules=dict(_pair(word, "--rule") for word in arguments.rule),
+            net=_load_network(arguments.net),
+            name_map=_parse_names(arguments.map),
+            rules=dict(_parse_pair(rule, "--rule") for rule in arguments.rule),
             by="order" if arguments.order else "name",
             to=arguments.to,
         )
@@ -89,42 +89,42 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if lost or done.missing else 0
 
 
-def _pair(word: str, option: str) -> tuple[str, str]:
-    old, equals, new = word.rpartition("=")
+def _parse_pair(text: str, option: str) -> tuple[str, str]:
+    old, equals, new = text.rpartition("=")
     if not equals:
-        raise ArgumentValueError(f"{option} {word!r} is not OLD=NEW")
+        raise ArgumentValueError(f"{option} {text!r} is not OLD=NEW")
     return old, new
 
 
-def _names(words: list[str]) -> dict[str, str]:
-    made: dict[str, str] = {}
-    for word in words:
-        if os.path.isfile(word):
+def _parse_names(values: list[str]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for text in values:
+        if os.path.isfile(text):
             try:
-                with open(word) as file:
-                    found: Any = json.load(file)
+                with open(text) as file:
+                    mapping: Any = json.load(file)
             except ValueError as error:
-                raise ArgumentValueError(f"--map {word}: this is not JSON: {error}") from None
-            if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-                raise ArgumentValueError(f"--map {word}: a JSON object of old names and new ones is wanted")
-            made |= found
+                raise ArgumentValueError(f"--map {text}: this is not JSON: {error}") from None
+            if not isinstance(mapping, dict) or not all(isinstance(value, str) for value in mapping.values()):
+                raise ArgumentValueError(f"--map {text}: a JSON object of old names and new ones is wanted")
+            names |= mapping
         else:
-            old, new = _pair(word, "--map")
-            made[old] = new
-    return made
+            old, new = _parse_pair(text, "--map")
+            names[old] = new
+    return names
 
 
-def _net(place: str | None) -> Any:
-    if place is None:
+def _load_network(reference: str | None) -> Any:
+    if reference is None:
         return None
     from millrace._src.runtime.nn.cell import Cell
 
-    module, colon, name = place.partition(":")
+    module, colon, name = reference.partition(":")
     if not colon:
-        raise ArgumentValueError(f"--net {place!r} is not MODULE:NAME")
+        raise ArgumentValueError(f"--net {reference!r} is not MODULE:NAME")
     sys.path.insert(0, os.getcwd())
     try:
-        found = getattr(importlib.import_module(module), name)
+        network = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise ArgumentValueError(f"--net {place}: {error}") from None
-    return found if isinstance(found, Cell) else found()
+        raise ArgumentValueError(f"--net {reference}: {error}") from None
+    return network if isinstance(network, Cell) else network()

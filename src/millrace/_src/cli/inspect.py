@@ -54,92 +54,98 @@ def run(arguments: argparse.Namespace) -> int:
     from millrace._src.train.checkpoint.inspection import contents_of
 
     key = arguments.key or os.environ.get("MILLRACE_CHECKPOINT_KEY")
-    worst, answers = 0, []
+    worst, reports = 0, []
     for file in arguments.files:
         if "://" not in file and not os.path.exists(file):
             return fail("inspect", no_such_path(file))
         try:
-            found = contents_of(file, key.encode() if key else None, arguments.mode)
+            contents = contents_of(file, key.encode() if key else None, arguments.mode)
         except CheckpointError as error:
             worst = 1
-            answers.append({"file": file, "ok": False, "error": str(error)})
+            reports.append({"file": file, "ok": False, "error": str(error)})
             if not arguments.json:
                 say(f"millrace inspect: {error}", file=sys.stderr)
             continue
         except (MillraceError, OSError) as error:
             return fail("inspect", str(error))
-        answers.append(_answer(found, arguments))
+        reports.append(_to_json(contents, arguments))
         if not arguments.json:
-            _show(found, arguments)
+            _print_contents(contents, arguments)
     if arguments.json:
-        say_json(answers if len(answers) > 1 else answers[0])
+        say_json(reports if len(reports) > 1 else reports[0])
     return worst
 
 
-def _layers(items: list[CheckpointItem], depth: int) -> dict[str, list[CheckpointItem]]:
-    made: dict[str, list[CheckpointItem]] = {}
+def _group_by_layer(items: list[CheckpointItem], depth: int) -> dict[str, list[CheckpointItem]]:
+    layers: dict[str, list[CheckpointItem]] = {}
     for item in items:
         path = item.name.split(".")[:-1][:depth]
-        made.setdefault(".".join(path) or item.name, []).append(item)
-    return made
+        layers.setdefault(".".join(path) or item.name, []).append(item)
+    return layers
 
 
-def _answer(found: Contents, arguments: argparse.Namespace) -> dict[str, Any]:
+def _to_json(contents: Contents, arguments: argparse.Namespace) -> dict[str, Any]:
     parts = ("parameter", "statistic", "optimizer", "extra")
-    shown = found.items if arguments.all else found.of("parameter")
+    shown = contents.items if arguments.all else contents.of("parameter")
     return {
-        "file": found.file,
+        "file": contents.file,
         "ok": True,
-        "format": found.format,
-        "bytes": found.size,
-        "parameters": found.numbers(),
+        "format": contents.format,
+        "bytes": contents.size,
+        "parameters": contents.numbers(),
         "counts": {
             part: {
-                "entries": len(found.of(part)),
-                "numbers": found.numbers(part),
-                "bytes": sum(item.nbytes for item in found.of(part)),
+                "entries": len(contents.of(part)),
+                "numbers": contents.numbers(part),
+                "bytes": sum(item.nbytes for item in contents.of(part)),
             }
             for part in parts
         },
         "layers": {
             layer: sum(item.numbers for item in items)
-            for layer, items in _layers(found.of("parameter"), arguments.depth).items()
+            for layer, items in _group_by_layer(contents.of("parameter"), arguments.depth).items()
         },
         "entries": [{**item._asdict(), "shape": list(item.shape)} for item in shown],
     }
 
 
-def _show(found: Contents, arguments: argparse.Namespace) -> None:
+def _print_contents(contents: Contents, arguments: argparse.Namespace) -> None:
     from millrace._src.train.checkpoint.atomic_file import format_bytes
 
-    say(f"{found.file}: {found.format}, {format_bytes(found.size)}")
+    say(f"{contents.file}: {contents.format}, {format_bytes(contents.size)}")
     if arguments.all:
         every = [
-            (i.name, i.part, i.kind, "x".join(map(str, i.shape)) or "one number", format_bytes(i.nbytes))
-            for i in found.items
+            (
+                i.name,
+                i.part,
+                i.element_type,
+                "x".join(map(str, i.shape)) or "one number",
+                format_bytes(i.nbytes),
+            )
+            for i in contents.items
         ]
         print_table(("name", "part", "type", "shape", "size"), every)
     else:
-        layers = _layers(
-            [item for item in found.items if item.part in ("parameter", "statistic")], arguments.depth
+        layers = _group_by_layer(
+            [item for item in contents.items if item.part in ("parameter", "statistic")], arguments.depth
         )
         rows = [
             (
                 layer,
                 f"{sum(item.numbers for item in items if item.part == 'parameter'):,}",
-                ", ".join(sorted({item.kind for item in items})),
+                ", ".join(sorted({item.element_type for item in items})),
                 format_bytes(sum(item.nbytes for item in items)),
             )
             for layer, items in layers.items()
         ]
         print_table(("layer", "parameters", "type", "size"), rows)
-    total = found.numbers()
-    say(f"{total:,} parameters in {len(found.of('parameter'))} tensors, without the optimizer")
+    total = contents.numbers()
+    say(f"{total:,} parameters in {len(contents.of('parameter'))} tensors, without the optimizer")
     for part, what in (("statistic", "statistics of normalisations"), ("optimizer", "kept by the optimizer")):
-        items = found.of(part)
+        items = contents.of(part)
         if items:
             size = format_bytes(sum(item.nbytes for item in items))
-            say(f"{found.numbers(part):,} numbers in {len(items)} entries are {what}, {size}")
-    extra = found.of("extra")
+            say(f"{contents.numbers(part):,} numbers in {len(items)} entries are {what}, {size}")
+    extra = contents.of("extra")
     if extra:
         say(f"also: {', '.join(escape_controls(item.name) for item in extra)}")

@@ -49,13 +49,13 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    return exit_status(lambda: _main(words))
+    command_line = list(sys.argv[1:] if argv is None else argv)
+    return exit_status(lambda: _main(command_line))
 
 
-def _main(words: list[str]) -> int:
-    parser = _parser(words)
-    arguments = parser.parse_args(words)
+def _main(command_line: list[str]) -> int:
+    parser = _build_parser(command_line)
+    arguments = parser.parse_args(command_line)
     if arguments.command is None:
         parser.print_help()
         return 2
@@ -77,12 +77,12 @@ class _Top(Parser):
         return HELP.format(commands="\n".join(f"  {name:<12} {text}" for name, text in COMMANDS.items()))
 
 
-def _parser(words: list[str]) -> Parser:
+def _build_parser(command_line: list[str]) -> Parser:
     parser = _Top(prog="millrace")
     parser.add_argument("--version", action="version", version=f"millrace {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, text in COMMANDS.items():
         command = commands.add_parser(name, description=f"{text[0].upper()}{text[1:]}.")
-        if name in words:  # the others are not imported: help must be quick
+        if name in command_line:  # the others are not imported: help must be quick
             importlib.import_module(f"{__package__}.{name}").add_arguments(command)
     return parser

@@ -32,10 +32,14 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = "unrecognized arguments: "
         if message.startswith(unknown):
-            word = message.removeprefix(unknown).split()[0]
+            argument = message.removeprefix(unknown).split()[0]
             known = [option for action in self._actions for option in action.option_strings]
-            message = f"unknown option {word}" if word.startswith("-") else f"unexpected argument {word!r}"
-            message += suggest(word.partition("=")[0], known)
+            message = (
+                f"unknown option {argument}"
+                if argument.startswith("-")
+                else f"unexpected argument {argument!r}"
+            )
+            message += suggest(argument.partition("=")[0], known)
         say(f"{self.prog}: {escape_controls(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
@@ -49,13 +53,13 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Complain where the word was: a sub-command's unknown option is its own, not its parent's."""
-        found, rest = super().parse_known_args(args, namespace)
+        parsed, rest = super().parse_known_args(args, namespace)
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
-        return found, rest
+        return parsed, rest
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
+def suggest(name: str, known: Iterable[str]) -> str:
     """ "; did you mean ...?" when a known word is close, else nothing.
 
     >>> suggest("quikstart", ["doctor", "quickstart"])
@@ -63,7 +67,7 @@ def suggest(word: str, known: Iterable[str]) -> str:
     >>> suggest("x", ["doctor"])
     ''
     """
-    close = difflib.get_close_matches(word, list(known), 1, 0.6)
+    close = difflib.get_close_matches(name, list(known), 1, 0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -93,8 +97,8 @@ def path_nearby(path: str) -> str:
     # a set of three files is one thing that may be meant, by the name it was written under
     sets: dict[str, list[str]] = {}
     for entry in there:
-        if found := _SHARD.fullmatch(entry):
-            sets.setdefault(found[1], []).append(entry)
+        if match := _SHARD.fullmatch(entry):
+            sets.setdefault(match[1], []).append(entry)
     sets = {base: sorted(shards) for base, shards in sets.items() if len(shards) > 1}
     alone = [entry for entry in there if not any(entry in shards for shards in sets.values())]
     if name in sets:
@@ -110,15 +114,15 @@ def path_nearby(path: str) -> str:
     return f"; did you mean the set of {len(shards)} files {close[0]}*? Give its first, {first!r}"
 
 
-def number(text: str, kind: type[_N], legal: Callable[[_N], bool], what: str) -> _N:
+def number(text: str, number_type: type[_N], legal: Callable[[_N], bool], what: str) -> _N:
     """An option that is a number of some kind; what is none of them is refused in one line."""
     try:
-        made = kind(text)
+        value = number_type(text)
     except ValueError:
         pass
     else:
-        if legal(made):
-            return made
+        if legal(value):
+            return value
     raise argparse.ArgumentTypeError(f"{text} is not {what}")
 
 

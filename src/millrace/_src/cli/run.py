@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes on this machine; without it one for each GPU, or one",
     )  # fmt: skip
     parser.add_argument(
-        "--hosts", type=_names, default=(), metavar="A,B", help="all machines of the run, in order"
+        "--hosts", type=_parse_names, default=(), metavar="A,B", help="all machines of the run, in order"
     )
     parser.add_argument(
         "--node", type=int, metavar="K", help="which of --hosts this machine is, counted from 0"
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rdzv", default="", metavar="HOST:PORT", help="where machines meet that may come and go"
     )
     parser.add_argument(
-        "--nodes", type=_range, default=(1, 1), metavar="MIN:MAX", help="with --rdzv: how many machines"
+        "--nodes", type=_parse_range, default=(1, 1), metavar="MIN:MAX", help="with --rdzv: how many machines"
     )
     parser.add_argument(
         "--job", default="", metavar="NAME", help="with --rdzv: the name of this run, equal on all"
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--logs", default="", metavar="FOLDER", help="keep the output of every rank there")
     parser.add_argument(
         "--restarts",
-        type=_whole,
+        type=_parse_count,
         default=0,
         metavar="N",
         help="start all processes again after a failure, N times",
@@ -84,19 +84,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="what the script is given")
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _parse_names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name)
 
 
-def _range(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d+)(?::(\d+))?", text)
-    least, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+def _parse_range(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)(?::(\d+))?", text)
+    least, most = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= least <= most:
         raise argparse.ArgumentTypeError(f"{text} is not a number of machines, or MIN:MAX")
     return least, most
 
 
-def _whole(text: str) -> int:
+def _parse_count(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text} is not a number of times")
     return int(text)

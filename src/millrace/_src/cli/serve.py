@@ -62,13 +62,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen; 0.0.0.0 is everywhere"
     )
-    parser.add_argument("--port", type=_port, default=8000, metavar="N", help="for HTTP; 0 takes a free one")
-    parser.add_argument("--grpc-port", type=_port, metavar="N", help="for gRPC; without it there is none")
+    parser.add_argument(
+        "--port", type=_parse_port, default=8000, metavar="N", help="for HTTP; 0 takes a free one"
+    )
+    parser.add_argument(
+        "--grpc-port", type=_parse_port, metavar="N", help="for gRPC; without it there is none"
+    )
     parser.add_argument(
         "--max-batch", type=count, default=32, metavar="ROWS", help="most rows computed together"
     )
     parser.add_argument(
-        "--max-wait", type=_wait, metavar="MS", help="how long a row waits for others (1 at most)"
+        "--max-wait", type=_parse_wait, metavar="MS", help="how long a row waits for others (1 at most)"
     )
     parser.add_argument(
         "--batching", choices=BATCHING, default="auto",
@@ -125,12 +129,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--certificate", metavar="FILE", help="TLS: the server's certificate, with --key")
     parser.add_argument("--key", metavar="FILE", help="TLS: its private key")
     parser.add_argument(
-        "--drain", type=_drain, default=0.0, metavar="S",
+        "--drain", type=_parse_drain, default=0.0, metavar="S",
         help="after SIGTERM, answer for so long while saying 'not ready'",
     )  # fmt: skip
     parser.add_argument("--ray", action="store_true", help="serve on Ray Serve, in several processes")
     parser.add_argument(
-        "--replicas", type=_replicas, metavar="N",
+        "--replicas", type=_parse_replicas, metavar="N",
         help="with --ray: how many serve (1); as 2-8, between these, by the requests that wait",
     )  # fmt: skip
     parser.add_argument(
@@ -139,38 +143,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _port(text: str) -> int:
+def _parse_port(text: str) -> int:
     return number(text, int, lambda n: 0 <= n < 65_536, "a port, 0 to 65535")
 
 
-def _wait(text: str) -> float:
+def _parse_wait(text: str) -> float:
     return number(text, float, lambda n: 0 <= n <= 10_000, "a number of milliseconds")
 
 
-def _drain(text: str) -> float:
+def _parse_drain(text: str) -> float:
     return number(text, float, lambda n: 0 <= n <= 3_600, "a number of seconds")
 
 
-def _replicas(text: str) -> tuple[int, int]:
-    least, given, most = text.partition("-")
+def _parse_replicas(text: str) -> tuple[int, int]:
+    least, dash, most = text.partition("-")
     wanted = "a number of replicas, or the fewest and the most, as 2-8"
-    found = [
-        number(each, int, lambda n: 0 < n <= 10_000, wanted) for each in ([least, most] if given else [least])
+    bounds = [
+        number(each, int, lambda n: 0 < n <= 10_000, wanted) for each in ([least, most] if dash else [least])
     ]
-    if found[0] > found[-1]:
+    if bounds[0] > bounds[-1]:
         raise argparse.ArgumentTypeError(f"{text} is not {wanted}")
-    return found[0], found[-1]
+    return bounds[0], bounds[-1]
 
 
-def _named(word: str) -> tuple[str, str]:
-    name, given, path = word.partition("=")
-    if given:
+def _split_name(argument: str) -> tuple[str, str]:
+    name, equals, path = argument.partition("=")
+    if equals:
         return name, path
-    stem = os.path.basename(word.rstrip("/"))
-    return stem.removesuffix(".mindir").removesuffix(".onnx"), word
+    stem = os.path.basename(argument.rstrip("/"))
+    return stem.removesuffix(".mindir").removesuffix(".onnx"), argument
 
 
-def _models(arguments: argparse.Namespace) -> dict[str, Any] | str:
+def _collect_models(arguments: argparse.Namespace) -> dict[str, Any] | str:
     """The models by name, or why there are none."""
     if arguments.net is not None:
         from millrace._src.serve.repository import NetworkSource, input_of
@@ -186,25 +190,25 @@ def _models(arguments: argparse.Namespace) -> dict[str, Any] | str:
         }
     if arguments.ckpt is not None or arguments.input:
         return "--ckpt and --input go with --net, which makes the net"
-    found: dict[str, Any] = {}
-    for name, path in map(_named, arguments.models):
+    models: dict[str, Any] = {}
+    for name, path in map(_split_name, arguments.models):
         if not os.path.exists(path):
             return no_such_path(path)
-        if name in found:
+        if name in models:
             return f"two models have the name {name!r}; give one another: NAME={path}"
-        found[name] = path
-    return found
+        models[name] = path
+    return models
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
     try:
-        models = _models(arguments)
+        models = _collect_models(arguments)
         if isinstance(models, str):
             return fail("serve", models)
         if not arguments.ray and (arguments.replicas or arguments.ray_address):
             return fail("serve", "--replicas and --ray-address go with --ray")
-        _serve(_config(arguments, models), arguments)
+        _serve(_build_config(arguments, models), arguments)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
@@ -215,7 +219,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _config(arguments: argparse.Namespace, models: dict[str, Any]) -> Config:
+def _build_config(arguments: argparse.Namespace, models: dict[str, Any]) -> Config:
     from millrace._src.serve.config import Config
 
     return Config(

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "example:\n  millrace version    for a bug report; millrace doctor says more"
 
 
-def _torch() -> str:
+def _torch_release() -> str:
     """The release of PyTorch, and whether training and serving were tested with it."""
     try:
         version = importlib.metadata.version("torch")
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
             lines[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             lines[name] = "not installed"
-    lines["torch"] = _torch()
+    lines["torch"] = _torch_release()
     width = max(map(len, lines))
     for name, value in lines.items():
         say(f"{name:<{width}}  {value}")

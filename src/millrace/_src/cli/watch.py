@@ -50,11 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="show which runs there are")
     parser.add_argument("--text", action="store_true", help="in the terminal; a run that goes on is redrawn")
     parser.add_argument("--json", action="store_true", help="how it stands, for machines")
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="of the page (one that is free)")
+    parser.add_argument(
+        "--port", type=_parse_port, default=0, metavar="N", help="of the page (one that is free)"
+    )
     parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
 
 
-def _port(text: str) -> int:
+def _parse_port(text: str) -> int:
     return number(text, int, lambda n: 0 <= n < 65_536, "a port")
 
 
@@ -62,32 +64,32 @@ def run(arguments: argparse.Namespace) -> int:
     """Find the run and show it."""
     try:
         if arguments.list:
-            return _list()
-        found = _found(arguments)
-        if found is None:
-            return fail("watch", _nothing(arguments))
+            return _list_runs()
+        path = _find_run(arguments)
+        if path is None:
+            return fail("watch", _report_no_run(arguments))
         if arguments.json:
-            say_json(_now(found))
+            say_json(_current_snapshot(path))
             return 0
-        return _text(found) if arguments.text else _page(found, arguments)
+        return _show_text(path) if arguments.text else _serve_page(path, arguments)
     except (MillraceError, OSError) as error:
         return fail("watch", str(error))
 
 
-def _found(arguments: argparse.Namespace) -> Path | None:
+def _find_run(arguments: argparse.Namespace) -> Path | None:
     if arguments.file is not None:
         return Path(arguments.file) if os.path.exists(arguments.file) else None
     return next((path for path, goes_on in list_runs() if goes_on or not arguments.live), None)
 
 
-def _nothing(arguments: argparse.Namespace) -> str:
+def _report_no_run(arguments: argparse.Namespace) -> str:
     if arguments.file is not None:
         return no_such_path(arguments.file)
     which = "no run of yours is being watched now" if arguments.live else "no run of yours was watched"
     return f"{which}: iterate inside `with ds.monitor():`, or start the program with MILLRACE_MONITOR=1"
 
 
-def _state(tail: EventLogReader, state: RunState) -> RunState:
+def _read_state(tail: EventLogReader, state: RunState) -> RunState:
     """Read what was added; a file that began anew makes a new state."""
     while True:
         anew, lines = tail.read_new()
@@ -99,22 +101,22 @@ def _state(tail: EventLogReader, state: RunState) -> RunState:
             state.apply(line)
 
 
-def _now(path: Path) -> dict[str, Any]:
+def _current_snapshot(path: Path) -> dict[str, Any]:
     with EventLogReader(path) as tail:
         ended = tail.ended
-        state = _state(tail, RunState())
+        state = _read_state(tail, RunState())
         return {**state.snapshot(ended), "damaged": state.damaged + tail.damaged}
 
 
-def _list() -> int:
-    found = list_runs()
-    for path, goes_on in found:
-        now = _now(path)
+def _list_runs() -> int:
+    runs = list_runs()
+    for path, goes_on in runs:
+        now = _current_snapshot(path)
         rank = "" if now.get("rank") is None else f" rank {now['rank']}"
         say(
             f"{'live' if goes_on else now['status']:8}  {now['when']}  {now.get('program', '?')}{rank}  {path}"
         )
-    if not found:
+    if not runs:
         say("no runs")
     return 0
 
@@ -122,8 +124,8 @@ def _list() -> int:
 # in the terminal ------------------------------------------------------------------------------------
 
 
-def _text(path: Path) -> int:
-    now = _now(path)
+def _show_text(path: Path) -> int:
+    now = _current_snapshot(path)
     if now["status"] != "live" or not sys.stdout.isatty():
         say("\n".join(text_summary(now)))
         return 0
@@ -134,7 +136,7 @@ def _text(path: Path) -> int:
         state = RunState()
         while True:
             ended = tail.ended
-            state = _state(tail, state)
+            state = _read_state(tail, state)
             now = state.snapshot(ended)
             screen.update(
                 Text("\n".join(text_summary(now, width=max(60, screen.console.width)))), refresh=True
@@ -147,9 +149,9 @@ def _text(path: Path) -> int:
 # in the browser -------------------------------------------------------------------------------------
 
 
-def _page(path: Path, arguments: argparse.Namespace) -> int:
+def _serve_page(path: Path, arguments: argparse.Namespace) -> int:
     with DashboardServer(path, arguments.port) as server:
-        now = _now(path)
+        now = _current_snapshot(path)
         say(f"{now.get('program', '?')}, {now['when']}, {now['status']}: {path}")
         say(f"the page: {server.url}")
         say("Ctrl-C ends it; --text shows the same here", flush=True)

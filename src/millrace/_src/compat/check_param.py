@@ -55,7 +55,7 @@ _BRACKETS: dict[int, tuple[str, str]] = {
 }
 
 
-def _named(arg_name: Any, prim_name: Any) -> str:
+def _describe_argument(arg_name: Any, prim_name: Any) -> str:
     where = f"For '{prim_name}', the" if prim_name else "The"
     return f"{where} '{arg_name}'" if arg_name else f"{where} input value"
 
@@ -70,17 +70,21 @@ def check_is_number(arg_value: Any, arg_type: type, arg_name: Any = None, prim_n
     )
 
 
-def _related(arg_value: Any, value: Any, rel: int, kind: type, arg_name: Any, prim_name: Any) -> Any:
-    named = _named(arg_name, prim_name)
+def _check_relation(
+    arg_value: Any, value: Any, rel: int, number_type: type, arg_name: Any, prim_name: Any
+) -> Any:
+    named = _describe_argument(arg_name, prim_name)
     sign, holds = _SIGNS[rel]
     text = (
-        f"{named} must be {kind.__name__} and must {sign.format(value)}, "
+        f"{named} must be {number_type.__name__} and must {sign.format(value)}, "
         f"but got '{arg_value}' with type '{type(arg_value).__name__}'."
     )
     if isinstance(arg_value, bool):
         raise ArgumentTypeError(text)
-    if not isinstance(arg_value, kind):
-        raise ArgumentTypeError(f"{named} must be {kind.__name__}, but got '{type(arg_value).__name__}'")
+    if not isinstance(arg_value, number_type):
+        raise ArgumentTypeError(
+            f"{named} must be {number_type.__name__}, but got '{type(arg_value).__name__}'"
+        )
     if not holds(arg_value, value):
         raise ArgumentValueError(text)
     return arg_value
@@ -88,26 +92,26 @@ def _related(arg_value: Any, value: Any, rel: int, kind: type, arg_name: Any, pr
 
 def check_int(arg_value: Any, value: Any, rel: int, arg_name: Any = None, prim_name: Any = None) -> Any:
     """The value, if it is an int in this relation to another."""
-    return _related(arg_value, value, rel, int, arg_name, prim_name)
+    return _check_relation(arg_value, value, rel, int, arg_name, prim_name)
 
 
 def check_float(arg_value: Any, value: Any, rel: int, arg_name: Any = None, prim_name: Any = None) -> Any:
     """The value, if it is a float in this relation to another."""
-    return _related(arg_value, value, rel, float, arg_name, prim_name)
+    return _check_relation(arg_value, value, rel, float, arg_name, prim_name)
 
 
-def _bound(kind: type, rel: int, value: Any = 0) -> Callable[..., Any]:
+def _bounded_check(number_type: type, rel: int, value: Any = 0) -> Callable[..., Any]:
     def check(arg_value: Any, arg_name: Any = None, prim_name: Any = None) -> Any:
-        return _related(arg_value, value, rel, kind, arg_name, prim_name)
+        return _check_relation(arg_value, value, rel, number_type, arg_name, prim_name)
 
-    check.__doc__ = f"The value, if it is {kind.__name__} {_SIGNS[rel][0].format(value)}."
+    check.__doc__ = f"The value, if it is {number_type.__name__} {_SIGNS[rel][0].format(value)}."
     return check
 
 
-check_positive_int, check_negative_int = _bound(int, GT), _bound(int, LT)
-check_non_negative_int, check_non_positive_int = _bound(int, GE), _bound(int, LE)
-check_positive_float, check_negative_float = _bound(float, GT), _bound(float, LT)
-check_non_negative_float, check_non_positive_float = _bound(float, GE), _bound(float, LE)
+check_positive_int, check_negative_int = _bounded_check(int, GT), _bounded_check(int, LT)
+check_non_negative_int, check_non_positive_int = _bounded_check(int, GE), _bounded_check(int, LE)
+check_positive_float, check_negative_float = _bounded_check(float, GT), _bounded_check(float, LT)
+check_non_negative_float, check_non_positive_float = _bounded_check(float, GE), _bounded_check(float, LE)
 
 
 def check_equal_int(arg_value: Any, value: int, arg_name: Any = None, prim_name: Any = None) -> Any:
@@ -125,7 +129,7 @@ def check_is_float(arg_value: Any, arg_name: Any = None, prim_name: Any = None) 
     return check_is_number(arg_value, float, arg_name, prim_name)
 
 
-def _each(check: Callable[..., Any]) -> Callable[..., Any]:
+def _check_each(check: Callable[..., Any]) -> Callable[..., Any]:
     def checked(sequence: Sequence[Any], arg_name: Any = None, prim_name: Any = None) -> Any:
         for number, value in enumerate(sequence):
             check(value, f"{arg_name or 'arg_name'}[{number}]", prim_name)
@@ -135,9 +139,9 @@ def _each(check: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-check_positive_int_sequence = _each(check_positive_int)
-check_non_negative_int_sequence = _each(check_non_negative_int)
-check_positive_float_sequence = _each(check_positive_float)
+check_positive_int_sequence = _check_each(check_positive_int)
+check_non_negative_int_sequence = _check_each(check_non_negative_int)
+check_positive_float_sequence = _check_each(check_positive_float)
 
 
 def check_number(arg_name: Any, arg_value: Any, value: Any, rel: int, prim_name: Any) -> Any:
@@ -163,7 +167,7 @@ def check(
     sign, holds = _SIGNS[rel]
     if not holds(arg_value, value):
         shown = sign.format(f"{value_name}: {value}")
-        raise excp_cls(f"{_named(arg_name, prim_name)} should be {shown}, but got {arg_value}.")
+        raise excp_cls(f"{_describe_argument(arg_name, prim_name)} should be {shown}, but got {arg_value}.")
     return arg_value
 
 
@@ -172,7 +176,7 @@ def check_number_range(
     prim_name: Any = None,
 ) -> Any:  # fmt: skip
     """The value, if it is of this type and between two bounds."""
-    named = _named(arg_name, prim_name)
+    named = _describe_argument(arg_name, prim_name)
     if not isinstance(arg_value, value_type) or isinstance(arg_value, bool):
         raise ArgumentTypeError(
             f"{named} must be '{value_type.__name__}',  but got '{type(arg_value).__name__}'."
@@ -206,7 +210,7 @@ def check_bool(arg_value: Any, arg_name: Any = None, prim_name: Any = None) -> A
     """The value, if it is a bool."""
     if not isinstance(arg_value, bool):
         raise ArgumentTypeError(
-            f"{_named(arg_name, prim_name)} must be a bool, but got {type(arg_value).__name__}."
+            f"{_describe_argument(arg_name, prim_name)} must be a bool, but got {type(arg_value).__name__}."
         )
     return arg_value
 
@@ -215,21 +219,22 @@ def check_string(arg_value: Any, valid_values: Any, arg_name: Any = None, prim_n
     """The value, if it is one of these words."""
     if not isinstance(arg_value, str) or arg_value not in valid_values:
         raise ArgumentValueError(
-            f"{_named(arg_name, prim_name)} must be str and must be in '{valid_values}', but got '{arg_value}'."
+            f"{_describe_argument(arg_name, prim_name)} must be str and must be in '{valid_values}', "
+            f"but got '{arg_value}'."
         )
     return arg_value
 
 
-def _kinds(valid_types: Any) -> tuple[Any, ...]:
+def _as_tuple(valid_types: Any) -> tuple[Any, ...]:
     return tuple(valid_types) if isinstance(valid_types, (list, tuple, set)) else (valid_types,)
 
 
 def check_value_type(arg_name: Any, arg_value: Any, valid_types: Any, prim_name: Any = None) -> Any:
     """The value, if it is of one of these types; a bool is no int."""
-    kinds = _kinds(valid_types)
-    if isinstance(arg_value, kinds) and not (isinstance(arg_value, bool) and bool not in kinds):
+    types = _as_tuple(valid_types)
+    if isinstance(arg_value, types) and not (isinstance(arg_value, bool) and bool not in types):
         return arg_value
-    names = [kind.__name__ for kind in kinds]
+    names = [valid_type.__name__ for valid_type in types]
     wanted = f"'{names[0]}'" if len(names) == 1 else f"one of '{names}'"
     where = f"For '{prim_name}', the" if prim_name else "The"
     raise ArgumentTypeError(
@@ -250,11 +255,11 @@ def check_element_type_of_iterable(
     arg_name: Any, arg_value: Iterable[Any], valid_types: Any, prim_name: Any = None
 ) -> None:
     """Refuse an element of another type."""
-    kinds = _kinds(valid_types)
+    types = _as_tuple(valid_types)
     for element in arg_value:
-        if not isinstance(element, kinds):
+        if not isinstance(element, types):
             where = f"For '{prim_name}', the" if prim_name else "The"
-            wanted = ", ".join(kind.__name__ for kind in kinds)
+            wanted = ", ".join(valid_type.__name__ for valid_type in types)
             raise ArgumentTypeError(
                 f"{where} type of '{arg_name}' should be {wanted}, but got '{element}' with type "
                 f"'{type(element).__name__}'."
@@ -281,31 +286,31 @@ def check_subclass(
     arg_name: Any, type_: Any, template_types: Any, prim_name: Any, addition_error_info: Any = None
 ) -> None:
     """Refuse an element type, or a class, that is none of these."""
-    for kind in _kinds(template_types):
-        both = isinstance(type_, type) and isinstance(kind, type)
-        if type_ is kind or (both and issubclass(type_, kind)):
+    for template in _as_tuple(template_types):
+        both = isinstance(type_, type) and isinstance(template, type)
+        if type_ is template or (both and issubclass(type_, template)):
             return
-    wanted = ", ".join(map(str, _kinds(template_types)))
-    more = f" {addition_error_info}" if addition_error_info else ""
+    wanted = ", ".join(map(str, _as_tuple(template_types)))
+    suffix = f" {addition_error_info}" if addition_error_info else ""
     raise ArgumentTypeError(
-        f"For '{prim_name}', the element of '{arg_name}' must be {wanted}, but got {type_}.{more}"
+        f"For '{prim_name}', the element of '{arg_name}' must be {wanted}, but got {type_}.{suffix}"
     )
 
 
 def check_type_name(arg_name: Any, arg_type: Any, valid_types: Any, prim_name: Any) -> Any:
     """The element type, if it is one of these."""
-    if arg_type not in _kinds(valid_types):
+    if arg_type not in _as_tuple(valid_types):
         where = f"For '{prim_name}', the" if prim_name else "The"
         raise ArgumentTypeError(
-            f"{where} '{arg_name}' should be one of {list(_kinds(valid_types))}, but got '{arg_type!r}'."
+            f"{where} '{arg_name}' should be one of {list(_as_tuple(valid_types))}, but got '{arg_type!r}'."
         )
     return arg_type
 
 
 def check_tensor_dtype_valid(arg_name: Any, arg_type: DType, valid_dtypes: Any, prim_name: Any) -> None:
     """Refuse a tensor whose element type is none of these."""
-    if arg_type not in _kinds(valid_dtypes):
-        wanted = ", ".join(f"Tensor[{kind}]" for kind in _kinds(valid_dtypes))
+    if arg_type not in _as_tuple(valid_dtypes):
+        wanted = ", ".join(f"Tensor[{dtype}]" for dtype in _as_tuple(valid_dtypes))
         raise ArgumentTypeError(
             f"For '{prim_name}', the element of '{arg_name}' must be {wanted}, but got {arg_type}."
         )
@@ -344,10 +349,10 @@ def check_axis_valid(axes: Any, ndim: int) -> tuple[int, ...]:
     """The axes counted from the front; all of them for None."""
     if axes is None:
         return tuple(range(ndim))
-    found = tuple(check_axis_in_range(axis, ndim) for axis in _kinds(axes))
-    if len(set(found)) != len(found):
+    normalized = tuple(check_axis_in_range(axis, ndim) for axis in _as_tuple(axes))
+    if len(set(normalized)) != len(normalized):
         raise ArgumentValueError(f"The element of parameter 'axis' can not be duplicate, but got {axes}.")
-    return found
+    return normalized
 
 
 def _expand(count: int) -> Callable[[Any], tuple[Any, ...]]:

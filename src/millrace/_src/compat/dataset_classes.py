@@ -49,10 +49,10 @@ class DatasetClassMeta(type):
         )
 
 
-def _kind(name: str, node: type) -> DatasetClassMeta:
+def _create_dataset_class(name: str, node: type) -> DatasetClassMeta:
     return DatasetClassMeta(
         name, (), {"node": node, "__doc__": f"What a dataset is whose last operation gave a {name}."}
     )
 
 
-globals().update({name: _kind(name, node) for name, node in NODES.items()})
+globals().update({name: _create_dataset_class(name, node) for name, node in NODES.items()})

@@ -22,7 +22,7 @@ __all__ = [
     "op_info_register",
 ]
 
-_KINDS = {
+_ELEMENT_TYPES = {
     "None": "", "BOOL": "bool", "I8": "int8", "U8": "uint8", "I16": "int16", "U16": "uint16", "I32": "int32",
     "U32": "uint32",
     "I64": "int64", "U64": "uint64", "F16": "float16", "F32": "float32", "F64": "float64", "BF16": "bfloat16",
@@ -47,9 +47,9 @@ class DataType:
     """
 
 
-for _name, _kind in _KINDS.items():
+for _name, _element_type in _ELEMENT_TYPES.items():
     for _ending, _format in _FORMATS.items():
-        setattr(DataType, f"{_name}_{_ending}", (_kind, *_format))
+        setattr(DataType, f"{_name}_{_ending}", (_element_type, *_format))
 
 
 class _RegOp:
@@ -72,22 +72,22 @@ class _RegOp:
         self.dtype_format_: list[tuple[Any, ...]] = []
         self.options: dict[str, Any] = {}
 
-    def _entry(self, kinds: Mapping[str, type], given: dict[str, Any]) -> dict[str, Any]:
+    def _entry(self, expected_types: Mapping[str, type], arguments: dict[str, Any]) -> dict[str, Any]:
         """What was
         given and is not None, with the names that the description has, once the types fit."""
-        found = {}
-        for label, value in given.items():
+        entry = {}
+        for label, value in arguments.items():
             if value is None:
                 continue
-            kind = kinds.get(label, object)
-            if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            expected_type = expected_types.get(label, object)
+            if not isinstance(value, expected_type) or (expected_type is int and isinstance(value, bool)):
                 raise ArgumentTypeError(
                     f"For '{type(self).__name__}' of {self.op_name!r}, '{label}' must be of type "
-                    f"{kind.__name__}, but got "
+                    f"{expected_type.__name__}, but got "
                     f"{value!r}."
                 )
-            found[_WRITTEN.get(label, label)] = value
-        return found
+            entry[_WRITTEN.get(label, label)] = value
+        return entry
 
     def input(
         self, index: int | None = None, name: str | None = None, param_type: str | None = None, **kwargs: Any
@@ -136,7 +136,7 @@ class _RegOp:
 
     def get_op_info(self) -> dict[str, Any]:
         """The description."""
-        made = {
+        description = {
             "op_name": self.op_name,
             "inputs": self.inputs,
             "outputs": self.outputs,
@@ -144,7 +144,7 @@ class _RegOp:
             "fusion_type": self.fusion_type_,
             "dtype_format": self.dtype_format_,
         }
-        return {**made, **({"imply_type": self.imply_type} if self.imply_type else {}), **self.options}
+        return {**description, **({"imply_type": self.imply_type} if self.imply_type else {}), **self.options}
 
 
 _PUT = {"index": int, "name": str, "param_type": str}
@@ -185,8 +185,8 @@ class _Kernel(_RegOp):
     ) -> Any:
         """An attribute: its name,
         whether it is required, and its type."""
-        given = {"name": name, "param_type": param_type, "value_type": value_type, **kwargs}
-        self.attr_.append(self._entry(_ATTR, given))
+        fields = {"name": name, "param_type": param_type, "value_type": value_type, **kwargs}
+        self.attr_.append(self._entry(_ATTR, fields))
         return self
 
 
@@ -231,9 +231,9 @@ class TBERegOp(_Kernel):
     imply_type = "TBE"
 
 
-def _keeps(label: str, kind: type) -> Callable[..., Any]:
+def _option_setter(label: str, expected_type: type) -> Callable[..., Any]:
     def keep(self: _RegOp, value: Any) -> Any:
-        self.options.update(self._entry({label: kind}, {label: value}))
+        self.options.update(self._entry({label: expected_type}, {label: value}))
         return self
 
     keep.__name__, keep.__doc__ = label, f"Keep '{label}'."
@@ -246,7 +246,7 @@ for _label, _sort in {
     "need_check_supported": bool, "is_dynamic_format": bool, "op_pattern": str, "real_input_index": list,
     "input_to_attr_index": list, "unknown_shape_formats": list,
 }.items():  # fmt: skip
-    setattr(TBERegOp, _label, _keeps(_label, _sort))
+    setattr(TBERegOp, _label, _option_setter(_label, _sort))
 
 
 @public("ops")
@@ -292,14 +292,14 @@ class CustomRegOp(_RegOp):
     ) -> Any:
         """An attribute: its name, whether it
         is required, its type, and its value where none is given."""
-        given = {
+        fields = {
             "name": name,
             "param_type": param_type,
             "value_type": value_type,
             "default_value": default_value,
             **kwargs,
         }
-        self.attr_.append(self._entry(_ATTR, given))
+        self.attr_.append(self._entry(_ATTR, fields))
         return self
 
     def target(self, target: str | None = None) -> Any:

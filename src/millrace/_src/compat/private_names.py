@@ -22,7 +22,7 @@ def opt_init_args_register(fn: F) -> F:
 
 def cell_attr_register(fn: Any = None, attrs: Any = None) -> Any:
     """Written above the constructor of a Cell of one's own: nothing has to be noted here."""
-    return (lambda given: given) if fn is None else fn
+    return (lambda function: function) if fn is None else fn
 
 
 def __getattr__(name: str) -> Any:

@@ -91,13 +91,13 @@ class OneOf:
 class ElementType:
     """Every element of a list or tuple has one of these types."""
 
-    def __init__(self, *kinds: type) -> None:
-        self.kinds = kinds
+    def __init__(self, *element_types: type) -> None:
+        self.element_types = element_types
 
     def check(self, name: str, value: Any) -> None:
         if isinstance(value, (list, tuple)):
             for i, item in enumerate(value):
-                check_type(item, self.kinds, f"{name}[{i}]")
+                check_type(item, self.element_types, f"{name}[{i}]")
 
 
 class ColumnNames:
@@ -163,50 +163,50 @@ class _Parameter:
     def __init__(self, name: str, annotation: Any, default: Any) -> None:
         self.name = name
         self.default = default
-        self.kinds: list[type] = []
+        self.element_types: list[type] = []
         self.callable_ok = False
         self.optional = default is None
         self.choices: list[Any] = []
         self.rules: list[Any] = []
-        self._take(annotation)
+        self._parse(annotation)
 
-    def _take(self, annotation: Any) -> None:
+    def _parse(self, annotation: Any) -> None:
         origin = typing.get_origin(annotation)
         if annotation is Any:
             return
         if origin is Annotated:
             inner, *rules = typing.get_args(annotation)
             self.rules += [rule for rule in rules if hasattr(rule, "check")]
-            self._take(inner)
+            self._parse(inner)
         elif origin in (Union, types.UnionType):
             for part in typing.get_args(annotation):
-                self._take(part)
+                self._parse(part)
         elif origin is Literal:
             self.choices += typing.get_args(annotation)
             for choice in self.choices:
-                if type(choice) not in self.kinds:
-                    self.kinds.append(type(choice))
+                if type(choice) not in self.element_types:
+                    self.element_types.append(type(choice))
         elif annotation is type(None):
             self.optional = True
         elif origin is collections.abc.Callable or annotation is collections.abc.Callable:
             self.callable_ok = True
         elif isinstance(origin, type):
-            self.kinds.append(origin)
+            self.element_types.append(origin)
         elif isinstance(annotation, type) and annotation is not inspect.Parameter.empty:
-            self.kinds.append(annotation)
+            self.element_types.append(annotation)
         # Any, TypeVar and the like: nothing to check
 
     @property
-    def checks_something(self) -> bool:
-        return bool(self.kinds or self.rules or self.callable_ok)
+    def has_checks(self) -> bool:
+        return bool(self.element_types or self.rules or self.callable_ok)
 
     def check(self, value: Any) -> None:
         if value is None and self.optional:
             return
         if self.callable_ok and callable(value):
             return
-        if self.kinds:
-            check_type(value, self.kinds, self.name)
+        if self.element_types:
+            check_type(value, self.element_types, self.name)
         elif self.callable_ok:
             raise ArgumentTypeError(
                 f"Argument {self.name} with value {value} is not callable, but got {type(value)}."
@@ -228,35 +228,35 @@ class Checker:
         self,
         function: Callable[..., Any],
         signature: inspect.Signature | None = None,
-        others: type | None = None,
-        called: str | None = None,
+        inherited: type | None = None,
+        display_name: str | None = None,
     ) -> None:
         self.function = typing.cast(types.FunctionType, function)
         self.signature = signature or inspect.signature(function)
-        self.others, self.called = others, called
+        self.inherited, self.display_name = inherited, display_name
         self.parameters: dict[str, _Parameter] | None = None
 
     def _resolve(self) -> dict[str, _Parameter]:
         # the return type may name a class that only type checkers import
-        written = self.function.__annotations__
-        taken = {n: written[n] for n in self.signature.parameters if n in written}
-        holder = types.SimpleNamespace(__annotations__=taken)
+        annotations = self.function.__annotations__
+        parameter_annotations = {n: annotations[n] for n in self.signature.parameters if n in annotations}
+        holder = types.SimpleNamespace(__annotations__=parameter_annotations)
         hints = typing.get_type_hints(holder, globalns=self.function.__globals__, include_extras=True)
-        if self.others is not None:
-            hints = typing.get_type_hints(self.others, include_extras=True) | hints
-        made = {
+        if self.inherited is not None:
+            hints = typing.get_type_hints(self.inherited, include_extras=True) | hints
+        parameters = {
             name: _Parameter(name, hints[name], parameter.default)
             for name, parameter in self.signature.parameters.items()
             if name in hints and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         }
-        return {name: parameter for name, parameter in made.items() if parameter.checks_something}
+        return {name: parameter for name, parameter in parameters.items() if parameter.has_checks}
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name; an error that names the function where it does not take them."""
         try:
             return self.signature.bind(*args, **kwargs).arguments
         except TypeError as error:
-            raise ArgumentTypeError(self._refused(args, kwargs, error)) from None
+            raise ArgumentTypeError(self._mismatch_message(args, kwargs, error)) from None
 
     def resolve(self) -> dict[str, _Parameter]:
         if self.parameters is None:
@@ -270,18 +270,18 @@ class Checker:
             if parameter is not None:
                 parameter.check(value)
 
-    def error_message(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def add_call_note(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Note on an error with which arguments the call was made: its words are MindSpore's, which seldom say so."""
         if hasattr(error, "__notes__"):
             return  # of a call inside this one, which is the one to look at
         try:
-            given = self.signature.bind(*args, **kwargs).arguments
+            arguments = self.signature.bind(*args, **kwargs).arguments
         except TypeError:
             return  # the error is about their names
-        parts = [f"{name}={_SHORT.repr(value)}" for name, value in given.items() if name != "self"]
-        error.add_note(f"  got: {self._called(args)}({', '.join(parts)})")
+        parts = [f"{name}={_SHORT.repr(value)}" for name, value in arguments.items() if name != "self"]
+        error.add_note(f"  got: {self._call_name(args)}({', '.join(parts)})")
 
-    def around(self, run: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """``run`` in the function's place: arguments checked before it, and told of in what it says of them."""
 
         @functools.wraps(self.function)
@@ -290,29 +290,29 @@ class Checker:
                 self.check(args, kwargs)
                 return run(*args, **kwargs)
             except (ArgumentTypeError, ArgumentValueError) as error:
-                self.error_message(error, args, kwargs)
+                self.add_call_note(error, args, kwargs)
                 hide_internal_frames(error)
                 raise
 
         return wrapper
 
-    def _called(self, args: tuple[Any, ...]) -> str:
+    def _call_name(self, args: tuple[Any, ...]) -> str:
         # a constructor may be inherited: the class is the one that was called
-        name = self.called or self.function.__name__
+        name = self.display_name or self.function.__name__
         return type(args[0]).__name__ if name == "__init__" and args else name
 
-    def _refused(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> str:
+    def _mismatch_message(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> str:
         """Which call does not take these arguments, and which of its own a misspelt one may be."""
         import difflib
 
-        called = self._called(args)
+        call_name = self._call_name(args)
         names = [name for name in self.signature.parameters if name != "self"]
-        for given in kwargs:
-            if given not in names:
-                near = difflib.get_close_matches(given, names, 1)
-                wanted = f"; did you mean {near[0]!r}?" if near else f"; it takes {', '.join(names)}"
-                return f"{called}() got an unexpected keyword argument {given!r}{wanted}"
-        return f"{called}(): {error}"
+        for keyword in kwargs:
+            if keyword not in names:
+                matches = difflib.get_close_matches(keyword, names, 1)
+                hint = f"; did you mean {matches[0]!r}?" if matches else f"; it takes {', '.join(names)}"
+                return f"{call_name}() got an unexpected keyword argument {keyword!r}{hint}"
+        return f"{call_name}(): {error}"
 
 
 def checked(function: F) -> F:
@@ -331,7 +331,7 @@ def checked(function: F) -> F:
       got: take(count=True)
     """
     checker = Checker(function)
-    wrapper = checker.around(function)
+    wrapper = checker.wrap(function)
     _checkers[wrapper] = checker
     return typing.cast(F, wrapper)
 
@@ -348,7 +348,7 @@ def resolve_annotations(*functions: Callable[..., Any]) -> None:
         _checkers[function].resolve()
 
 
-def checks_names_only(function: F, called: str | None = None) -> F:
+def checks_names_only(function: F, display_name: str | None = None) -> F:
     """Only the names of arguments are checked, for a function that checks their values in its own words.
 
     >>> @checks_names_only
@@ -359,7 +359,7 @@ def checks_names_only(function: F, called: str | None = None) -> F:
     ...
     millrace.errors.ArgumentTypeError: take() got an unexpected keyword argument 'cuont'; did you mean 'count'?
     """
-    checker = Checker(function, called=called)
+    checker = Checker(function, display_name=display_name)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

@@ -119,19 +119,19 @@ class SettingSpec:
         return self.field or self.name
 
 
-def _pair(row: SettingSpec) -> tuple[Callable[..., None], Callable[[], Any]]:
+def _define_setting(row: SettingSpec) -> tuple[Callable[..., None], Callable[[], Any]]:
     """The two functions of a row, with a signature and a docstring of their own."""
     parameter = inspect.Parameter(row.parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=row.default)
     signature = inspect.Signature([parameter])
 
     def setter(*args: Any, **kwargs: Any) -> None:
-        given = checker.bind(args, kwargs).get(row.parameter, row.default)
-        value = row.check(given)
+        argument = checker.bind(args, kwargs).get(row.parameter, row.default)
+        value = row.check(argument)
         settings.update(**{row.key: value})
         if row.unused and value != row.anyway:
             _warn_unused(f"set_{row.name}({value!r})", row.unused)
         if row.then is not None:
-            row.then(given)
+            row.then(argument)
 
     checker = Checker(setter, signature)
 
@@ -149,19 +149,19 @@ def _pair(row: SettingSpec) -> tuple[Callable[..., None], Callable[[], Any]]:
 
 def _warn_unused(call: str, why: str) -> None:
     """Once for each call: a setting that changes nothing must not be thought to."""
-    if call not in _said:
-        _said.add(call)
+    if call not in _warned_calls:
+        _warned_calls.add(call)
         log.warning("config.%s has no effect: %s (said once)", call, why)
 
 
-_said: set[str] = set()
+_warned_calls: set[str] = set()
 
 _I32 = f"INT32_MAX({INT32_MAX})"
 _KEPT = "\nThe value is kept and returned, but has no effect"
 
 # --- the table --------------------------------------------------------------------------------------------
 
-set_seed, get_seed = _pair(SettingSpec(
+set_seed, get_seed = _define_setting(SettingSpec(
     "seed", "seed",
     checks.seed,
     "7", "the seed of every random order and transform, and of Python's and numpy's own generators, for functions"
@@ -170,13 +170,13 @@ set_seed, get_seed = _pair(SettingSpec(
          "\nWithout a seed each run draws a fresh one, and the getter answers 5489; setting 5489 means the same.",
     show=lambda kept: settings.DEFAULT_SEED if kept is None else kept, then=seed_globals,
 ))  # fmt: skip
-set_prefetch_size, get_prefetch_size = _pair(SettingSpec(
+set_prefetch_size, get_prefetch_size = _define_setting(SettingSpec(
     "prefetch_size", "size",
     checks.integer("size isn't of type int.", 1, INT32_MAX,
                    f"size is not within the required range (0, {_I32}]."),
     "4", "how many results each stage may hold ready; fewer take less memory.",
 ))  # fmt: skip
-set_num_parallel_workers, get_num_parallel_workers = _pair(SettingSpec(
+set_num_parallel_workers, get_num_parallel_workers = _define_setting(SettingSpec(
     "num_parallel_workers", "num",
     checks.workers("num isn't of type int.", 1, INT32_MAX,
                    f"Number of parallel workers given is not within the required range (0, {_I32}]."),
@@ -184,11 +184,11 @@ set_num_parallel_workers, get_num_parallel_workers = _pair(SettingSpec(
          "\nMore workers than cores are allowed.",
     show=lambda kept: min(DEFAULT_WORKERS, available_cores()) if kept is None else kept,
 ))  # fmt: skip
-set_numa_enable, get_numa_enable = _pair(SettingSpec(
+set_numa_enable, get_numa_enable = _define_setting(SettingSpec(
     "numa_enable", "numa_enable", checks.flag("numa_enable must be a boolean dtype."),
     "True", "whether workers are bound to a NUMA node.", unused="the operating system places threads",
 ))  # fmt: skip
-set_monitor_sampling_interval, get_monitor_sampling_interval = _pair(SettingSpec(
+set_monitor_sampling_interval, get_monitor_sampling_interval = _define_setting(SettingSpec(
     "monitor_sampling_interval", "interval",
     checks.integer("interval isn't of type int.", 1, INT32_MAX,
                    f"Interval given is not within the required range (0, {_I32}]."),
@@ -196,30 +196,30 @@ set_monitor_sampling_interval, get_monitor_sampling_interval = _pair(SettingSpec
            "\nThe getter answers 1000 while nothing was set; the monitor then looks four times a second.",
     show=lambda kept: 1000 if kept is None else kept,
 ))  # fmt: skip
-set_callback_timeout, get_callback_timeout = _pair(SettingSpec(
+set_callback_timeout, get_callback_timeout = _define_setting(SettingSpec(
     "callback_timeout", "timeout",
     checks.integer("timeout isn't of type int.", 1, INT32_MAX,
                    "Timeout given is not within the required range."),
     "30", "how many seconds a WaitedDSCallback or sync_wait waits for the training side.",
 ))  # fmt: skip
-set_auto_num_workers, get_auto_num_workers = _pair(SettingSpec(
+set_auto_num_workers, get_auto_num_workers = _define_setting(SettingSpec(
     "auto_num_workers", "enable", checks.flag("enable must be of type bool."),
     "True", "whether the number of workers is chosen for ops that do not name one.",
     unused="it always is chosen", anyway=True,
 ))  # fmt: skip
-set_enable_shared_mem, get_enable_shared_mem = _pair(SettingSpec(
+set_enable_shared_mem, get_enable_shared_mem = _define_setting(SettingSpec(
     "enable_shared_mem", "enable", checks.flag("enable must be of type bool."),
     "False", "whether worker processes hand rows over through shared memory.",
     unused="rows always travel through shared memory, and nothing of it is left behind", anyway=True,
 ))  # fmt: skip
-set_autotune_interval, get_autotune_interval = _pair(SettingSpec(
+set_autotune_interval, get_autotune_interval = _define_setting(SettingSpec(
     "autotune_interval", "interval",
     checks.integer("interval must be of type int.", 0, INT32_MAX,
                    f"Interval given is not within the required range [0, {_I32}]."),
     "30", "how many steps autotune measures before it decides. 0, the start value, lets it choose: as few as can be"
           "\ntold from noise, 8 or more. (MindSpore's 0 waits for the end of each epoch.)",
 ))  # fmt: skip
-set_auto_offload, get_auto_offload = _pair(SettingSpec(
+set_auto_offload, get_auto_offload = _define_setting(SettingSpec(
     "auto_offload", "offload", checks.flag("offload must be a bool dtype"),
     "True", "whether transforms at the end of a pipeline move to the GPU that its batches go to."
             "\nTrue: those with a form for it that keep a row's size, those within a stated bound too. False: only "
@@ -230,76 +230,76 @@ set_auto_offload, get_auto_offload = _pair(SettingSpec(
             "the same bits there.",
     show=bool,
 ))  # fmt: skip
-set_enable_watchdog, get_enable_watchdog = _pair(SettingSpec(
+set_enable_watchdog, get_enable_watchdog = _define_setting(SettingSpec(
     "enable_watchdog", "enable", checks.flag("enable must be a boolean dtype."),
     "False", "whether a pipeline in which nothing moves prints every worker's stack and names the op.",
 ))  # fmt: skip
-set_fast_recovery, get_fast_recovery = _pair(SettingSpec(
+set_fast_recovery, get_fast_recovery = _define_setting(SettingSpec(
     "fast_recovery", "fast_recovery", checks.flag("fast_recovery must be a boolean dtype."),
     "False", "whether a pipeline that starts at a later step skips to it without running the steps before."
              "\nBoth values do the same here: the start is exact, and what can be skipped unread is skipped unread.",
 ))  # fmt: skip
-set_dynamic_shape, get_dynamic_shape = _pair(SettingSpec(
+set_dynamic_shape, get_dynamic_shape = _define_setting(SettingSpec(
     "dynamic_shape", "is_dynamic", checks.flag("is_dynamic must be a boolean dtype."),
     "True", "whether shapes may change from batch to batch.", unused="they always may", anyway=True,
 ))  # fmt: skip
-set_multiprocessing_timeout_interval, get_multiprocessing_timeout_interval = _pair(SettingSpec(
+set_multiprocessing_timeout_interval, get_multiprocessing_timeout_interval = _define_setting(SettingSpec(
     "multiprocessing_timeout_interval", "interval",
     checks.integer("interval isn't of type int.", 1, INT32_MAX,
                    f"Interval given is not within the required range (0, {_I32})."),
     "60", "after how many seconds without a result the watchdog speaks up.",
 ))  # fmt: skip
-set_multiprocessing_start_method, get_multiprocessing_start_method = _pair(SettingSpec(
+set_multiprocessing_start_method, get_multiprocessing_start_method = _define_setting(SettingSpec(
     "multiprocessing_start_method", "start_method",
     checks.one_of("start_method", "fork", "spawn", "forkserver"),
     "'spawn'", "how worker processes are started: 'forkserver' (the start value), 'spawn', or 'fork'."
                "\n'fork' copies a process whose other threads may hold locks.",
     default="forkserver",
 ))  # fmt: skip
-set_video_backend, get_video_backend = _pair(SettingSpec(
+set_video_backend, get_video_backend = _define_setting(SettingSpec(
     "video_backend", "backend", checks.one_of("backend", "CPU", "Ascend"),
     "'CPU'", "what decodes videos.", unused="videos are decoded on the CPU", anyway="CPU",
 ))  # fmt: skip
-set_error_samples_mode, get_error_samples_mode = _pair(SettingSpec(
+set_error_samples_mode, get_error_samples_mode = _define_setting(SettingSpec(
     "error_samples_mode", "error_samples_mode", checks.error_samples_mode,
     "<ErrorSamplesMode.SKIP: 2>", "what happens to a row that fails; the run's ledger names each one.",
     show=lambda kept: ErrorSamplesMode[kept.upper()],
 ))  # fmt: skip
-set_memory_budget, get_memory_budget = _pair(SettingSpec(
+set_memory_budget, get_memory_budget = _define_setting(SettingSpec(
     "memory_budget", "budget", checks.size("budget", "a memory budget"),
     "2000000000", "the bytes that queues, shuffle buffers and rows under way may hold together."
                   "\nIt never changes a row: what a shuffle cannot hold waits on disk."
                   "\nTakes a number, a text like '2GB' or '1.5GiB', or None for no limit.",
 ))  # fmt: skip
-set_max_image_pixels, get_max_image_pixels = _pair(SettingSpec(
+set_max_image_pixels, get_max_image_pixels = _define_setting(SettingSpec(
     "max_image_pixels", "pixels", checks.count("pixels"),
     "10000000", "the most pixels an image, or a frame of a video, may claim; None for no limit."
                 "\nA header that claims more is refused before decoding. It starts at 178,956,970, as in Pillow.",
 ))  # fmt: skip
-set_max_image_bytes, get_max_image_bytes = _pair(SettingSpec(
+set_max_image_bytes, get_max_image_bytes = _define_setting(SettingSpec(
     "max_image_bytes", "size", checks.size("size", "the size of an encoded image"),
     "64000000", "the most bytes an encoded image may have; a longer one is refused before decoding."
                 "\nTakes a number, a text like '64MB', or None for no limit; it starts at 256 MiB.",
 ))  # fmt: skip
-set_max_video_bytes, get_max_video_bytes = _pair(SettingSpec(
+set_max_video_bytes, get_max_video_bytes = _define_setting(SettingSpec(
     "max_video_bytes", "size", checks.size("size", "the size of a decoded video"),
     "2000000000", "the most bytes that the frames, and the sound, of one video may take once decoded."
                   "\nTakes a number, a text like '2GB', or None for no limit; it starts at 8 GiB.",
 ))  # fmt: skip
-set_decode_tolerance, get_decode_tolerance = _pair(SettingSpec(
+set_decode_tolerance, get_decode_tolerance = _define_setting(SettingSpec(
     "decode_tolerance", "levels", checks.tolerance,
     "30.0", "by how many levels of 255 pixels may differ on average, for faster decoding; 0, the default, is exact."
             "\nFrom 30 on, a JPEG that is going to shrink to half or less is decoded at 1/2, 1/4 or 1/8 of its size.",
 ))  # fmt: skip
-set_error_samples_limit, get_error_samples_limit = _pair(SettingSpec(
+set_error_samples_limit, get_error_samples_limit = _define_setting(SettingSpec(
     "error_samples_limit", "limit", checks.fraction,
     "0.01", "which share of the rows may fail before the run stops after all, whatever the mode.",
 ))  # fmt: skip
-set_chunk_rows, get_chunk_rows = _pair(SettingSpec(
+set_chunk_rows, get_chunk_rows = _define_setting(SettingSpec(
     "chunk_rows", "rows", checks.rows,
     "64", "how many rows travel together inside the engine; None lets it choose. Results never depend on it.",
 ))  # fmt: skip
-set_executor, get_executor = _pair(SettingSpec(
+set_executor, get_executor = _define_setting(SettingSpec(
     "executor", "executor", checks.one_of("executor", *EXECUTORS, None),
     "'threads'", "where row-wise ops run; None lets the engine choose. Results never depend on it.",
 ))  # fmt: skip
@@ -394,8 +394,8 @@ def get_iterator_mode() -> dict[str, bool]:
     >>> get_iterator_mode()
     {'do_copy': False, 'parallel_convert': False}
     """
-    now = settings.current()
-    return {"do_copy": now.iterator_do_copy, "parallel_convert": now.iterator_parallel_convert}
+    current = settings.current()
+    return {"do_copy": current.iterator_do_copy, "parallel_convert": current.iterator_parallel_convert}
 
 
 @public("dataset.config")

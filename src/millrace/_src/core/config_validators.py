@@ -74,8 +74,8 @@ def seed(value: Any) -> int | None:
     (7, None)
     """
     out = f"seed given is not within the required range [0, UINT32_MAX({UINT32_MAX})]."
-    given: int = integer("seed isn't of type int.", 0, UINT32_MAX, out)(value)
-    return None if given == DEFAULT_SEED else given
+    number: int = integer("seed isn't of type int.", 0, UINT32_MAX, out)(value)
+    return None if number == DEFAULT_SEED else number
 
 
 def workers(wrong_type: str, low: int, high: int, out_of_range: str) -> Check:
@@ -149,10 +149,10 @@ def size(parameter: str, what: str) -> Check:
         if value is None:
             return None
         check_type(value, (int, str), parameter)
-        made = parse_bytes(value, ArgumentValueError)
-        if made <= 0:
+        num_bytes = parse_bytes(value, ArgumentValueError)
+        if num_bytes <= 0:
             raise ArgumentValueError(f"{what} must be positive, but got {value!r}")
-        return made
+        return num_bytes
 
     return check
 

@@ -107,8 +107,8 @@ class DataError(MillraceError, RuntimeError):
         return (_rebuild, (type(self), self.message, self.context))
 
 
-def _rebuild(kind: type[DataError], message: str, context: dict[str, Any]) -> DataError:
-    return kind(message, **context)
+def _rebuild(error_type: type[DataError], message: str, context: dict[str, Any]) -> DataError:
+    return error_type(message, **context)
 
 
 @public("errors")

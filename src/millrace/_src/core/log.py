@@ -25,10 +25,10 @@ __all__ = [
     "warn_once",
 ]
 
-_said: set[str] = set()
+_warned_keys: set[str] = set()
 _lock = threading.Lock()
 # In a worker process, warnings wait here for the parent, which is where the user can see and filter them.
-_kept: list[tuple[str, str]] | None = None
+_collected: list[tuple[str, str]] | None = None
 
 
 def get_logger(module: str) -> logging.Logger:
@@ -38,41 +38,41 @@ def get_logger(module: str) -> logging.Logger:
 
 def configure(environ: Mapping[str, str] | None = None) -> None:
     """Set levels from the environment; called once on import of ``millrace``."""
-    settings, wrong = from_environment(os.environ if environ is None else environ)
+    settings, problems = from_environment(os.environ if environ is None else environ)
     install(settings)
-    for words in wrong:
-        get_logger("millrace.core.log").warning("%s (it is left out)", words)
+    for problem in problems:
+        get_logger("millrace.core.log").warning("%s (it is left out)", problem)
 
 
 def reset_warn_once() -> None:
     """Forget what was said once: the next warning of every kind is given again."""
     with _lock:
-        _said.clear()
+        _warned_keys.clear()
 
 
 def warn_once(key: str, message: str, stacklevel: int = 3) -> None:
     """Issue a UserWarning the first time this process meets the key."""
     with _lock:
-        if key in _said:
+        if key in _warned_keys:
             return
-        _said.add(key)
-        if _kept is not None:
-            _kept.append((key, message))
+        _warned_keys.add(key)
+        if _collected is not None:
+            _collected.append((key, message))
             return
     warnings.warn(message, UserWarning, stacklevel=stacklevel)
 
 
 def collect_warnings() -> None:
     """From now on keep warnings for the parent process; a worker calls this once."""
-    global _kept
-    _kept = []
+    global _collected
+    _collected = []
 
 
 def pop_collected_warnings() -> list[tuple[str, str]]:
     """What was kept since the last call; always empty outside workers."""
-    if not _kept:
+    if not _collected:
         return []
     with _lock:
-        taken = list(_kept)
-        _kept.clear()
+        taken = list(_collected)
+        _collected.clear()
     return taken

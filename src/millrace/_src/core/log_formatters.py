@@ -15,7 +15,12 @@ __all__ = ["FORMATS", "JsonFormatter", "TextFormatter", "event_of", "module_of",
 
 PACKAGE = "millrace"
 LAYOUT = "\n\t"
-_OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "event", "taskName"}
+_STANDARD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "event",
+    "taskName",
+}
 
 
 def rank() -> str:
@@ -38,10 +43,10 @@ def event_of(record: logging.LogRecord) -> str:
     return str(vars(record).get("event") or record.funcName)
 
 
-def _place(record: logging.LogRecord) -> str:
+def _source_path(record: logging.LogRecord) -> str:
     """The file, from the package on: where it is installed says nothing."""
-    _, found, inside = record.pathname.rpartition(f"{os.sep}{PACKAGE}{os.sep}")
-    return f"{PACKAGE}{os.sep}{inside}" if found else record.pathname
+    _, separator, inside = record.pathname.rpartition(f"{os.sep}{PACKAGE}{os.sep}")
+    return f"{PACKAGE}{os.sep}{inside}" if separator else record.pathname
 
 
 class TextFormatter(logging.Formatter):
@@ -55,7 +60,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         who = f"{module_of(record.name)}({record.process}:{record.thread},{record.processName})"
-        where = f"{self.formatTime(record)} [{_place(record)}:{record.lineno}]"
+        where = f"{self.formatTime(record)} [{_source_path(record)}:{record.lineno}]"
         return f"[{record.levelname}] {who}:{where} {escape_controls(super().format(record), keep=LAYOUT)}"
 
 
@@ -72,15 +77,15 @@ class JsonFormatter(logging.Formatter):
             "process": record.process,
             "thread": record.threadName,
             "rank": int(rank()),
-            "file": _place(record),
+            "file": _source_path(record),
             "line": record.lineno,
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         if record.stack_info:
             line["stack"] = record.stack_info
-        more = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
-        return escape_json(json.dumps({**more, **line}, default=str, ensure_ascii=False))
+        extra = {name: value for name, value in vars(record).items() if name not in _STANDARD_ATTRIBUTES}
+        return escape_json(json.dumps({**extra, **line}, default=str, ensure_ascii=False))
 
 
 FORMATS: dict[str, type[logging.Formatter]] = {"text": TextFormatter, "json": JsonFormatter}

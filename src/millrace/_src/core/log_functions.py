@@ -131,26 +131,26 @@ def set_level(level: int | str | None, module: str | None = None, event: str | N
         raise ArgumentValueError(
             "set_level: an event has one level wherever it happens; give module or event"
         )
-    text, settings = _digit(level), current()
+    text, settings = _level_digit(level), current()
     if module is not None:
-        table = _changed(settings.modules, resolve_module_names(module), text)
+        table = _update_levels(settings.modules, resolve_module_names(module), text)
         install(dataclasses.replace(settings, modules=table))
     elif event is not None:
-        install(dataclasses.replace(settings, events=_changed(settings.events, (event,), text)))
+        install(dataclasses.replace(settings, events=_update_levels(settings.events, (event,), text)))
     else:
         install(dataclasses.replace(settings, level=text))
 
 
-def _changed(table: Any, names: tuple[str, ...], text: str | None) -> dict[str, str]:
+def _update_levels(table: Any, names: tuple[str, ...], text: str | None) -> dict[str, str]:
     kept = {name: value for name, value in table.items() if name not in names}
     return kept if text is None else {**kept, **dict.fromkeys(names, text)}
 
 
-def _digit(level: int | str | None) -> str | None:
+def _level_digit(level: int | str | None) -> str | None:
     if level is None:
         return None
-    words = {logging.getLevelName(value).lower(): digit for digit, value in LEVELS.items()}
-    text = words.get(str(level).lower(), str(level))
+    digits = {logging.getLevelName(value).lower(): digit for digit, value in LEVELS.items()}
+    text = digits.get(str(level).lower(), str(level))
     if text not in LEVELS or isinstance(level, bool):
         raise ArgumentValueError(
             f"Incorrect log level {level!r}, desired log level: 4-CRITICAL, 3-ERROR, 2-WARNING, 1-INFO, 0-DEBUG."
@@ -179,14 +179,14 @@ def parse_vlog_level(s: str | None) -> tuple[bool, tuple[float, ...]]:
     ((True, (7, 7)), (True, (3, inf)), (True, (1, 5)), (False, ()))
     """
     text = (s or "").strip()
-    inside = text.startswith("("), text.endswith(")")
-    words = [word.strip() for word in text[1:-1].split(",")] if all(inside) else [text, text]
-    if any(inside) != all(inside) or len(words) != 2 or not text:
+    parentheses = text.startswith("("), text.endswith(")")
+    bounds = [part.strip() for part in text[1:-1].split(",")] if all(parentheses) else [text, text]
+    if any(parentheses) != all(parentheses) or len(bounds) != 2 or not text:
         return False, ()
     try:
-        if not words[1]:
-            return True, (int(words[0]), math.inf)
-        return True, (int(words[0] or 1), int(words[1]))
+        if not bounds[1]:
+            return True, (int(bounds[0]), math.inf)
+        return True, (int(bounds[0] or 1), int(bounds[1]))
     except ValueError:
         return False, ()
 

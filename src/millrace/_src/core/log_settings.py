@@ -131,12 +131,12 @@ def _is_module(name: str) -> bool:
 
 def from_environment(env: Mapping[str, str]) -> tuple[LogSettings, list[str]]:
     """The settings that the environment asks for, and what in it could not be understood."""
-    wrong: list[str] = []
+    problems: list[str] = []
 
     def level(name: str) -> str | None:
         text = env.get(name, "").strip()
         if text and text not in LEVELS:
-            wrong.append(
+            problems.append(
                 f"{name}={text}: a level is 0 (debug), 1 (info), 2 (warning), 3 (error) or 4 (critical)"
             )
         return text if text in LEVELS else None
@@ -144,16 +144,16 @@ def from_environment(env: Mapping[str, str]) -> tuple[LogSettings, list[str]]:
     def count(name: str, default: int) -> int:
         text = env.get(name, "").strip()
         if text and not text.isdigit():
-            wrong.append(f"{name}={text}: it must be a positive integer")
+            problems.append(f"{name}={text}: it must be a positive integer")
         return int(text) if text.isdigit() else default
 
     modules: dict[str, str] = {}
     events: dict[str, str] = {}
     for name in ("MS_SUBMODULE_LOG_v", "MILLRACE_LOG"):
-        _read_table(name, env.get(name, ""), modules, events, wrong)
+        _read_table(name, env.get(name, ""), modules, events, problems)
     format = env.get("MILLRACE_LOG_FORMAT", "").strip() or None
     if format is not None and format not in FORMATS:
-        wrong.append(f"MILLRACE_LOG_FORMAT={format}: known are {' and '.join(FORMATS)}")
+        problems.append(f"MILLRACE_LOG_FORMAT={format}: known are {' and '.join(FORMATS)}")
         format = None
     plain = LogSettings()
     return LogSettings(
@@ -161,36 +161,38 @@ def from_environment(env: Mapping[str, str]) -> tuple[LogSettings, list[str]]:
         modules,
         events,
         format,
-        _folder(env, wrong),
+        _folder(env, problems),
         count("logger_maxBytes", plain.max_bytes),
         count("logger_backupCount", plain.backups),
         level("GLOG_stderrthreshold") or plain.console_level,
-    ), wrong
+    ), problems
 
 
 def _read_table(
-    name: str, text: str, modules: dict[str, str], events: dict[str, str], wrong: list[str]
+    name: str, text: str, modules: dict[str, str], events: dict[str, str], problems: list[str]
 ) -> None:
     """``{MD:1,graph:0,@lost:0}``: levels of modules, and after @ of events."""
     for part in filter(None, (part.strip() for part in text.strip().strip("{}").split(","))):
-        key, level = (word.strip() for word in (*part.split(":", 1), "")[:2])
+        key, level = (field.strip() for field in (*part.split(":", 1), "")[:2])
         if not key or level not in LEVELS:
-            wrong.append(f"{name}: {part!r} is not NAME:LEVEL with a level from 0 to 4")
+            problems.append(f"{name}: {part!r} is not NAME:LEVEL with a level from 0 to 4")
         elif key.startswith("@"):
             events[key[1:]] = level
         else:
             modules |= dict.fromkeys(resolve_module_names(key), level)
 
 
-def _folder(env: Mapping[str, str], wrong: list[str]) -> str | None:
+def _folder(env: Mapping[str, str], problems: list[str]) -> str | None:
     """MindSpore writes files when the console is switched off and a folder is given."""
     console, folder = env.get("GLOG_logtostderr", "").strip(), env.get("GLOG_log_dir", "").strip()
     if console not in ("", "0", "1"):
-        wrong.append(f"GLOG_logtostderr={console}: it must be 0 or 1")
+        problems.append(f"GLOG_logtostderr={console}: it must be 0 or 1")
     if console != "0":
         return None
     if not folder:
-        wrong.append("GLOG_logtostderr=0 needs GLOG_log_dir, the folder for the files; the console is used")
+        problems.append(
+            "GLOG_logtostderr=0 needs GLOG_log_dir, the folder for the files; the console is used"
+        )
     return folder or None
 
 
@@ -206,28 +208,28 @@ class _Console(logging.Handler):
 
 
 _lock = threading.RLock()
-_now = LogSettings()
+_current = LogSettings()
 _handlers: list[logging.Handler] = []
-_levelled: set[str] = set()
+_configured_loggers: set[str] = set()
 
 
 def current() -> LogSettings:
     """The settings in force."""
-    return _now
+    return _current
 
 
 def install(settings: LogSettings) -> None:
     """Put settings into force, in the place of those before."""
-    global _now
+    global _current
     with _lock:
         root = logging.getLogger(PACKAGE)
         while _handlers:
             handler = _handlers.pop()
             root.removeHandler(handler)
             handler.close()
-        while _levelled:
-            logging.getLogger(_levelled.pop()).setLevel(logging.NOTSET)
-        root.propagate, _now = True, settings
+        while _configured_loggers:
+            logging.getLogger(_configured_loggers.pop()).setLevel(logging.NOTSET)
+        root.propagate, _current = True, settings
         if not settings.active:
             return
         # An application's own handlers would write every line a second time.
@@ -237,15 +239,15 @@ def install(settings: LogSettings) -> None:
         for name, text in levels.items():
             full = f"{PACKAGE}.{name}" if name else PACKAGE
             logging.getLogger(full).setLevel(min(LEVELS[text], least))
-            _levelled.add(full)
-        for handler in _made(settings):
+            _configured_loggers.add(full)
+        for handler in _create_handlers(settings):
             handler.setFormatter(FORMATS[settings.format or "text"]())
             handler.addFilter(settings.passes)
             root.addHandler(handler)
             _handlers.append(handler)
 
 
-def _made(settings: LogSettings) -> list[logging.Handler]:
+def _create_handlers(settings: LogSettings) -> list[logging.Handler]:
     console = _Console()
     if settings.folder is None:
         return [console]
@@ -269,19 +271,19 @@ def _made(settings: LogSettings) -> list[logging.Handler]:
 
 def export_settings() -> dict[str, Any]:
     """The settings in force, for a process to :func:`apply_settings`."""
-    return dataclasses.asdict(_now)
+    return dataclasses.asdict(_current)
 
 
 def apply_settings(settings: Mapping[str, Any]) -> None:
     """Log as the process that sent these settings does."""
     wanted = LogSettings(**settings)
-    if wanted != _now or wanted.folder is not None:
+    if wanted != _current or wanted.folder is not None:
         install(wanted)
 
 
 def _after_fork() -> None:
-    if _now.folder is not None:
-        install(_now)  # a file of its own
+    if _current.folder is not None:
+        install(_current)  # a file of its own
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -54,13 +54,13 @@ def install_command(extra: str, otherwise: str) -> str:
     marked = [re.fullmatch(r"(.+?)\s*;.*\bextra == ['\"](.+?)['\"].*", line) for line in listed]
     packages: list[str] = []
     wanted = [extra]
-    for one in wanted:  # an extra may stand in another
-        for found in marked:
-            if found is None or found[2] != one:
+    for extra_name in wanted:  # an extra may stand in another
+        for match in marked:
+            if match is None or match[2] != extra_name:
                 continue
-            inner = re.fullmatch(r"millrace\[(.+)\]", found[1])
+            inner = re.fullmatch(r"millrace\[(.+)\]", match[1])
             if inner is None:
-                packages.append(found[1])
+                packages.append(match[1])
             else:
-                wanted += [each for each in inner[1].split(",") if each not in wanted]
+                wanted += [name for name in inner[1].split(",") if name not in wanted]
     return "pip install " + " ".join(f"'{package}'" for package in packages or [otherwise])

@@ -40,11 +40,11 @@ class progress:
         if not self._watched:
             return
         if self._bar is None and time.monotonic() >= self._from:
-            self._draw()
+            self._start_bar()
         if self._bar is not None:
             self._bar.update(self._task, completed=self.count)
 
-    def _draw(self) -> None:
+    def _start_bar(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -63,7 +63,7 @@ class progress:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        exc_type: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:

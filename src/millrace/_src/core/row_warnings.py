@@ -16,25 +16,25 @@ __all__ = ["RowName", "set_row_context", "warn_row"]
 RowName = Callable[[], str | None]
 
 
-class _Here(threading.local):
-    place: RowName | None = None
+class _RowContext(threading.local):
+    row_name: RowName | None = None
 
 
-_here = _Here()
+_context = _RowContext()
 
 
-def set_row_context(place: RowName | None) -> RowName | None:
+def set_row_context(row_name: RowName | None) -> RowName | None:
     """From now on this thread works on the row that ``place()`` names; returns what was said before.
 
     >>> before = set_row_context(lambda: "cat/1.jpg")
     >>> _ = set_row_context(before)
     """
-    before, _here.place = _here.place, place
+    before, _context.row_name = _context.row_name, row_name
     return before
 
 
 def warn_row(text: str) -> None:
     """Warn of a row, once for each file."""
-    place = None if _here.place is None else _here.place()
-    message = text if place is None else f"{place}: {text}"
+    row_name = None if _context.row_name is None else _context.row_name()
+    message = text if row_name is None else f"{row_name}: {text}"
     warn_once(message, message, stacklevel=4)

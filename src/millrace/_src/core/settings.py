@@ -89,7 +89,7 @@ def update(**changes: Any) -> None:
     global _settings
     with _lock:
         if "seed" in changes:
-            changes["seed_turn"] = _settings.seed_generation + 1
+            changes["seed_generation"] = _settings.seed_generation + 1
         _settings = _settings.replace(**changes)
 
 

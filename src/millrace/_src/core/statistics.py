@@ -27,7 +27,7 @@ class OpStats:
     name: str
     where: str = ""
     # the op's kind in the plan: Map, Batch ... or Read
-    kind: str = ""
+    node_type: str = ""
     # it runs the user's Python, which may hold the GIL
     python: bool = False
     # one worker at a time may be in it: a source with one place to read from, a transform that remembers rows
@@ -47,7 +47,7 @@ class CacheCounts:
     """What a cache did: rows it gave, rows that were made and stored, and the seconds that it saved.
 
     >>> CacheCounts(hits=2) + CacheCounts(hits=1, reason="full")
-    CacheCounts(hits=3, made=0, stored=0, bytes=0, on_disk=0, saved=0.0, reason='full')
+    CacheCounts(hits=3, misses=0, stored=0, bytes=0, on_disk=0, saved=0.0, reason='full')
     """
 
     hits: int = 0
@@ -62,15 +62,15 @@ class CacheCounts:
     # why rows were not stored
     reason: str = ""
 
-    def __add__(self, more: CacheCounts) -> CacheCounts:
+    def __add__(self, added: CacheCounts) -> CacheCounts:
         return CacheCounts(
-            self.hits + more.hits,
-            self.misses + more.misses,
-            self.stored + more.stored,
-            self.bytes + more.bytes,
-            self.on_disk + more.on_disk,
-            self.saved + more.saved,
-            more.reason or self.reason,
+            self.hits + added.hits,
+            self.misses + added.misses,
+            self.stored + added.stored,
+            self.bytes + added.bytes,
+            self.on_disk + added.on_disk,
+            self.saved + added.saved,
+            added.reason or self.reason,
         )
 
 
@@ -79,7 +79,7 @@ class StageStats:
     """One stage: what it did, what it waited for, and how full its queue was when asked."""
 
     name: str
-    kind: str
+    stage_type: str
     where: str = ""
     workers: int = 1
     # threads that take work: fewer than `workers` where they would only take turns at the GIL
@@ -117,17 +117,17 @@ class StageStats:
     @property
     def outside(self) -> bool:
         """Its workers are not in the user's process."""
-        return self.kind in EXECUTORS and not EXECUTORS[self.kind].same_process
+        return self.stage_type in EXECUTORS and not EXECUTORS[self.stage_type].same_process
 
     @property
     def shares_gil(self) -> bool:
         """Its workers are threads of the user's process."""
-        return self.kind in EXECUTORS and EXECUTORS[self.kind].shares_gil
+        return self.stage_type in EXECUTORS and EXECUTORS[self.stage_type].shares_gil
 
     @property
     def background(self) -> bool:
         """It has workers of its own; False where the caller does the work."""
-        return self.kind in EXECUTORS and EXECUTORS[self.kind].background
+        return self.stage_type in EXECUTORS and EXECUTORS[self.stage_type].background
 
     @property
     def mean_fill(self) -> float:
@@ -146,11 +146,11 @@ class StageStats:
         return self.ops[0].rows if self.ops else self.rows
 
     @property
-    def given(self) -> int:
+    def num_outputs(self) -> int:
         """What came out of it: rows, or batches. A barrier that makes batches counts them as chunks."""
-        return self.given_of(self)
+        return self.count_outputs(self)
 
-    def given_of(self, counted: StageStats | StageSnapshot) -> int:
+    def count_outputs(self, counted: StageStats | StageSnapshot) -> int:
         """The same of its counters over a while."""
         return counted.chunks if self.batches and not self.ops else counted.rows
 
@@ -214,10 +214,10 @@ class RunStats:
         makers = [stage for stage in self.stages if stage.batches]
         if makers and self.stages[-1].batches:
             makers = makers[-1:]  # else they are branches that some later stage joined
-        given = sum(stage.given for stage in makers)
-        if not given:
+        num_outputs = sum(stage.num_outputs for stage in makers)
+        if not num_outputs:
             return self.delivered if not makers else 0
-        return round(self.delivered * sum(stage.rows_in for stage in makers) / given)
+        return round(self.delivered * sum(stage.rows_in for stage in makers) / num_outputs)
 
     def add(self, stats: StageStats) -> StageStats:
         self.stages.append(stats)
@@ -273,7 +273,7 @@ class StageSnapshot:
     bytes: int
     busy: float
     cpu: float
-    pump_cpu: float
+    dispatch_cpu: float
     wait_in: float
     wait_out: float
     refused: int
@@ -283,7 +283,7 @@ class StageSnapshot:
         ops = tuple(
             (a[0] - b[0], a[1] - b[1], a[2] - b[2]) for a, b in zip(self.ops, before.ops, strict=True)
         )
-        return StageSnapshot(**_less(self, before), ops=ops)
+        return StageSnapshot(**_subtract_counters(self, before), ops=ops)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -317,16 +317,18 @@ class RunSnapshot:
 
     def __sub__(self, before: RunSnapshot) -> RunSnapshot:
         stages = tuple(a - b for a, b in zip(self.stages, before.stages, strict=True))
-        return RunSnapshot(**_less(self, before), stages=stages)
+        return RunSnapshot(**_subtract_counters(self, before), stages=stages)
 
 
 _STAGE = [field.name for field in dataclasses.fields(StageSnapshot) if field.name != "ops"]
 _RUN = [field.name for field in dataclasses.fields(RunSnapshot) if field.name not in ("at", "stages")]
 
 
-def _less(now: StageSnapshot | RunSnapshot, before: StageSnapshot | RunSnapshot) -> dict[str, Any]:
+def _subtract_counters(
+    now: StageSnapshot | RunSnapshot, before: StageSnapshot | RunSnapshot
+) -> dict[str, Any]:
     names = _STAGE if isinstance(now, StageSnapshot) else ["at", *_RUN]
-    made = {name: getattr(now, name) - getattr(before, name) for name in names}
-    if "idle" in made and math.isnan(made["idle"]):  # unknown stays unknown
-        made["idle"] = math.inf
-    return made
+    differences = {name: getattr(now, name) - getattr(before, name) for name in names}
+    if "idle" in differences and math.isnan(differences["idle"]):  # unknown stays unknown
+        differences["idle"] = math.inf
+    return differences

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace._src.core.public import public
-
-__all__ = ["ENDED", "STOPPED", "Channel", "Push"]
+__all__ = ["ENDED", "STOPPED", "TransferStatistics", "TransferTiming"]
 
 # As many as MindSpore's status shows.
 LAST = 10
@@ -20,7 +19,7 @@ ENDED, STOPPED = "the data ended", "it was stopped"
 
 
 @dataclasses.dataclass
-class Push:
+class TransferTiming:
     """One batch on its way: when it began, and when it was there (None: not yet)."""
 
     start: float
@@ -29,13 +28,13 @@ class Push:
 
 @public("transfer")
 @dataclasses.dataclass
-class Channel:
+class TransferStatistics:
     """Counters of one channel. Each field is written by one thread; a reader sees a moment's state.
 
-    >>> channel = Channel("train")
-    >>> channel.begin_transfer(host=1)
-    >>> channel.end_transfer(device=1)
-    >>> channel.sent, list(channel.host_queue), list(channel.device_queue)
+    >>> statistics = TransferStatistics("train")
+    >>> statistics.begin_transfer(host=1)
+    >>> statistics.end_transfer(device=1)
+    >>> statistics.sent, list(statistics.host_queue), list(statistics.device_queue)
     (1, [1], [1])
     """
 
@@ -49,8 +48,8 @@ class Channel:
     sent_bytes: int = 0
     host_queue: deque[int] = dataclasses.field(default_factory=lambda: deque(maxlen=LAST))
     device_queue: deque[int] = dataclasses.field(default_factory=lambda: deque(maxlen=LAST))
-    first: Push | None = None
-    last: deque[Push] = dataclasses.field(default_factory=lambda: deque(maxlen=LAST))
+    first: TransferTiming | None = None
+    last: deque[TransferTiming] = dataclasses.field(default_factory=lambda: deque(maxlen=LAST))
     # seconds: waiting for the pipeline, moving, waiting for room on the device
     data: float = 0.0
     moving: float = 0.0
@@ -79,7 +78,7 @@ class Channel:
 
     def begin_transfer(self, host: int) -> None:
         """A batch leaves the host ring, which then holds `host` more."""
-        push = Push(time.time())
+        push = TransferTiming(time.time())
         with self._lock:
             self.host_queue.append(host)
             self.first = self.first or push
@@ -117,9 +116,9 @@ class Channel:
     def wait_share(self) -> float:
         """The share of time that steps waited for data, from 0 to 1.
 
-        >>> channel = Channel("train")
-        >>> channel.record_step(waited=1.0, stepped=3.0)
-        >>> channel.wait_share
+        >>> statistics = TransferStatistics("train")
+        >>> statistics.record_step(waited=1.0, stepped=3.0)
+        >>> statistics.wait_share
         0.25
         """
         whole = self.waited + self.stepping
@@ -128,7 +127,7 @@ class Channel:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, times in seconds since 1970."""
         with self._lock:
-            first = self.first or Push(-1, None)
+            first = self.first or TransferTiming(-1, None)
             return {
                 "channel_name": self.name,
                 "device": self.device,

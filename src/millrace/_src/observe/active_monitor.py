@@ -15,34 +15,34 @@ VARIABLE = "MILLRACE_MONITOR"
 
 active: list[Monitor] = []
 # Whether the environment was looked at: once in a process.
-_asked = False
+_environment_read = False
 
 
 def register_run(run: ObservedRun) -> None:
     """A run begins: whoever watches gets it."""
-    if not _asked:
-        _ask()
-    for one in list(active):
-        one.add_run(run)
+    if not _environment_read:
+        _start_from_environment()
+    for monitor in list(active):
+        monitor.add_run(run)
 
 
-def _ask() -> None:
+def _start_from_environment() -> None:
     """Look at the environment, once; a child of fork looks for itself, but does not watch."""
-    global _asked
-    _asked = True
-    wish = os.environ.get(VARIABLE, "")
-    if wish not in ("", "0"):
+    global _environment_read
+    _environment_read = True
+    setting = os.environ.get(VARIABLE, "")
+    if setting not in ("", "0"):
         from .monitor import monitor_until_exit
 
-        monitor_until_exit(wish)
+        monitor_until_exit(setting)
 
 
 def _after_fork() -> None:
-    global _asked
-    for one in active:
-        one.leave_to_parent()
+    global _environment_read
+    for monitor in active:
+        monitor.leave_to_parent()
     active.clear()
-    _asked = True
+    _environment_read = True
 
 
 os.register_at_fork(after_in_child=_after_fork)

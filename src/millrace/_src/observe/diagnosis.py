@@ -23,7 +23,7 @@ EASIEST = (
     "num_parallel_workers", "memory_budget", "chunk_rows", "python_multiprocessing", "batch_size", "random_access"
 )  # fmt: skip
 # Less than this says nothing; nor does a run whose start-up, which it pays once, took this share of what was measured.
-LEAST_SECONDS, LEAST_BATCHES, MOST_START = 0.2, 5, 0.25
+MIN_SECONDS, MIN_BATCHES, MAX_START = 0.2, 5, 0.25
 # Start-up counts when it took this share of the run and this many seconds.
 START_SHARE, START_SECONDS = 0.4, 0.5
 # Most of the time of a worker that computes is processor time.
@@ -69,6 +69,16 @@ class Diagnosis:
         """How many times as fast the change is expected to be."""
         return self.predicted_rate / self.rate if self.rate else 1.0
 
+    @property
+    def kind(self) -> str:
+        """The name of `bottleneck` in version 0.2.0."""
+        return self.bottleneck
+
+    @property
+    def predicted(self) -> float:
+        """The name of `predicted_rate` in version 0.2.0."""
+        return self.predicted_rate
+
     def at(self, rate: float) -> Diagnosis:
         """The same gain from another rate: that of the whole run, where no start-up could be left out."""
         return dataclasses.replace(self, rate=rate, predicted_rate=rate * self.gain)
@@ -90,7 +100,9 @@ class Diagnosis:
         >>> Diagnosis("nothing", "", "", ("Nothing was delivered yet",), "", None, 0.0, 0.0).to_dict()["kind"]
         'nothing'
         """
-        return {**dataclasses.asdict(self), "evidence": list(self.evidence), "gain": self.gain}
+        names = {"bottleneck": "kind", "predicted_rate": "predicted"}  # the keys of version 0.2.0
+        values = {names.get(name, name): value for name, value in dataclasses.asdict(self).items()}
+        return {**values, "evidence": list(self.evidence), "gain": self.gain}
 
 
 def diagnose(run: RunStats, budget: int, cores: int | None = None) -> Diagnosis:
@@ -108,12 +120,12 @@ def diagnose(run: RunStats, budget: int, cores: int | None = None) -> Diagnosis:
         return slow_start
     if best is not None and best.predicted > WORTH * model.measured:
         return _with_change(model, run, best)
-    return _without(model, run)
+    return _without_change(model, run)
 
 
-def _best(found: list[Candidate]) -> Candidate | None:
-    most = max((candidate.predicted for candidate in found), default=0.0)
-    near = [candidate for candidate in found if candidate.predicted >= CLOSE * most]
+def _best(candidates: list[Candidate]) -> Candidate | None:
+    most = max((candidate.predicted for candidate in candidates), default=0.0)
+    near = [candidate for candidate in candidates if candidate.predicted >= CLOSE * most]
     return min(near, key=lambda candidate: EASIEST.index(candidate.knob), default=None)
 
 
@@ -124,14 +136,14 @@ def _with_change(model: PerformanceModel, run: RunStats, best: Candidate) -> Dia
     stage = run.stages[best.stage] if best.stage >= 0 else None
     name = best.op.name if best.op else stage.name if stage else "the hand-over of single rows"
     where = best.op.where if best.op else stage.where if stage else ""
-    kind, evidence, advice = _words(model, run, best, stage)
+    bottleneck, evidence, advice = _explain_change(model, run, best, stage)
     call = _call(best, name)
     change = Recommendation(best.knob, best.value, best.arguments, name, where, call)
     advice = f"{advice}: {call}."
-    return Diagnosis(kind, name, where, evidence, advice, change, model.measured, best.predicted)
+    return Diagnosis(bottleneck, name, where, evidence, advice, change, model.measured, best.predicted)
 
 
-def _words(
+def _explain_change(
     model: PerformanceModel, run: RunStats, best: Candidate, stage: StageStats | None
 ) -> tuple[str, tuple[str, ...], str]:
     """(kind, evidence, advice) of a change."""
@@ -141,8 +153,8 @@ def _words(
         rows = model.sums.rows / max(1, model.sums.delivered)
         cost = (consumer.per_batch + consumer.per_chunk) * rows * 1e6
         few = "1 row at a time is" if rows < 1.5 else f"{rows:.0f} rows at a time are"
-        told = f"{few} handed out, which costs {cost:.0f} us each time"
-        return "small chunks", (told,), "Let more rows share it"
+        explanation = f"{few} handed out, which costs {cost:.0f} us each time"
+        return "small chunks", (explanation,), "Let more rows share it"
     assert stage is not None
     sums = model.sums.stages[best.stage]
     if best.knob == "chunk_rows":
@@ -152,14 +164,14 @@ def _words(
     if best.knob == "memory_budget":
         refused, chunks = max((s.refused / max(1, s.chunks), s.chunks) for s in model.sums.stages)
         text = f"at {min(1.0, refused):.0%} of {chunks} chunks the memory budget let no other one start"
-        return "memory budget", (text, _use(model, best.stage, stage)), "Give it more room"
+        return "memory budget", (text, _busy_text(model, best.stage, stage)), "Give it more room"
     if best.knob == "random_access":
         return (
             "slow source",
-            ("it is read in one pass, by one thread", _work(model, best.stage)),
+            ("it is read in one pass, by one thread", _row_cost_text(model, best.stage)),
             "A source with __getitem__ and __len__ can be read by several workers",
         )
-    evidence = (_use(model, best.stage, stage), _work(model, best.stage))
+    evidence = (_busy_text(model, best.stage, stage), _row_cost_text(model, best.stage))
     assert best.op is not None
     part = model.part(best.stage)
     computes = part is None or part.block < part.cpu
@@ -168,7 +180,7 @@ def _words(
         if stage.working < stage.workers:
             held = f"its {stage.workers} threads only took turns at the GIL, so one of them works alone"
         return "gil", (held, *evidence), "Worker processes have a GIL each"
-    if best.op.kind == "Read":
+    if best.op.node_type == "Read":
         return "slow source", evidence, "Let more workers read"
     if computes:
         text = f"{model.cores} cores are there and {stage.workers} work{'s' * (stage.workers == 1)} on it"
@@ -176,14 +188,14 @@ def _words(
     return "slow map", evidence, "While one row waits, other workers can go on"
 
 
-def _use(model: PerformanceModel, number: int, stage: StageStats) -> str:
+def _busy_text(model: PerformanceModel, number: int, stage: StageStats) -> str:
     share = min(1.0, model.sums.stages[number].busy / (model.seconds * max(1, stage.working)))
-    one = executor_traits(stage.kind).worker
-    who = f"its {stage.working} {stage.kind} were" if stage.working > 1 else f"its one {one} was"
+    one = executor_traits(stage.stage_type).worker
+    who = f"its {stage.working} {stage.stage_type} were" if stage.working > 1 else f"its one {one} was"
     return f"{who} busy {share:.0%} of the time"
 
 
-def _work(model: PerformanceModel, number: int) -> str:
+def _row_cost_text(model: PerformanceModel, number: int) -> str:
     """What a row costs there, and whether that is work."""
     sums, part = model.sums.stages[number], model.part(number)
     share = min(1.0, sums.cpu / sums.busy) if sums.busy else 0.0
@@ -207,7 +219,7 @@ def _call(best: Candidate, name: str) -> str:
     if best.knob == "batch_size":
         return f".batch({best.value})"
     head = plain_name(name)
-    if best.op is None or best.op.kind == "Read":
+    if best.op is None or best.op.node_type == "Read":
         return f"{head}(..., {arguments})"
     return (
         f".{head.removesuffix(')')}, ..., {arguments})"
@@ -223,16 +235,16 @@ def _is_short(model: PerformanceModel, run: RunStats) -> bool:
     whole = model.seconds >= run.consumer_wait + run.consumer_busy
     starting = (run.first_batch or 0.0) if whole else 0.0
     return (
-        model.seconds < LEAST_SECONDS
-        or model.sums.delivered < LEAST_BATCHES
-        or starting > MOST_START * model.seconds
+        model.seconds < MIN_SECONDS
+        or model.sums.delivered < MIN_BATCHES
+        or starting > MAX_START * model.seconds
     )
 
 
 def _too_short(model: PerformanceModel, run: RunStats) -> Diagnosis:
     what = "batch" if any(stage.batches for stage in run.stages) else "row"
-    told = f"Too short to judge: {format_count(run.delivered, what)} in {seconds(run.elapsed)}"
-    return Diagnosis("too short", "", "", (told,), "", None, model.measured, model.measured)
+    text = f"Too short to judge: {format_count(run.delivered, what)} in {seconds(run.elapsed)}"
+    return Diagnosis("too short", "", "", (text,), "", None, model.measured, model.measured)
 
 
 # without ------------------------------------------------------------------------------------------
@@ -244,12 +256,12 @@ def _slow_start(run: RunStats) -> Diagnosis | None:
     if first < START_SECONDS or first < START_SHARE * total:
         return None
     rate = run.rows / total
-    told = f"{first:.1f} of {total:.1f} seconds had gone by when the first batch was there"
+    timing = f"{first:.1f} of {total:.1f} seconds had gone by when the first batch was there"
     shuffle = next((stage for stage in run.stages if stage.buffer is not None), None)
     if shuffle is None or shuffle.buffer is None:
         name = "the time to the first batch"
         advice = "It is paid once: more epochs from one iterator (num_epochs) share it."
-        return Diagnosis("first batch", name, "", (told,), advice, None, rate, rate)
+        return Diagnosis("first batch", name, "", (timing,), advice, None, rate, rate)
     size = max(1, shuffle.buffer // 4)
     call = f".shuffle({size})"
     change = Recommendation("buffer_size", size, {"buffer_size": size}, shuffle.name, shuffle.where, call)
@@ -257,40 +269,40 @@ def _slow_start(run: RunStats) -> Diagnosis | None:
     advice = f"A smaller buffer starts sooner: {call}; a source with random access needs none at all."
     predicted = run.rows / (total - first + first / 4)
     return Diagnosis(
-        "shuffle buffer", shuffle.name, shuffle.where, (told, filled), advice, change, rate, predicted
+        "shuffle buffer", shuffle.name, shuffle.where, (timing, filled), advice, change, rate, predicted
     )
 
 
-def _without(model: PerformanceModel, run: RunStats) -> Diagnosis:
+def _without_change(model: PerformanceModel, run: RunStats) -> Diagnosis:
     """No change that is known would help; say why."""
     sums = model.sums
     rate = model.measured
     theirs = sums.consumer_busy - sums.hand_out / max(1, sums.hand_outs) * sums.delivered
     if theirs > COMPUTES * model.seconds:
         share = sums.consumer_wait / model.seconds
-        told = f"it waited for data only {share:.0%} of the time"
+        text = f"it waited for data only {share:.0%} of the time"
         advice = "A faster pipeline would change nothing."
-        return Diagnosis("slow consumer", "the consumer", "", (told,), advice, None, rate, rate)
+        return Diagnosis("slow consumer", "the consumer", "", (text,), advice, None, rate, rate)
     busy = [(i, stage) for i, stage in enumerate(run.stages) if stage.ops]
     if not busy:
-        told = "no part of the pipeline was busy for long, and the consumer took most of what there was"
-        return Diagnosis("nothing", "the consumer", "", (told,), "", None, rate, rate)
+        text = "no part of the pipeline was busy for long, and the consumer took most of what there was"
+        return Diagnosis("nothing", "the consumer", "", (text,), "", None, rate, rate)
     number, stage = max(busy, key=lambda pair: sums.stages[pair[0]].cpu)
     op = max(stage.ops, key=lambda op: op.cpu)
     spent = sums.stages[number].ops[stage.ops.index(op)][2] / sums.rows
     share = spent / model.cpu if model.cpu else 0.0
     if model.taken:
-        told = f"they take {model.other_cores:.1f} of the {model.cores} cores, and this run uses the rest"
+        text = f"they take {model.external_cores:.1f} of the {model.cores} cores, and this run uses the rest"
         advice = "Measure again without them before you change anything."
-        return Diagnosis("other programs", "other programs", "", (told,), advice, None, rate, rate)
+        return Diagnosis("other programs", "other programs", "", (text,), advice, None, rate, rate)
     if model.cores_saturated:
         half = model.cpu / (model.cpu - spent / 2)
-        told = f"all {model.cores} cores are in use, and it takes {share:.0%} of the run's processor time"
+        text = f"all {model.cores} cores are in use, and it takes {share:.0%} of the run's processor time"
         advice = (
             f"Only more cores or less work per row would help; at half its cost: {half:.1f} times the rate."
         )
-        return Diagnosis("cores full", op.name, op.where, (told,), advice, None, rate, rate)
+        return Diagnosis("cores full", op.name, op.where, (text,), advice, None, rate, rate)
     op = slowest_op(stage, model.part(number))
-    evidence = (_use(model, number, stage), _work(model, number))
+    evidence = (_busy_text(model, number, stage), _row_cost_text(model, number))
     advice = "No single change that is known here would make it much faster."
     return Diagnosis("nothing", op.name, op.where, evidence, advice, None, rate, rate)

@@ -51,7 +51,7 @@ class CounterHistory:
                 run.delivered,
                 held,
                 tuple(stage.last_fill for stage in stages),
-                tuple(stage.given for stage in stages),
+                tuple(stage.num_outputs for stage in stages),
                 tuple(stage.busy for stage in stages),
                 tuple(stage.wait_in for stage in stages),
                 tuple(stage.wait_out for stage in stages),

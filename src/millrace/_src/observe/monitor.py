@@ -150,8 +150,8 @@ class Monitor:
 
     def _open_history(self) -> None:
         """Begin the file, and the page that shows it. One that nobody asked for is left out where it cannot be had."""
-        asked = bool(self._page) or self._history is not None
-        if active and not asked:
+        requested = bool(self._page) or self._history is not None
+        if active and not requested:
             return  # the monitor around this one writes it
         from .live.recorder import RunRecorder
         from .live.run_directory import new_log_path
@@ -159,7 +159,7 @@ class Monitor:
         try:
             self._recorder = RunRecorder(new_log_path() if self._history is None else Path(self._history))
         except (OSError, MillraceError) as error:
-            if asked:
+            if requested:
                 raise
             log.debug("no history is kept for `millrace watch`: %s", error)
             return
@@ -214,11 +214,11 @@ class Monitor:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, *rest: object) -> None:
+    def __exit__(self, exc_type: type[BaseException] | None, error: object, *rest: object) -> None:
         try:
-            self.stop("" if kind is None else f"{kind.__name__}: {error}")
+            self.stop("" if exc_type is None else f"{exc_type.__name__}: {error}")
         except OSError as error:  # the page cannot be written
-            if kind is None:
+            if exc_type is None:
                 raise
             log.warning("%s was not written: %s", self.html, error)  # what went wrong inside matters more
 
@@ -280,15 +280,15 @@ def monitor(
                 f"history: the folder {Path(history).absolute().parent} does not exist; make it first"
             )
     if interval is None:
-        asked = settings.current().monitor_sampling_interval
-        interval = INTERVAL if asked is None else max(0.05, asked / 1000)
+        configured = settings.current().monitor_sampling_interval
+        interval = INTERVAL if configured is None else max(0.05, configured / 1000)
     return Monitor(html, interval, page, history)
 
 
-def monitor_until_exit(wish: str) -> None:
+def monitor_until_exit(setting: str) -> None:
     """Watch until the process ends, as the variable in the environment wishes it."""
-    html = None if wish in ("1", "page") else wish
-    atexit.register(Monitor(html, INTERVAL, page=wish == "page").start().stop)
+    html = None if setting in ("1", "page") else setting
+    atexit.register(Monitor(html, INTERVAL, page=setting == "page").start().stop)
 
 
 def _choose_view() -> View:

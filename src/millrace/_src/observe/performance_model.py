@@ -23,9 +23,9 @@ FULL = 0.85
 NOISE = 0.15
 # On full cores a thread may wait this many times as long as it computes, and longer where other programs fill them;
 # the rest is waiting for something else.
-CROWD, CROWD_OF_OTHERS = 3, 20
+CROWD, EXTERNAL_CROWD = 3, 20
 # Other programs count when they take this many of the cores.
-OTHERS = 0.3
+EXTERNAL_LOAD = 0.3
 # The budget decides when it held back this share of the chunks.
 SQUEEZED = 0.3
 
@@ -75,7 +75,7 @@ class PerformanceModel:
     memory_limited: bool = False
     # cores that this run used, and that other programs took of those it might have used
     used: float = 0.0
-    other_cores: float = 0.0
+    external_cores: float = 0.0
     # cores were all in use, by this process or by others
     cores_saturated: bool = False
     # threads of this process took turns at the GIL
@@ -89,7 +89,7 @@ class PerformanceModel:
     @property
     def taken(self) -> bool:
         """Other programs fill the cores: whatever computes here only waits for its turn."""
-        return self.cores_saturated and self.other_cores > OTHERS
+        return self.cores_saturated and self.external_cores > EXTERNAL_LOAD
 
     @property
     def cpu(self) -> float:
@@ -104,7 +104,7 @@ class PerformanceModel:
         for part in self.parts:
             yield str(part.stage), part.rate
         # a run that mostly waits gets its share of taken cores when it wakes up; nobody else may hope for one
-        left = max(self.used, self.cores / 2 if self.taken else self.cores - self.other_cores)
+        left = max(self.used, self.cores / 2 if self.taken else self.cores - self.external_cores)
         yield "cores", left / self.cpu if self.cpu > 0 else float("inf")
         yield "gil", 1 / self.gil if self.gil > 0 else float("inf")
 
@@ -127,7 +127,7 @@ class PerformanceModel:
 
     def predict(self, after: PerformanceModel, *, same_loss: bool = True) -> float:
         """Rows per second after a change. What the model misses now it misses then, unless the change cures that."""
-        shared = same_loss or self.other_cores > NOISE * self.cores
+        shared = same_loss or self.external_cores > NOISE * self.cores
         loss = min(1.0, max(0.5, self.measured / self.rate)) if shared and self.rate else 1.0
         return max(self.measured, after.rate * loss)
 
@@ -141,9 +141,9 @@ class PerformanceModel:
         outside = sum(s.cpu for stage, s in _pairs(run, sums) if stage.outside)
         inside = sums.process_cpu / seconds
         used = (sums.process_cpu + outside) / seconds
-        others = max(0.0, cores - used - sums.idle / seconds)
+        external_cores = max(0.0, cores - used - sums.idle / seconds)
         full = used > FULL * cores or sums.idle / seconds < (1 - FULL) * cores
-        crowd = 0 if not full else CROWD_OF_OTHERS if others > OTHERS else CROWD
+        crowd = 0 if not full else EXTERNAL_CROWD if external_cores > EXTERNAL_LOAD else CROWD
         turns = TURNS[0] < inside < TURNS[1]
         squeezed = any(s.refused > SQUEEZED * max(1, s.chunks) for s in sums.stages)
         parallel = inside >= TURNS[1]
@@ -155,7 +155,7 @@ class PerformanceModel:
             sums,
             memory_limited=squeezed,
             used=used,
-            other_cores=others,
+            external_cores=external_cores,
             cores_saturated=full,
             gil_contention=turns,
         )
@@ -195,11 +195,11 @@ class _Parts:
     def all(self) -> Iterator[StageCost]:
         streams: list[StageSnapshot] = []
         for number, (stage, sums) in enumerate(_pairs(self.run, self.sums)):
-            if stage.kind == "stream":
+            if stage.stage_type == "stream":
                 streams.append(sums)
             elif stage.ops and stage.background:
                 yield self._segment(number, stage, sums)
-            if sums.pump_cpu > 0:
+            if sums.dispatch_cpu > 0:
                 yield self._thread(number, sums, streams)
                 streams = []
         yield self._consumer()
@@ -233,7 +233,7 @@ class _Parts:
         )
 
     def _thread(self, number: int, sums: StageSnapshot, streams: list[StageSnapshot]) -> StageCost:
-        cpu = sums.pump_cpu
+        cpu = sums.dispatch_cpu
         inner = sum(s.cpu for s in streams)
         block = self._waiting(sum(s.busy for s in streams), inner, rivals=2)
         return StageCost(

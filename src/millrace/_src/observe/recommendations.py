@@ -17,7 +17,7 @@ from .performance_model import PerformanceModel, StageCost
 __all__ = ["Candidate", "list_candidates", "slowest_op"]
 
 # Worker counts worth trying where the work is waiting; processes cost memory and time to start.
-MOST_THREADS, MOST_PROCESSES = 16, 8
+MAX_THREADS, MAX_PROCESSES = 16, 8
 # Fewer workers are preferred while they reach this share of what more of them would.
 NEARLY = 0.95
 # A batch of this many rows hides the cost of handing it out; a chunk of this many that of the hand-over.
@@ -25,11 +25,11 @@ BATCH_ROWS, CHUNK_ROWS = 64, 64
 PROCESS_CHUNK = 0.02
 # The largest share of the work on a chunk that taking it up is trusted to be: 0.58 was measured for one row and a short
 # function. What looks like more is a step that was timed while the machine was slow, and would promise far too much.
-MOST_FIXED = 0.57
+MAX_FIXED = 0.57
 # Stacking a row into a batch, where rows were not stacked before.
 STACK_SECONDS = 0.3e-6
 # A budget is raised to no more than so many times what there is: the rest is the user's to decide.
-MORE_BUDGET = 16
+MAX_BUDGET_FACTOR = 16
 # A part that was busy for a smaller share of the time is not what the run waited for.
 BUSY = 0.5
 # Handing out is worth a word from this share of the consumer's time on.
@@ -79,21 +79,21 @@ def slowest_op(stage: StageStats, part: StageCost | None) -> OpStats:
 
 def _segment(model: PerformanceModel, part: StageCost, stage: StageStats) -> Iterator[Candidate]:
     op = slowest_op(stage, part)
-    may_move = not op.processes and not stage.fixed_executor and op.kind != "Filter"
+    may_move = not op.processes and not stage.fixed_executor and op.node_type != "Filter"
     if stage.shares_gil and op.python and may_move:
-        made = [(n, _in_processes(model, part, stage, n)) for n in _counts(0, model.cores, MOST_PROCESSES)]
-        value, predicted = _fewest([(n, model.predict(after)) for n, after in made])
-        if op.kind == "Read":
+        models = [(n, _in_processes(model, part, stage, n)) for n in _counts(0, model.cores, MAX_PROCESSES)]
+        value, predicted = _fewest([(n, model.predict(after)) for n, after in models])
+        if op.node_type == "Read":
             arguments: dict[str, Any] = {"num_parallel_workers": value}
             yield Candidate("num_parallel_workers", value, arguments, part.stage, op, predicted)
         else:
             arguments = {"python_multiprocessing": True, "num_parallel_workers": value}
             yield Candidate("python_multiprocessing", True, arguments, part.stage, op, predicted)
-    most = MOST_THREADS if stage.shares_gil else MOST_PROCESSES
+    most = MAX_THREADS if stage.shares_gil else MAX_PROCESSES
     # a number that was asked for already and not given would not be given when it is asked for again
     counts = _counts(max(stage.workers, op.requested_workers or 0), model.cores, most)
-    remembers = any(other.serial and other.kind == "Map" for other in stage.ops)
-    if counts and not remembers and not (op.serial and op.kind == "Read"):
+    remembers = any(stage_op.serial and stage_op.node_type == "Map" for stage_op in stage.ops)
+    if counts and not remembers and not (op.serial and op.node_type == "Read"):
         value, predicted = _fewest([(n, model.predict(_with_workers(model, part, n))) for n in counts])
         arguments = {"num_parallel_workers": value}
         yield Candidate("num_parallel_workers", value, arguments, part.stage, op, predicted)
@@ -119,7 +119,11 @@ def _in_processes(
     """The segment in worker processes; a user's object that is read by threads stays where it is."""
     rows = model.sums.rows
     sums = model.sums.stages[part.stage]
-    stays = stage.ops[0].python and stage.ops[0].kind == "Read" and slowest_op(stage, part).kind != "Read"
+    stays = (
+        stage.ops[0].python
+        and stage.ops[0].node_type == "Read"
+        and slowest_op(stage, part).node_type != "Read"
+    )
     kept = sums.ops[0][2] / rows if stays else 0.0
     moved = max(0.0, part.cpu - kept)
     chunk = max(1.0, min(512.0, PROCESS_CHUNK / max(1e-9, moved + part.block)))
@@ -133,12 +137,12 @@ def _in_processes(
 
 def _stream(model: PerformanceModel, part: StageCost, run: RunStats) -> Iterator[Candidate]:
     """A one-pass source as one with random access, read by worker processes."""
-    stream = next((i for i in range(part.stage, -1, -1) if run.stages[i].kind == "stream"), None)
+    stream = next((i for i in range(part.stage, -1, -1) if run.stages[i].stage_type == "stream"), None)
     inner = part.cpu - part.per_chunk
     if stream is None or inner + part.block <= 0:
         return
     tried = []
-    for workers in _counts(0, model.cores, MOST_PROCESSES):
+    for workers in _counts(0, model.cores, MAX_PROCESSES):
         chunk = max(1.0, min(512.0, PROCESS_CHUNK / (inner + part.block)))
         handed = PROCESS_SECONDS / chunk
         there = StageCost(
@@ -152,13 +156,13 @@ def _stream(model: PerformanceModel, part: StageCost, run: RunStats) -> Iterator
 
 def _budget(model: PerformanceModel, run: RunStats, budget: int) -> Iterator[Candidate]:
     """Room for a chunk in the hands of every worker, and for as many that wait."""
-    room, parts = 0.0, []
+    num_bytes, parts = 0.0, []
     for part in model.parts:
         if part.role == "segment":
             stage, sums = run.stages[part.stage], model.sums.stages[part.stage]
-            room += 2 * sums.bytes / max(1, sums.chunks) * (stage.window + 1)
+            num_bytes += 2 * sums.bytes / max(1, sums.chunks) * (stage.window + 1)
             parts.append(part.replace(workers=stage.working))
-    value = int(min(MORE_BUDGET * budget, max(room, 2 * budget)))
+    value = int(min(MAX_BUDGET_FACTOR * budget, max(num_bytes, 2 * budget)))
     predicted = model.predict(model.with_parts(*parts), same_loss=False)
     if parts:
         part = min(parts, key=lambda part: part.rate)
@@ -197,7 +201,7 @@ def _larger(
     now = sums.rows_in / max(1, sums.chunks)
     if now >= rows:
         return part
-    fixed = min(MOST_FIXED * part.cpu, len(stage.ops) * dispatch_seconds() * sums.chunks / model.sums.rows)
+    fixed = min(MAX_FIXED * part.cpu, len(stage.ops) * dispatch_seconds() * sums.chunks / model.sums.rows)
     cpu = part.cpu - fixed * (1 - now / rows)
     return part.replace(cpu=cpu, gil=part.gil * cpu / part.cpu if part.cpu else 0.0)
 
@@ -225,6 +229,6 @@ def _batches(model: PerformanceModel, run: RunStats) -> Iterator[Candidate]:
         elif part.role == "consumer" or batchwise:
             spared = (part.per_batch + part.per_chunk) * (1 - now / BATCH_ROWS)
             parts.append(part.replace(cpu=part.cpu - spared, gil=part.gil - spared))
-    op = next((op for op in run.stages[batch].ops if op.kind == "Batch"), None) if batch >= 0 else None
+    op = next((op for op in run.stages[batch].ops if op.node_type == "Batch"), None) if batch >= 0 else None
     predicted = model.predict(model.with_parts(*parts), same_loss=False)
     yield Candidate("batch_size", BATCH_ROWS, {"batch_size": BATCH_ROWS}, batch, op, predicted)

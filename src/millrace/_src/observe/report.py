@@ -65,7 +65,7 @@ class Report:
         self.stages = [
             _stage(stage, sums, took, unit)
             for stage, sums, unit in zip(stats.stages, steady.stages, units, strict=True)
-            if stage.kind != "indices"
+            if stage.stage_type != "indices"
         ]
         # the verdict speaks of the rate that stands above it
         self.verdict: Diagnosis = diagnose(stats, run.budget.limit, self.cores).at(self.rate)
@@ -99,8 +99,8 @@ class Report:
         >>> json.loads(json.dumps(data.report().to_dict()))["delivered"]
         3
         """
-        made = {name: value for name, value in vars(self).items() if not name.startswith("_")}
-        return {**made, "verdict": self.verdict.to_dict(), "bottleneck": self.bottleneck}
+        values = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return {**values, "verdict": self.verdict.to_dict(), "bottleneck": self.bottleneck}
 
     def to_html(self, path: str | os.PathLike[str] | None = None, *, title: str = "Millrace report") -> str:
         """The report as one page that needs nothing else: no network, no scripts. Written to ``path`` if given.
@@ -122,7 +122,9 @@ class Report:
         held = f"held at most {megabytes(self.peak_bytes)} of {megabytes(self.budget_bytes)}"
         held += f", {megabytes(self.spilled_bytes)} went through the disk" if self.spilled_bytes else ""
         tuned = tuning_lines(self._tuning, WIDTH)
-        return "\n".join([_filled(self.headline()), held, *table(self), *tuned, _filled(self.bottleneck)])
+        return "\n".join(
+            [_wrap_text(self.headline()), held, *table(self), *tuned, _wrap_text(self.bottleneck)]
+        )
 
     __repr__ = __str__
 
@@ -164,7 +166,7 @@ class Report:
         )
 
 
-def _filled(text: str) -> str:
+def _wrap_text(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
@@ -184,23 +186,28 @@ def units_of(run: ObservedRun) -> list[str]:
 def _cache(stage: StageStats, unit: str) -> dict[str, Any]:
     """Where the same workers make batches of what the cache gave, it counts rows all the same."""
     assert stage.cache is not None
-    return dataclasses.asdict(stage.cache) | {"unit": "row" if stage.ops else unit}
+    counts = dataclasses.asdict(stage.cache)
+    # the key of the report is "made"
+    named = {"made" if name == "misses" else name: value for name, value in counts.items()}
+    return named | {"unit": "row" if stage.ops else unit}
 
 
 def _stage(stage: StageStats, steady: StageSnapshot, took: float, unit: str) -> dict[str, Any]:
     # a barrier has no workers: its work is that of the thread it runs in
     busy, cpu = (stage.busy, stage.cpu) if stage.busy else (stage.dispatch_cpu, stage.dispatch_cpu)
-    share = (steady.busy if stage.busy else steady.pump_cpu) / (took * max(1, stage.working)) if took else 0.0
+    share = (
+        (steady.busy if stage.busy else steady.dispatch_cpu) / (took * max(1, stage.working)) if took else 0.0
+    )
     return {
         "name": stage.name,
         "where": stage.where,
-        "kind": stage.kind,
+        "kind": stage.stage_type,
         "workers": stage.workers,
         "working": stage.working,
         # what it gave in all, and after the start-up in a second
         "unit": unit,
-        "given": stage.given,
-        "rate": stage.given_of(steady) / took if took else 0.0,
+        "given": stage.num_outputs,
+        "rate": stage.count_outputs(steady) / took if took else 0.0,
         "chunks": stage.chunks,
         "bytes": stage.bytes,
         "busy": busy,

@@ -40,7 +40,7 @@ class TrainingCounts:
     rate: float | None
     over: bool
     # the counters of the pipeline that feeds it, where there is one
-    fed_by: RunStats | None
+    pipeline_stats: RunStats | None
 
 
 class MonitoredTraining(Protocol):

@@ -6,11 +6,11 @@ import dataclasses
 import statistics
 
 from millrace._src.core.public import public
-from millrace._src.core.transfer_statistics import ENDED, Channel
+from millrace._src.core.transfer_statistics import ENDED, TransferStatistics
 
 from .transfer_stages import Stage, slowest, waited_for
 
-__all__ = ["SITUATIONS", "TOO_EARLY", "Verdict", "judge"]
+__all__ = ["SITUATIONS", "TOO_EARLY", "TransferDiagnosis", "diagnose_transfer"]
 
 SITUATIONS = ("data slow", "data slow now and then", "transfer slow", "step slow", "ended early")
 TOO_EARLY = "too early to say"
@@ -27,13 +27,17 @@ FASTER = "Make data faster: more workers for that stage, a cache, or cheaper tra
 
 @public("transfer")
 @dataclasses.dataclass(frozen=True)
-class Verdict:
+class TransferDiagnosis:
     """The situation by name, what shows it, the stage that it is about, and what to change.
 
     ``situation`` is one of ``"data slow"``, ``"data slow now and then"``, ``"transfer slow"``, ``"step slow"``,
     ``"ended early"``, and ``"too early to say"`` before there is anything to go by.
 
-    >>> print(Verdict("step slow", "steps waited 0.1% of the time", "Only a faster step helps", "the step"))
+    >>> print(
+    ...     TransferDiagnosis(
+    ...         "step slow", "steps waited 0.1% of the time", "Only a faster step helps", "the step"
+    ...     )
+    ... )
     step slow (the step): steps waited 0.1% of the time. Only a faster step helps.
     """
 
@@ -52,15 +56,15 @@ class Verdict:
 
 
 @public("transfer")
-def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
+def diagnose_transfer(channel: TransferStatistics, waiting: float = 0.0) -> TransferDiagnosis:
     """The situation of a channel; `waiting` are the seconds that a step waits at this moment.
 
-    >>> channel = Channel("train")
+    >>> channel = TransferStatistics("train")
     >>> for _ in range(20):
-    ...     channel.pushing(host=0)
-    ...     channel.pushed(device=1)
-    ...     channel.took(waited=0.001, stepped=0.1)
-    >>> judge(channel).situation
+    ...     channel.begin_transfer(host=0)
+    ...     channel.end_transfer(device=1)
+    ...     channel.record_step(waited=0.001, stepped=0.1)
+    >>> diagnose_transfer(channel).situation
     'step slow'
     """
     if channel.error is not None or channel.stopped_early or channel.exhausted or (channel.ended and waiting):
@@ -68,19 +72,19 @@ def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
     if not channel.sent:
         return _nothing(channel, waiting)
     if channel.taken < FEW and not waiting:
-        return Verdict(TOO_EARLY, f"{channel.taken} steps have run", "Look again after some more")
+        return TransferDiagnosis(TOO_EARLY, f"{channel.taken} steps have run", "Look again after some more")
     waits = [*channel.waits, *([waiting] if waiting else [])]
     usual = channel.waited + waiting
     share = usual / max(usual + channel.stepping, 1e-9)
     if share < IDLE and not waiting:
-        return Verdict(
+        return TransferDiagnosis(
             "step slow",
             f"steps waited for data {share:.1%} of the time, and took {_each(channel.stepping, channel.taken)} each",
             "The device has all the data it can use; only a faster step helps",
             "the step",
         )
     if channel.moving > channel.data:
-        return Verdict(
+        return TransferDiagnosis(
             "transfer slow",
             f"steps waited {share:.0%} of the time; moving a batch took {_each(channel.moving, channel.sent)}, "
             f"making it {_each(channel.data, channel.sent)}",
@@ -90,7 +94,7 @@ def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
     held, times, middle = _hiccups(waits)
     stage = slowest(channel)
     if held > MOSTLY and times < len(waits) / 2:
-        return Verdict(
+        return TransferDiagnosis(
             "data slow now and then",
             f"{times} of the last {len(waits)} steps hold {held:.0%} of the waiting, up to {max(waits):.3g} s; "
             f"the usual one waited {middle:.3g} s",
@@ -98,7 +102,7 @@ def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
             "config.set_prefetch_size, or a larger ring",
             stage.name,
         )
-    return Verdict(
+    return TransferDiagnosis(
         "data slow",
         f"steps waited {share:.0%} of the time; the pipeline took {_each(channel.data, channel.sent)} a batch, a "
         f"step {_each(channel.stepping, channel.taken)}{_share_of(stage)}",
@@ -107,20 +111,20 @@ def judge(channel: Channel, waiting: float = 0.0) -> Verdict:
     )
 
 
-def _ended(channel: Channel) -> Verdict:
+def _ended(channel: TransferStatistics) -> TransferDiagnosis:
     counted = f"{channel.sent} batches" + (
         "" if channel.total_batches is None else f" of {channel.total_batches}"
     )
     if channel.error is not None:
         failed = f"{type(channel.error).__name__}: {channel.error}"
-        return Verdict(
+        return TransferDiagnosis(
             "ended early",
             f"{channel.ended} after {counted}: {failed}",
             "Mend what the error names; steps that waited failed because of it",
             "the data",
         )
     if channel.stopped_early:
-        return Verdict(
+        return TransferDiagnosis(
             "ended early",
             f"the steps ended after {channel.taken} batches, while the data had more: {counted} were sent",
             "If that was not meant, make the number of steps and the number of batches agree: "
@@ -128,7 +132,7 @@ def _ended(channel: Channel) -> Verdict:
             "the step",
         )
     who = "the data" if channel.ended == ENDED else "whoever stopped it"
-    return Verdict(
+    return TransferDiagnosis(
         "ended early",
         f"{channel.ended} after {counted}, {channel.taken} of them used, and a step asked for more",
         "Make the number of steps and the number of batches agree: dataset.get_dataset_size(), sink_size, num_epochs",
@@ -136,17 +140,17 @@ def _ended(channel: Channel) -> Verdict:
     )
 
 
-def _nothing(channel: Channel, waiting: float) -> Verdict:
+def _nothing(channel: TransferStatistics, waiting: float) -> TransferDiagnosis:
     if channel.last:
-        return Verdict(
+        return TransferDiagnosis(
             "transfer slow",
             "a batch was made and its way to the device has begun, but has not ended",
             "The device does not take it: look for its own errors, and for memory that is used up",
             _transfer(channel),
         )
     if not waiting:
-        return Verdict(TOO_EARLY, "nothing has been asked for", "Look again after some steps")
-    return Verdict(
+        return TransferDiagnosis(TOO_EARLY, "nothing has been asked for", "Look again after some steps")
+    return TransferDiagnosis(
         "data slow",
         f"the pipeline has made no batch in the {waiting:.3g} s since it was asked",
         "Loop over the dataset alone to see whether rows come: `for row in dataset: ...`, or `dataset.report()`",
@@ -154,7 +158,7 @@ def _nothing(channel: Channel, waiting: float) -> Verdict:
     )
 
 
-def _transfer(channel: Channel) -> str:
+def _transfer(channel: TransferStatistics) -> str:
     return f"the way to {channel.device}"
 
 
@@ -172,5 +176,5 @@ def _hiccups(waits: list[float]) -> tuple[float, int, float]:
 
 
 def _each(seconds: float, count: int) -> str:
-    each = seconds / max(count, 1)
-    return f"{1000 * each:.3g} ms" if each < 1 else f"{each:.3g} s"
+    average = seconds / max(count, 1)
+    return f"{1000 * average:.3g} ms" if average < 1 else f"{average:.3g} s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from millrace._src.core.transfer_statistics import Channel
+    from millrace._src.core.transfer_statistics import TransferStatistics
 
 __all__ = ["Stage", "slowest", "waited_for"]
 
@@ -18,7 +18,7 @@ class Stage(NamedTuple):
     advice: str = ""
 
 
-def slowest(channel: Channel) -> Stage:
+def slowest(channel: TransferStatistics) -> Stage:
     """The operation that most of the pipeline's work goes into."""
     report = _report(channel)
     if report is None:
@@ -35,14 +35,14 @@ def slowest(channel: Channel) -> Stage:
     return Stage(name, busy / whole, "" if change is None else report.diagnosis.advice.rstrip("."))
 
 
-def waited_for(channel: Channel) -> str:
+def waited_for(channel: TransferStatistics) -> str:
     """The first stage, from the source on, that has given nothing yet."""
     report = _report(channel)
     stuck = [] if report is None else [stage for stage in report.stages if not stage["given"]]
     return _named(stuck[0]["name"], stuck[0]["where"]) if stuck else Stage().name
 
 
-def _report(channel: Channel) -> Any:
+def _report(channel: TransferStatistics) -> Any:
     return None if channel.report is None else channel.report()
 
 

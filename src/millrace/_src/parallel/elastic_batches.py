@@ -97,10 +97,10 @@ class GlobalBatches:
                 "others, or are batched otherwise."
             )
         mine = make(count, shard["shard_id"], batch_size // count)
-        found = mine.get_dataset_size()
-        if found < self.steps:
+        batches = mine.get_dataset_size()
+        if batches < self.steps:
             raise ArgumentValueError(
-                f"For 'GlobalBatches', shard {shard['shard_id']} of {count} has {found} batches, but an epoch has "
+                f"For 'GlobalBatches', shard {shard['shard_id']} of {count} has {batches} batches, but an epoch has "
                 f"{self.steps}: the pipeline must take num_shards, shard_id and batch_size as they are given."
             )
         # rows that a shard repeats so that all are of one length come after these

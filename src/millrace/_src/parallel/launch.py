@@ -35,13 +35,13 @@ from millrace._src.core.errors import ArgumentValueError, OperationError
 from millrace._src.core.machine.cores import available_cores
 from millrace._src.runtime.distributed.addresses import (
     connect_store,
+    find_public_hosts,
     interface_of,
-    is_loopback_only_here,
-    public_of,
     resolve,
+    resolves_to_loopback,
     route_to,
 )
-from millrace._src.runtime.distributed.cluster_environment import MEETING
+from millrace._src.runtime.distributed.cluster_environment import RENDEZVOUS_VARIABLE
 
 from .process_failure import ProcessFailure, first_failure, last_traceback
 from .rendezvous import DYNAMIC, LOCAL, STATIC, register, split_endpoint
@@ -79,10 +79,10 @@ def launch(request: LaunchRequest) -> int:
     with _private_folder() as private:
         folder = Path(request.logs) if request.logs else private
         folder.mkdir(parents=True, exist_ok=True)
-        config = _config(request, count, folder)
+        config = _build_config(request, count, folder)
         if config.rdzv_backend == LOCAL:
-            os.environ[MEETING] = f"{config.run_id}:{private}"
-        with _watching(config, request):
+            os.environ[RENDEZVOUS_VARIABLE] = f"{config.run_id}:{private}"
+        with _watch_peers(config, request):
             try:
                 elastic_launch(config, sys.executable)(*request.command)
             except (RendezvousError, OperationError) as error:
@@ -93,7 +93,7 @@ def launch(request: LaunchRequest) -> int:
                 sys.stderr.write(_report(error, folder, request))
                 return 1
             except SignalException as error:
-                if _others_ended.is_set():
+                if _peers_ended.is_set():
                     sys.stderr.write("millrace run: ended, since another machine of this run has ended\n")
                     return 1
                 sys.stderr.write(f"millrace run: ended by {error.sigval.name}\n")
@@ -111,7 +111,7 @@ def _private_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _config(wanted: LaunchRequest, count: int, folder: Path) -> LaunchConfig:
+def _build_config(wanted: LaunchRequest, count: int, folder: Path) -> LaunchConfig:
     machines = bool(len(wanted.hosts) > 1 or wanted.rdzv)
     several = count > 1 or machines
     shared: dict[str, Any] = {
@@ -134,13 +134,13 @@ def _config(wanted: LaunchRequest, count: int, folder: Path) -> LaunchConfig:
             most,
             rdzv_backend=DYNAMIC,
             rdzv_endpoint=endpoint,
-            rdzv_configs={"any_address": is_loopback_only_here(host)},
+            rdzv_configs={"any_address": resolves_to_loopback(host)},
             local_addr=address or None,
             **shared,
         )
     if len(wanted.hosts) < 2:
         return LaunchConfig(1, 1, rdzv_backend=LOCAL, local_addr="localhost", **shared)
-    node, endpoint = _node(wanted), _with_port(wanted.master or wanted.hosts[0], "--master")
+    node, endpoint = _node_rank(wanted), _with_port(wanted.master or wanted.hosts[0], "--master")
     host, port = split_endpoint(endpoint)
     _checked_address(wanted, host, port, [host, *wanted.hosts])
     return LaunchConfig(
@@ -168,13 +168,13 @@ def _checked_address(wanted: LaunchRequest, host: str, port: int, hosts: list[st
     The stores and the connections of a run have no password: they belong in a private network.
     """
     address = route_to(host, port)
-    public = public_of(dict.fromkeys([*hosts, *([address] if address else [])]))
+    public = find_public_hosts(dict.fromkeys([*hosts, *([address] if address else [])]))
     if public and not wanted.insecure:
         raise ArgumentValueError(
             f"expected addresses of a private network, got {', '.join(public)}: whoever reaches the ports of a run can "
             "change it. Name private addresses, connect the machines with a VPN, or add --insecure"
         )
-    if is_loopback_only_here(host):
+    if resolves_to_loopback(host):
         if not wanted.insecure:
             raise ArgumentValueError(
                 f"expected an address that other machines reach, got {host}, which is {resolve(host)[0]} here: name "
@@ -187,7 +187,7 @@ def _checked_address(wanted: LaunchRequest, host: str, port: int, hosts: list[st
     return address
 
 
-def _node(wanted: LaunchRequest) -> int:
+def _node_rank(wanted: LaunchRequest) -> int:
     """Which of the hosts this one is."""
     if wanted.node is not None:
         if not 0 <= wanted.node < len(wanted.hosts):
@@ -195,24 +195,28 @@ def _node(wanted: LaunchRequest) -> int:
                 f"--node {wanted.node} is none of the {len(wanted.hosts)} hosts, counted from 0"
             )
         return wanted.node
-    own = {socket.gethostname(), socket.getfqdn(), *_addresses()}
-    found = [place for place, host in enumerate(wanted.hosts) if host in own or _resolved(host) & own]
-    if len(found) != 1:
+    local_names = {socket.gethostname(), socket.getfqdn(), *_local_addresses()}
+    matches = [
+        index
+        for index, host in enumerate(wanted.hosts)
+        if host in local_names or _resolve_host(host) & local_names
+    ]
+    if len(matches) != 1:
         raise ArgumentValueError(
-            f"this machine ({socket.gethostname()}) is {'none' if not found else 'several'} of --hosts "
+            f"this machine ({socket.gethostname()}) is {'none' if not matches else 'several'} of --hosts "
             f"{','.join(wanted.hosts)}: say which with --node K, counted from 0"
         )
-    return found[0]
+    return matches[0]
 
 
-def _addresses() -> set[str]:
+def _local_addresses() -> set[str]:
     try:
         return set(socket.gethostbyname_ex(socket.gethostname())[2])
     except OSError:
         return set()
 
 
-def _resolved(host: str) -> set[str]:
+def _resolve_host(host: str) -> set[str]:
     try:
         return {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
     except OSError:
@@ -225,11 +229,11 @@ def _report(error: ChildFailedError, folder: Path, wanted: LaunchRequest) -> str
         for rank, failure in error.failures.items()
     ]
     first = first_failure(deaths)
-    others = sorted(death.rank for death in deaths if death is not first)
+    terminated_ranks = sorted(death.rank for death in deaths if death is not first)
     lines = [f"\nmillrace run: {first.sentence(socket.gethostname())}"]
     lines += [f"  {line}" for line in first.traceback.splitlines()]
-    if others:
-        lines.append(f"  ended with it: rank {', '.join(map(str, others))}")
+    if terminated_ranks:
+        lines.append(f"  ended with it: rank {', '.join(map(str, terminated_ranks))}")
     if wanted.logs:
         lines.append(f"  output of every rank: {folder}")
     return "\n".join(lines) + "\n"
@@ -237,37 +241,37 @@ def _report(error: ChildFailedError, folder: Path, wanted: LaunchRequest) -> str
 
 # Several machines: one that ends tells the others --------------------------------------------------------
 
-_others_ended = threading.Event()
+_peers_ended = threading.Event()
 
 
 @contextmanager
-def _watching(config: LaunchConfig, wanted: LaunchRequest) -> Iterator[None]:
+def _watch_peers(config: LaunchConfig, wanted: LaunchRequest) -> Iterator[None]:
     """With several machines, watch the place where they meet: when one has failed, or the place is gone, end."""
     if len(wanted.hosts) < 2:
         yield
         return
     host, port = split_endpoint(config.rdzv_endpoint)
     done = threading.Event()
-    thread = threading.Thread(target=_watch, args=(host, port, done), daemon=True)
+    thread = threading.Thread(target=_watch_store, args=(host, port, done), daemon=True)
     thread.start()
     try:
         yield
     except BaseException:
-        _tell(host, port)
+        _notify_peers(host, port)
         raise
     finally:
         done.set()
         thread.join(timeout=2 * GRACE)
 
 
-def _tell(host: str, port: int) -> None:
+def _notify_peers(host: str, port: int) -> None:
     try:
         connect_store(host, port, timedelta(seconds=2)).set("millrace/ended", "1")
     except (RuntimeError, ValueError):
         return  # the place is gone: that tells them too
 
 
-def _watch(host: str, port: int, done: threading.Event) -> None:
+def _watch_store(host: str, port: int, done: threading.Event) -> None:
     try:
         store = connect_store(host, port, timedelta(seconds=900))
     except (RuntimeError, ValueError):
@@ -279,6 +283,6 @@ def _watch(host: str, port: int, done: threading.Event) -> None:
             ended = True
         if ended:
             if not done.wait(1.0):  # all may just have ended well
-                _others_ended.set()
+                _peers_ended.set()
                 os.kill(os.getpid(), signal.SIGTERM)
             return

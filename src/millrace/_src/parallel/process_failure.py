@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace._src.runtime.distributed.termination import TOLD
+from millrace._src.runtime.distributed.termination import SIGTERM_EXIT_CODE
 
 __all__ = ["ProcessFailure", "last_traceback", "first_failure"]
 
@@ -30,8 +30,8 @@ class ProcessFailure:
     def root_cause_order(self) -> int:
         """How little it is to blame: it ended by itself (0), had said why when it was told to end (1), missed a
         partner (2), or was just told to end (3)."""
-        alone = any(words in self.traceback for words in LEFT_ALONE)
-        if self.exitcode in (-signal.SIGTERM, TOLD):
+        alone = any(phrase in self.traceback for phrase in LEFT_ALONE)
+        if self.exitcode in (-signal.SIGTERM, SIGTERM_EXIT_CODE):
             return 1 if self.traceback.startswith("Traceback") and not alone else 3
         return 2 if alone and self.exitcode > 0 else 0
 
@@ -49,8 +49,8 @@ class ProcessFailure:
             why = "; for want of memory, perhaps: dmesg says" if name == "SIGKILL" else ""
             return f"{who} was killed by {name}{why}"
         last = self.traceback.rstrip().rpartition("\n")[2]
-        said = f": {last}" if self.traceback.startswith("Traceback") else ""
-        return f"{who} ended with status {exitcode}{said}"
+        detail = f": {last}" if self.traceback.startswith("Traceback") else ""
+        return f"{who} ended with status {exitcode}{detail}"
 
 
 def first_failure(deaths: Sequence[ProcessFailure]) -> ProcessFailure:

@@ -155,17 +155,17 @@ class StateStore:
         self.exchange("", EMPTY)  # a store has no way to ask for a key that is missing
 
     def read(self) -> str:
-        with _connected():
+        with _translate_errors():
             return bytes(self._store.get(self._key)).decode(errors="replace")
 
     def exchange(self, expected: str, text: str) -> str:
         """Write `text` where `expected` stands; the text that stands there now."""
-        with _connected():
+        with _translate_errors():
             return bytes(self._store.compare_set(self._key, expected, text)).decode(errors="replace")
 
 
 @contextlib.contextmanager
-def _connected() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (ValueError, RuntimeError) as error:
@@ -249,11 +249,11 @@ def encode_state(state: Any) -> str:
             "complete": state.complete,
             "deadline": None if state.deadline is None else state.deadline.isoformat(),
             "closed": state.closed,
-            "participants": sorted([*_parts(node), rank] for node, rank in state.participants.items()),
-            "wait_list": sorted(map(_parts, state.wait_list)),
-            "redundancy_list": sorted(map(_parts, state.redundancy_list)),
+            "participants": sorted([*_encode_node(node), rank] for node, rank in state.participants.items()),
+            "wait_list": sorted(map(_encode_node, state.wait_list)),
+            "redundancy_list": sorted(map(_encode_node, state.redundancy_list)),
             "last_heartbeats": sorted(
-                [*_parts(node), moment.isoformat()] for node, moment in state.last_heartbeats.items()
+                [*_encode_node(node), moment.isoformat()] for node, moment in state.last_heartbeats.items()
             ),
         },
         separators=(",", ":"),
@@ -269,16 +269,20 @@ def decode_state(text: str) -> Any:
         state = RendezvousState()
         if not isinstance(values, dict) or set(values) != set(vars(state)):
             raise ValueError("other fields")
-        state.round = _integer(values["round"])
-        state.complete, state.closed = _boolean(values["complete"]), _boolean(values["closed"])
-        state.deadline = None if values["deadline"] is None else _moment(values["deadline"])
+        state.round = _check_integer(values["round"])
+        state.complete, state.closed = _check_boolean(values["complete"]), _check_boolean(values["closed"])
+        state.deadline = None if values["deadline"] is None else _parse_time(values["deadline"])
         state.participants = {
-            _node(entry[:3]): _integer(entry[3]) for entry in _entries(values["participants"], 4)
+            _decode_node(entry[:3]): _check_integer(entry[3])
+            for entry in _check_entries(values["participants"], 4)
         }
-        state.wait_list = {_node(entry) for entry in _entries(values["wait_list"], 3)}
-        state.redundancy_list = {_node(entry) for entry in _entries(values["redundancy_list"], 3)}
+        state.wait_list = {_decode_node(entry) for entry in _check_entries(values["wait_list"], 3)}
+        state.redundancy_list = {
+            _decode_node(entry) for entry in _check_entries(values["redundancy_list"], 3)
+        }
         state.last_heartbeats = {
-            _node(entry[:3]): _moment(entry[3]) for entry in _entries(values["last_heartbeats"], 4)
+            _decode_node(entry[:3]): _parse_time(entry[3])
+            for entry in _check_entries(values["last_heartbeats"], 4)
         }
     except (ValueError, RecursionError) as error:
         raise RendezvousStateError(
@@ -288,17 +292,17 @@ def decode_state(text: str) -> Any:
     return state
 
 
-def _parts(node: Any) -> list[Any]:
+def _encode_node(node: Any) -> list[Any]:
     return [node.addr, node.pid, node.local_id]
 
 
-def _node(parts: list[Any]) -> Any:
+def _decode_node(parts: list[Any]) -> Any:
     if not isinstance(parts[0], str) or len(parts[0]) > MAX_NAME:
         raise ValueError("no address")
-    return NodeDescription(parts[0], _integer(parts[1]), _integer(parts[2]))
+    return NodeDescription(parts[0], _check_integer(parts[1]), _check_integer(parts[2]))
 
 
-def _entries(value: Any, length: int) -> list[list[Any]]:
+def _check_entries(value: Any, length: int) -> list[list[Any]]:
     if not isinstance(value, list) or len(value) > MAX_NODES:
         raise ValueError("no list of machines")
     if any(not isinstance(entry, list) or len(entry) != length for entry in value):
@@ -306,19 +310,19 @@ def _entries(value: Any, length: int) -> list[list[Any]]:
     return value
 
 
-def _integer(value: Any) -> int:
+def _check_integer(value: Any) -> int:
     if type(value) is not int or not 0 <= value < 1 << 62:
         raise ValueError("no number")
     return value
 
 
-def _boolean(value: Any) -> bool:
+def _check_boolean(value: Any) -> bool:
     if type(value) is not bool:
         raise ValueError("neither true nor false")
     return value
 
 
-def _moment(value: Any) -> datetime.datetime:
+def _parse_time(value: Any) -> datetime.datetime:
     if not isinstance(value, str) or len(value) > 64:
         raise ValueError("no time")
     moment = datetime.datetime.fromisoformat(value)

@@ -53,9 +53,9 @@ def set_algo_parameters(**kwargs: Any) -> None:
     for name, value in kwargs.items():
         if name not in _DEFAULTS:
             raise ArgumentValueError(f"Set context keyword {name} is not recognized!")
-        kind = type(_DEFAULTS[name])
-        if type(value) is not kind:
-            raise ArgumentTypeError(f"The parameter '{name}' must be {kind}, but got {type(value)}")
+        expected_type = type(_DEFAULTS[name])
+        if type(value) is not expected_type:
+            raise ArgumentTypeError(f"The parameter '{name}' must be {expected_type}, but got {type(value)}")
         if name == "tensor_slice_align_size" and not 1 <= value <= 1024:
             raise ArgumentValueError(f"Align_size must be in [1, 1024], but got {value}")
     _settings.update(kwargs)

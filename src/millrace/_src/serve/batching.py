@@ -34,13 +34,13 @@ DEFAULT_MAX_WAIT_SECONDS = 0.001
 class PendingRequest:
     """One request on its way: its arrays, and where its answer goes."""
 
-    __slots__ = ("arrays", "began", "came", "future", "given_up", "rows")
+    __slots__ = ("arrays", "began", "came", "future", "is_cancelled", "rows")
 
     def __init__(self, arrays: list[Array], rows: int, future: asyncio.Future[list[Array]]) -> None:
         self.arrays, self.rows, self.future = arrays, rows, future
         self.came = time.perf_counter()
         self.began = 0.0
-        self.given_up = False
+        self.is_cancelled = False
 
 
 class _BatchQueue:
@@ -70,7 +70,7 @@ class _BatchQueue:
         while self.waiting and (not taken or rows + self.waiting[0].rows <= self.most):
             one = self.waiting.popleft()
             self.rows -= one.rows
-            if not one.given_up:
+            if not one.is_cancelled:
                 taken.append(one)
                 rows += one.rows
         return taken
@@ -135,7 +135,7 @@ class Batcher:
             return await one.future
         finally:
             timer.cancel()
-            one.given_up = True
+            one.is_cancelled = True
             self.waiting -= 1
             if not one.began:
                 self._forget(key, line, one)
@@ -182,66 +182,66 @@ class Batcher:
                     self._changed.wait(None if soonest is None else max(0.0, soonest - now))
 
     def _work(self) -> None:
-        while (found := self._next()) is not None:
-            line, batch = found
+        while (job := self._next()) is not None:
+            line, batch = job
             began = time.perf_counter()
             for one in batch:
                 one.began = began
-            answers = _computed(line.run, batch)
+            results = _compute(line.run, batch)
             line.seen(len(batch), sum(one.rows for one in batch), time.perf_counter() - began)
             loop = batch[0].future.get_loop()
             try:
-                loop.call_soon_threadsafe(_deliver, batch, answers)
+                loop.call_soon_threadsafe(_deliver, batch, results)
             except RuntimeError:  # the loop has ended, and with it all who waited
                 log.debug("answers for %d requests came after the server's loop had ended", len(batch))
 
 
 def _time_out_request(one: PendingRequest, seconds: float) -> None:
-    one.given_up = True
+    one.is_cancelled = True
     if not one.future.done():
         what = "computed" if one.began else "waited for its turn"
         one.future.set_exception(ServeError(f"the request {what} for {seconds:g} s, the limit", 504))
 
 
-def _deliver(batch: list[PendingRequest], answers: Sequence[list[Array] | Exception]) -> None:
-    for one, answer in zip(batch, answers, strict=True):
+def _deliver(batch: list[PendingRequest], results: Sequence[list[Array] | Exception]) -> None:
+    for one, result in zip(batch, results, strict=True):
         if one.future.done():
             continue
-        if isinstance(answer, Exception):
-            one.future.set_exception(answer)
+        if isinstance(result, Exception):
+            one.future.set_exception(result)
         else:
-            one.future.set_result(answer)
+            one.future.set_result(result)
 
 
-def _computed(run: Run, batch: list[PendingRequest]) -> Sequence[list[Array] | Exception]:
+def _compute(run: Run, batch: list[PendingRequest]) -> Sequence[list[Array] | Exception]:
     """An answer for each request. Where the batch fails each is tried alone, so that only the bad ones fail."""
     if len(batch) == 1:
-        return [_alone(run, batch[0])]
+        return [_compute_single(run, batch[0])]
     rows = sum(one.rows for one in batch)
     try:
-        made = run([np.concatenate(parts) for parts in zip(*(one.arrays for one in batch), strict=True)])
-        for each in made:
+        outputs = run([np.concatenate(parts) for parts in zip(*(one.arrays for one in batch), strict=True)])
+        for each in outputs:
             if each.shape[:1] != (rows,):
                 raise ServeError(f"the model made {each.shape[:1]} rows of {rows}", 500)
     except Exception:
-        return [_alone(run, one) for one in batch]
-    answers, at = [], 0
+        return [_compute_single(run, one) for one in batch]
+    results, at = [], 0
     for one in batch:
-        answers.append([each[at : at + one.rows] for each in made])
+        results.append([each[at : at + one.rows] for each in outputs])
         at += one.rows
-    return answers
+    return results
 
 
-def _alone(run: Run, one: PendingRequest) -> list[Array] | Exception:
+def _compute_single(run: Run, one: PendingRequest) -> list[Array] | Exception:
     try:
         return run(one.arrays)
     except ServeError as error:
         return error
     except Exception as error:
         log.warning("a request failed in the model: %s: %s", type(error).__name__, error)
-        return ServeError(f"the model failed: {type(error).__name__}: {_short(error)}", 500)
+        return ServeError(f"the model failed: {type(error).__name__}: {_shorten_error(error)}", 500)
 
 
-def _short(error: Any) -> str:
+def _shorten_error(error: Any) -> str:
     text = str(error).strip()
     return text if len(text) < 500 else f"{text[:500]} ..."

@@ -56,15 +56,15 @@ class Client:
         """
         path = self._path(model, version)
         specs = self._specs(model, str(version), path)
-        given = inputs if isinstance(inputs, Mapping) else {specs[0].name: inputs}
+        values_by_name = inputs if isinstance(inputs, Mapping) else {specs[0].name: inputs}
         if not isinstance(inputs, Mapping) and len(specs) != 1:
             raise ArgumentTypeError(
                 f"model '{model}' takes {', '.join(s.name for s in specs)}: give a dict of arrays"
             )
-        kinds = {spec.name: spec.datatype for spec in specs}
+        datatypes = {spec.name: spec.datatype for spec in specs}
         head, parts = [], []
-        for name, value in given.items():
-            array, data = _sent(value, kinds.get(name))
+        for name, value in values_by_name.items():
+            array, data = _encode_value(value, datatypes.get(name))
             parts.append(data)
             head.append(
                 {
@@ -82,33 +82,33 @@ class Client:
             "Inference-Header-Content-Length": str(len(text)),
             "Content-Type": "application/octet-stream",
         }
-        answer, found = self._ask("POST", f"{path}/infer", b"".join([text, *parts]), headers)
-        made = _received(answer, found)
-        return next(iter(made.values())) if len(made) == 1 else made
+        body, response_headers = self._request("POST", f"{path}/infer", b"".join([text, *parts]), headers)
+        arrays = _decode_response(body, response_headers)
+        return next(iter(arrays.values())) if len(arrays) == 1 else arrays
 
     def ready(self, model: str | None = None) -> bool:
         """Whether the server, or one of its models, can be asked."""
         path = "/v2/health/ready" if model is None else f"{self._path(model, '')}/ready"
         try:
-            self._ask("GET", path)
+            self._request("GET", path)
         except ServeError:
             return False
         return True
 
     def metadata(self, model: str, version: str | int = "") -> Any:
         """What a model takes and gives, as the protocol says it."""
-        return json.loads(self._ask("GET", self._path(model, version))[0])
+        return json.loads(self._request("GET", self._path(model, version))[0])
 
     def models(self) -> list[dict[str, str]]:
         """The models of the server and their versions."""
-        made: list[dict[str, str]] = json.loads(self._ask("POST", "/v2/repository/index", b"{}")[0])
-        return made
+        models: list[dict[str, str]] = json.loads(self._request("POST", "/v2/repository/index", b"{}")[0])
+        return models
 
     def reload(self, model: str) -> list[int]:
         """Load a model's files anew, without a request being dropped; its versions."""
-        found = json.loads(self._ask("POST", f"/v2/repository/models/{quote(model)}/load", b"{}")[0])
+        response = json.loads(self._request("POST", f"/v2/repository/models/{quote(model)}/load", b"{}")[0])
         self._inputs.clear()
-        return [int(number) for number in found.get("versions", ())]
+        return [int(number) for number in response.get("versions", ())]
 
     def close(self) -> None:
         """Close its connections."""
@@ -128,14 +128,16 @@ class Client:
         return f"/v2/models/{quote(model)}{number}"
 
     def _specs(self, model: str, version: str, path: str) -> list[TensorSpec]:
-        found = self._inputs.get((model, version))
-        if found is None:
-            said = json.loads(self._ask("GET", path)[0])["inputs"]
-            found = [TensorSpec(each["name"], each["datatype"], tuple(each["shape"])) for each in said]
-            self._inputs[model, version] = found
-        return found
+        specs = self._inputs.get((model, version))
+        if specs is None:
+            descriptions = json.loads(self._request("GET", path)[0])["inputs"]
+            specs = [
+                TensorSpec(each["name"], each["datatype"], tuple(each["shape"])) for each in descriptions
+            ]
+            self._inputs[model, version] = specs
+        return specs
 
-    def _ask(
+    def _request(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> tuple[bytes, http.client.HTTPMessage]:
         for fresh in (False, True):
@@ -158,24 +160,24 @@ class Client:
                     f"no answer from {self.url}: {error or type(error).__name__}", 503
                 ) from error
         if response.status >= 400:
-            raise ServeError(_words(data, response), response.status)
+            raise ServeError(_error_text(data, response), response.status)
         return data, response.headers
 
     def _connection(self) -> http.client.HTTPConnection:
-        found: http.client.HTTPConnection | None = getattr(self._here, "connection", None)
-        if found is None:
+        connection: http.client.HTTPConnection | None = getattr(self._here, "connection", None)
+        if connection is None:
             if self._tls is None:
-                found = http.client.HTTPConnection(self._host, self._port, timeout=self.timeout)
+                connection = http.client.HTTPConnection(self._host, self._port, timeout=self.timeout)
             else:
-                found = http.client.HTTPSConnection(
+                connection = http.client.HTTPSConnection(
                     self._host, self._port, timeout=self.timeout, context=self._tls
                 )
-            self._here.connection = found
-            self._open.add(found)
-        return found
+            self._here.connection = connection
+            self._open.add(connection)
+        return connection
 
 
-def _sent(value: Any, datatype: str | None) -> tuple[Array, Any]:
+def _encode_value(value: Any, datatype: str | None) -> tuple[Array, Any]:
     """A value as an array of the type that the model takes, and as it travels."""
     if datatype == "BYTES":
         listed = [value] if isinstance(value, (bytes, str)) else value
@@ -190,26 +192,26 @@ def _sent(value: Any, datatype: str | None) -> tuple[Array, Any]:
     return array, np.ascontiguousarray(array).tobytes()
 
 
-def _received(answer: bytes, headers: Any) -> dict[str, Array]:
-    size = int(headers.get("Inference-Header-Content-Length") or len(answer))
-    head = json.loads(answer[:size])
-    made, at = {}, size
-    for said in head["outputs"]:
-        name, shape = said["name"], said["shape"]
-        spec = TensorSpec(name, said["datatype"], tuple(shape))
+def _decode_response(body: bytes, headers: Any) -> dict[str, Array]:
+    size = int(headers.get("Inference-Header-Content-Length") or len(body))
+    head = json.loads(body[:size])
+    arrays, at = {}, size
+    for description in head["outputs"]:
+        name, shape = description["name"], description["shape"]
+        spec = TensorSpec(name, description["datatype"], tuple(shape))
         count = int(np.prod(shape, dtype=np.int64))
-        length = said.get("parameters", {}).get("binary_data_size")
+        length = description.get("parameters", {}).get("binary_data_size")
         if length is None:
-            made[name] = np.array(said["data"], DATATYPES[spec.datatype]).reshape(shape)
+            arrays[name] = np.array(description["data"], DATATYPES[spec.datatype]).reshape(shape)
         else:
-            made[name] = from_bytes(spec, count, answer[at : at + length], shape)
+            arrays[name] = from_bytes(spec, count, body[at : at + length], shape)
             at += length
-    return made
+    return arrays
 
 
-def _words(data: bytes, response: http.client.HTTPResponse) -> str:
+def _error_text(data: bytes, response: http.client.HTTPResponse) -> str:
     try:
-        found = json.loads(data)
-        return str(found.get("error") or found.get("error_msg") or found)
+        content = json.loads(data)
+        return str(content.get("error") or content.get("error_msg") or content)
     except (ValueError, AttributeError):
         return data.decode("utf-8", "replace")[:500] or f"{response.status} {response.reason}"

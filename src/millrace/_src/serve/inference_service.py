@@ -107,24 +107,24 @@ class InferenceService:
             raise self._unknown(name)
         loop = asyncio.get_running_loop()
         try:
-            made = await loop.run_in_executor(self._loader, self._load, name)
+            versions = await loop.run_in_executor(self._loader, self._load, name)
         except Exception:
             self.metrics.loaded(name, False)
             raise
-        self.models[name] = made
+        self.models[name] = versions
         self.metrics.loaded(name, True)
-        log.info("model '%s' serves with versions %s", name, sorted(made))
-        return sorted(made)
+        log.info("model '%s' serves with versions %s", name, sorted(versions))
+        return sorted(versions)
 
     def _load(self, name: str) -> dict[int, ModelVersion]:
-        made = {}
-        for number, found in find_versions(self.config.models[name]).items():
-            loaded = found.load(self._threads, self.config.runtime)
+        versions = {}
+        for number, source in find_versions(self.config.models[name]).items():
+            loaded = source.load(self._threads, self.config.runtime)
             loaded.batching = decide_batching(
                 name, loaded.runner, loaded.takes_rows, self.config.batching, self.config.max_batch
             )
-            made[number] = ModelVersion(name, number, loaded, self.metrics.batch(name, str(number)))
-        return made
+            versions[number] = ModelVersion(name, number, loaded, self.metrics.batch(name, str(number)))
+        return versions
 
     def find(self, name: str, version: str | int = "") -> ModelVersion:
         """A version of a model, the highest where none is named."""
@@ -133,11 +133,13 @@ class InferenceService:
             raise self._unknown(name)
         if version in ("", 0):
             return versions[max(versions)]
-        found = versions.get(int(version)) if str(version).isdecimal() and len(str(version)) < 19 else None
-        if found is None:
+        model_version = (
+            versions.get(int(version)) if str(version).isdecimal() and len(str(version)) < 19 else None
+        )
+        if model_version is None:
             known = ", ".join(map(str, sorted(versions)))
             raise ServeError(f"model '{name}' has no version {str(version)[:40]!r}; there are {known}", 404)
-        return found
+        return model_version
 
     def _unknown(self, name: str) -> ServeError:
         if name in self.config.models:
@@ -159,10 +161,10 @@ class InferenceService:
             most, wait = self.config.max_batch, self._wait
         else:
             key, most, wait = (id(loaded), id(arrays)), 1, 0.0
-        made = await self._batcher.submit(key, loaded.runner.run, arrays, rows, most, wait, version.seen)
+        outputs = await self._batcher.submit(key, loaded.runner.run, arrays, rows, most, wait, version.seen)
         if loaded.post:
-            made = await offload(self._rows, functools.partial(loaded.postprocess, made))
-        return made
+            outputs = await offload(self._rows, functools.partial(loaded.postprocess, outputs))
+        return outputs
 
     async def convert(self, size: int, call: Callable[[], T]) -> T:
         """Decode or encode `size` bytes: here, or in a thread where they are many."""
@@ -185,10 +187,10 @@ class InferenceService:
     def _rows_of(self, version: ModelVersion, arrays: Sequence[Array]) -> int:
         if not version.loaded.takes_rows:
             return 1
-        found = {spec.name: len(each) for spec, each in zip(version.inputs, arrays, strict=True)}
-        if len(set(found.values())) > 1:
-            raise ServeError(f"the inputs have different numbers of rows: {found}")
-        rows = next(iter(found.values()))
+        row_counts = {spec.name: len(each) for spec, each in zip(version.inputs, arrays, strict=True)}
+        if len(set(row_counts.values())) > 1:
+            raise ServeError(f"the inputs have different numbers of rows: {row_counts}")
+        rows = next(iter(row_counts.values()))
         if rows == 0:
             raise ServeError("the request has no rows: the first length of its inputs is 0")
         return rows
@@ -204,14 +206,14 @@ def select_outputs(outputs: Sequence[Any], wanted: Sequence[str]) -> list[int]:
     names = [spec.name for spec in outputs]
     if not wanted:
         return list(range(len(names)))
-    places: list[int] = []
+    indexes: list[int] = []
     for name in wanted:
         if name not in names:
             raise ServeError(f"there is no output {name[:80]!r}; there are {', '.join(names)}")
-        place = names.index(name)
-        if place in places:
+        index = names.index(name)
+        if index in indexes:
             raise ServeError(
                 f"outputs: expected each output once, got {name[:80]!r} twice. Remove one of them"
             )
-        places.append(place)
-    return places
+        indexes.append(index)
+    return indexes

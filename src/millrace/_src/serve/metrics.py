@@ -44,14 +44,14 @@ class Metrics:
             waiting
         )
         # looking up a label takes longer than counting
-        self._found: dict[tuple[Any, ...], Any] = {}
+        self._children: dict[tuple[Any, ...], Any] = {}
 
     def _of(self, metric: Any, *labels: str) -> Any:
         key = (id(metric), *labels)
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = metric.labels(*labels)
-        return found
+        child = self._children.get(key)
+        if child is None:
+            child = self._children[key] = metric.labels(*labels)
+        return child
 
     def request(self, model: str, version: str, protocol: str, status: int, seconds: float) -> None:
         """A request has ended."""
@@ -74,5 +74,5 @@ class Metrics:
 
     def text(self) -> bytes:
         """All of them, as Prometheus reads them."""
-        made: bytes = self._text(self._registry)
-        return made
+        page: bytes = self._text(self._registry)
+        return page

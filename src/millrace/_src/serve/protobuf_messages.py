@@ -101,26 +101,33 @@ def messages(package: str) -> dict[str, Any]:
 
 def fields_of(package: str, name: str) -> list[tuple[int, str]]:
     """The fields of a message: their numbers and types, without what says how often they occur."""
-    return [(int(number), kind.lstrip("*|")) for _, number, kind in map(str.split, _TABLE[package][name])]
+    return [
+        (int(number), field_type.lstrip("*|"))
+        for _, number, field_type in map(str.split, _TABLE[package][name])
+    ]
 
 
-def _add(kinds: Any, message: Any, full: str, package: str, name: str, number: str, kind: str) -> None:
+def _add(
+    descriptor: Any, message: Any, full: str, package: str, name: str, number: str, field_type: str
+) -> None:
     field = message.field.add(name=name, number=int(number))
-    field.label = kinds.LABEL_REPEATED if kind[0] == "*" or ">" in kind else kinds.LABEL_OPTIONAL
-    if kind[0] == "|":
+    field.label = (
+        descriptor.LABEL_REPEATED if field_type[0] == "*" or ">" in field_type else descriptor.LABEL_OPTIONAL
+    )
+    if field_type[0] == "|":
         if not message.oneof_decl:
             message.oneof_decl.add(name="parameter_choice")
         field.oneof_index = 0
-    kind = kind.lstrip("*|")
-    key, is_map, value = kind.partition(">")
+    field_type = field_type.lstrip("*|")
+    key, is_map, value = field_type.partition(">")
     if is_map:
-        entry = "".join(word.capitalize() for word in name.split("_")) + "Entry"
+        entry = "".join(part.capitalize() for part in name.split("_")) + "Entry"
         inner = message.nested_type.add(name=entry)
         inner.options.map_entry = True
-        _add(kinds, inner, f"{full}.{entry}", package, "key", "1", key)
-        _add(kinds, inner, f"{full}.{entry}", package, "value", "2", value)
-        field.type, field.type_name = kinds.TYPE_MESSAGE, f"{full}.{entry}"
-    elif kind[0].isupper():
-        field.type, field.type_name = kinds.TYPE_MESSAGE, f".{package}.{kind}"
+        _add(descriptor, inner, f"{full}.{entry}", package, "key", "1", key)
+        _add(descriptor, inner, f"{full}.{entry}", package, "value", "2", value)
+        field.type, field.type_name = descriptor.TYPE_MESSAGE, f"{full}.{entry}"
+    elif field_type[0].isupper():
+        field.type, field.type_name = descriptor.TYPE_MESSAGE, f".{package}.{field_type}"
     else:
-        field.type = getattr(kinds, f"TYPE_{kind.upper()}")
+        field.type = getattr(descriptor, f"TYPE_{field_type.upper()}")

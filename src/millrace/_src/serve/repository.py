@@ -31,7 +31,7 @@ class NetworkSource:
 
     def load(self, threads: int = 0, runtime: str = "auto") -> LoadedModel:
         """The net with its weights, ready to compute."""
-        net = _made(self.factory)
+        net = _create_network(self.factory)
         if self.checkpoint is not None:
             left, _ = load_param_into_net(net, load_checkpoint(self.checkpoint), strict_load=False)
             if left:
@@ -42,19 +42,19 @@ class NetworkSource:
         return Servable(net, self.inputs).load(threads, runtime)
 
 
-def _made(factory: str) -> Cell:
+def _create_network(factory: str) -> Cell:
     module, _, name = factory.partition(":")
     if not module or not name:
         raise ArgumentValueError(f"a net is named as module:function, but got {factory!r}")
     if "" not in sys.path:
         sys.path.insert(0, "")  # a module in the current folder, as `python -m` finds it
     try:
-        made = getattr(importlib.import_module(module), name)()
+        network = getattr(importlib.import_module(module), name)()
     except (ImportError, AttributeError) as error:
         raise ArgumentValueError(f"the net {factory!r} cannot be found: {error}") from error
-    if not isinstance(made, Cell):
-        raise ArgumentValueError(f"{factory} gives a {type(made).__name__}, not a net (a Cell)")
-    return made
+    if not isinstance(network, Cell):
+        raise ArgumentValueError(f"{factory} gives a {type(network).__name__}, not a net (a Cell)")
+    return network
 
 
 def input_of(text: str) -> Tensor:
@@ -63,13 +63,13 @@ def input_of(text: str) -> Tensor:
     >>> input_of("FP32:-1,3,32,32").shape
     (-1, 3, 32, 32)
     """
-    found = re.fullmatch(r"(\w+):((?:-1|\d+)(?:,\d+)*)", text)
-    if found is None or found[1] not in DATATYPES or found[1] == "BYTES":
+    match = re.fullmatch(r"(\w+):((?:-1|\d+)(?:,\d+)*)", text)
+    if match is None or match[1] not in DATATYPES or match[1] == "BYTES":
         raise ArgumentValueError(
             f"{text!r} is no input: a datatype and a shape, as FP32:-1,3,32,32, -1 being any number of rows"
         )
-    shape = [None if n == "-1" else int(n) for n in found[2].split(",")]
-    return Tensor(shape=shape, dtype=from_numpy(DATATYPES[found[1]]))
+    shape = [None if n == "-1" else int(n) for n in match[2].split(",")]
+    return Tensor(shape=shape, dtype=from_numpy(DATATYPES[match[1]]))
 
 
 def find_versions(source: Any) -> dict[int, Any]:
@@ -79,19 +79,19 @@ def find_versions(source: Any) -> dict[int, Any]:
     path = os.fspath(source)
     if not os.path.isdir(path):
         return {1: _File(path)}
-    found = {}
+    versions = {}
     for entry in os.listdir(path):
         if entry.isdecimal():
             files = [os.path.join(path, entry, name) for name in _FILES]
             there = [file for file in files if os.path.isfile(file)]
             if there:
-                found[int(entry)] = _File(there[0])
-    if not found:
+                versions[int(entry)] = _File(there[0])
+    if not versions:
         raise FormatError(
             f"no version of a model is in it: a folder with a number for a name, and in it {' or '.join(_FILES)}",
             file=path,
         )
-    return found
+    return versions
 
 
 class _File:

@@ -64,7 +64,7 @@ class _Trial(NamedTuple):
 def run_trials(runner: ModelRunner, max_batch: int, compare_single: bool) -> Trials:
     """Try a model with batches of several sizes; `compare_single`: compare with single rows, too."""
     began = time.perf_counter()
-    required, optional = _plan(max_batch)
+    required, optional = _plan_trials(max_batch)
     ran = 0
 
     def ended(problem: str | None) -> Trials:
@@ -91,15 +91,15 @@ def run_trials(runner: ModelRunner, max_batch: int, compare_single: bool) -> Tri
     return ended(None)
 
 
-def _plan(max_batch: int) -> tuple[list[_Trial], list[_Trial]]:
+def _plan_trials(max_batch: int) -> tuple[list[_Trial], list[_Trial]]:
     """The trials that always run, and those that run while there is time."""
     sizes = sorted({*(size for size in SIZES if size <= max_batch), max_batch})
     required: list[_Trial] = []
     optional: list[_Trial] = []
     for size in sizes:
         for number, replaced in enumerate(_subsets(size)):
-            for place, fill in enumerate(FILLS):
-                always = place == (number + size) % len(FILLS) and (size in SIZES or number < 2)
+            for index, fill in enumerate(FILLS):
+                always = index == (number + size) % len(FILLS) and (size in SIZES or number < 2)
                 (required if always else optional).append(_Trial(size, replaced, fill))
     return required, optional
 
@@ -254,11 +254,11 @@ def _compute(runner: ModelRunner, arrays: list[Array]) -> list[Array]:
         raise _Failed(f"{type(error).__name__}: {str(error).strip()[:200]}") from error
 
 
-def _different_rows(results: Sequence[Array], others: Sequence[Array]) -> Array:
+def _different_rows(results: Sequence[Array], references: Sequence[Array]) -> Array:
     """Which rows differ in at least one bit of one result."""
     different = np.zeros(len(results[0]), bool)
-    for result, other in zip(results, others, strict=True):
-        different |= (_bits(result) != _bits(other)).any(axis=1)
+    for result, reference in zip(results, references, strict=True):
+        different |= (_bits(result) != _bits(reference)).any(axis=1)
     return different
 
 
@@ -270,8 +270,8 @@ def _bits(result: Array) -> Array:
     return bits
 
 
-def _is_close(one: Array, other: Array) -> bool:
-    a, b = one.astype(np.float64), other.astype(np.float64)
+def _is_close(one: Array, second: Array) -> bool:
+    a, b = one.astype(np.float64), second.astype(np.float64)
     known = np.isfinite(a)
     if not (known == np.isfinite(b)).all():
         return False

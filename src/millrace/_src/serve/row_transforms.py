@@ -31,7 +31,7 @@ class RowTransforms:
 
     def __init__(self, operations: Sequence[Any], where: str) -> None:
         self.where = where
-        self.saved = [_saved(operation, where) for operation in operations]
+        self.saved = [_serialize_transform(operation, where) for operation in operations]
         # made from what is kept, so that an archive that is read again holds the same
         self.operations = [transform_from_json(each, _OF_SERVE) for each in self.saved]
         for operation in self.operations:
@@ -55,18 +55,18 @@ class RowTransforms:
 
     def rows(self, name: str, column: Array) -> list[Any]:
         """Each row of a column through the transforms."""
-        made = []
+        outputs = []
         for number, value in enumerate(column):
             try:
-                made.append(self._call(0, self._value(value)))
+                outputs.append(self._call(0, self._value(value)))
             except ServeError:
                 raise
             except Exception as error:
                 operation = getattr(error, "millrace_op", "")
-                said = str(error).split("\n")[0]
-                text = f"{operation}: {said}" if operation and not said.startswith(operation) else said
+                reason = str(error).split("\n")[0]
+                text = f"{operation}: {reason}" if operation and not reason.startswith(operation) else reason
                 raise ServeError(f"'{name}', row {number}, {self.where}: {text}") from error
-        return made
+        return outputs
 
     def _value(self, value: Any) -> Any:
         if not isinstance(value, bytes):
@@ -74,7 +74,7 @@ class RowTransforms:
         return np.array(value.decode()) if self.takes_text else np.frombuffer(value, np.uint8)
 
 
-def _saved(operation: Any, where: str) -> Any:
+def _serialize_transform(operation: Any, where: str) -> Any:
     """A transform as an archive keeps it."""
     if not isinstance(operation, TensorOperation) or operation.user_code:
         raise ArgumentTypeError(
@@ -84,18 +84,18 @@ def _saved(operation: Any, where: str) -> Any:
     return json.loads(operation.to_json())
 
 
-def by_name(given: Any, names: Sequence[str], where: str) -> dict[str, RowTransforms]:
+def by_name(transforms: Any, names: Sequence[str], where: str) -> dict[str, RowTransforms]:
     """`pre` or `post` as a user gives it: a list for the only tensor, or a dict from names to lists."""
-    if given is None:
+    if transforms is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(transforms, Mapping):
         if len(names) != 1:
             raise ArgumentValueError(f"{where} is a dict where there are several tensors: {', '.join(names)}")
-        given = {names[0]: given}
-    unknown = [name for name in given if name not in names]
+        transforms = {names[0]: transforms}
+    unknown = [name for name in transforms if name not in names]
     if unknown:
         raise ArgumentValueError(f"{where} names {unknown[0]!r}, but the tensors are {', '.join(names)}")
-    return {name: RowTransforms(list(each), where) for name, each in given.items() if len(each)}
+    return {name: RowTransforms(list(each), where) for name, each in transforms.items() if len(each)}
 
 
 def steps_from_json(saved: Any, where: str) -> dict[str, list[TensorOperation]]:
@@ -135,12 +135,12 @@ def stack_inputs(rows: list[Any], spec: TensorSpec) -> Array:
 
 def collect_rows(rows: list[Any]) -> Array:
     """Rows as an answer: numbers stacked, text as bytes."""
-    made = np.stack([np.asarray(row) for row in rows])
-    if made.dtype.kind in "SU":
-        plain = np.empty(made.shape, object)
-        flat, found = plain.reshape(-1), made.reshape(-1)
-        for place in range(flat.size):
-            one = found[place]
-            flat[place] = one if isinstance(one, bytes) else str(one).encode()
+    stacked = np.stack([np.asarray(row) for row in rows])
+    if stacked.dtype.kind in "SU":
+        plain = np.empty(stacked.shape, object)
+        flat, values = plain.reshape(-1), stacked.reshape(-1)
+        for index in range(flat.size):
+            one = values[index]
+            flat[index] = one if isinstance(one, bytes) else str(one).encode()
         return plain
-    return made
+    return stacked

@@ -25,7 +25,7 @@ _CACHED = 64
 
 def check_host_name(name: str) -> str:
     """A name of `allowed_hosts`: a host without a port, or "*"."""
-    host = name if name == "*" or _address(name) is not None else _split(name)[0]
+    host = name if name == "*" or _parse_address(name) is not None else _split_authority(name)[0]
     if not host or host != name.lower() or set(host) & set("/@ ,"):
         raise ArgumentValueError(
             f"allowed_hosts: expected a host name or an address without a port, got {name!r}. "
@@ -45,7 +45,7 @@ def check_origin(origin: str) -> str:
     return origin.lower()
 
 
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(text)
     except ValueError:
@@ -53,19 +53,19 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _is_loopback(text: str) -> bool:
-    address = _address(text)
+    address = _parse_address(text)
     if address is None:
         return False
     mapped = getattr(address, "ipv4_mapped", None)
     return bool((mapped or address).is_loopback)
 
 
-def _split(authority: str) -> tuple[str, str]:
+def _split_authority(authority: str) -> tuple[str, str]:
     """The host, in lower case and without brackets, and the port of "host[:port]"; ("", "") where it is neither."""
     text = authority.strip().lower()
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
-        if not bracket or (rest and not rest.startswith(":")) or _address(host) is None:
+        if not bracket or (rest and not rest.startswith(":")) or _parse_address(host) is None:
             return "", ""
         port = rest[1:]
     else:
@@ -117,10 +117,10 @@ class Guard:
         if client is None or not _is_loopback(str(client[0])):
             raise _needs_token()
 
-    def _check_token(self, given: bytes | None) -> None:
+    def _check_token(self, token: bytes | None) -> None:
         assert self._expected is not None
-        if not hmac.compare_digest(given or b"", self._expected):
-            what = "another one" if given else "none"
+        if not hmac.compare_digest(token or b"", self._expected):
+            what = "another one" if token else "none"
             raise ServeError(
                 f"expected the header 'Authorization: Bearer TOKEN' with the server's token, got {what}", 401
             )
@@ -131,9 +131,11 @@ class Guard:
             if version == "1.0":  # browsers do not send it
                 return
             raise ServeError("the request: expected a Host header, got none", 400)
-        name = _split(host.decode("latin-1"))[0]
+        name = _split_authority(host.decode("latin-1"))[0]
         known = (
-            name in self._hosts or _is_loopback(name) or (self._any_address and _address(name) is not None)
+            name in self._hosts
+            or _is_loopback(name)
+            or (self._any_address and _parse_address(name) is not None)
         )
         if not known:
             raise ServeError(
@@ -150,10 +152,10 @@ class Guard:
         if text in self._origins or "*" in self._origins:
             return
         scheme, _, authority = text.partition("://")
-        name, port = _split(authority)
-        own_name, own_port = _split((host or b"").decode("latin-1"))
+        name, port = _split_authority(authority)
+        host_name, host_port = _split_authority((host or b"").decode("latin-1"))
         default = _DEFAULT_PORTS.get(scheme, "")
-        if not name or (name, port or default) != (own_name, own_port or default):
+        if not name or (name, port or default) != (host_name, host_port or default):
             raise ServeError(
                 f"Origin: expected the server's own, got {text[:80]!r}. "
                 "Start the server with --allowed-origin ORIGIN to accept calls from that page",
@@ -166,8 +168,8 @@ class Guard:
         """Raise ServeError where these metadata of a gRPC call lack the server's token."""
         if self._expected is None:
             return
-        given = next((value for name, value in metadata or () if name == "authorization"), "")
-        data = given if isinstance(given, bytes) else str(given).encode()
+        authorization = next((value for name, value in metadata or () if name == "authorization"), "")
+        data = authorization if isinstance(authorization, bytes) else str(authorization).encode()
         if not hmac.compare_digest(data, self._expected):
             raise ServeError(
                 "expected the metadata 'authorization: Bearer TOKEN' with the server's token", 401

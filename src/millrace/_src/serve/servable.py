@@ -107,10 +107,10 @@ class Servable:
             plain = json.loads(json.dumps(described))
             runner: ModelRunner = ArchiveRunner(SerializedProgram(plain, tensors), self.outputs)
             return LoadedModel(runner, self.pre, self.post, self.taken)
-        found = _opened(self.model, threads, runtime, self.outputs)
-        if found.about is not None and (self.pre is None and self.post is None):
-            return _loaded(found)
-        return LoadedModel(found.runner, self.pre, self.post, self.taken)
+        model_file = _open_model(self.model, threads, runtime, self.outputs)
+        if model_file.about is not None and (self.pre is None and self.post is None):
+            return _create_loaded_model(model_file)
+        return LoadedModel(model_file.runner, self.pre, self.post, self.taken)
 
     def _recorded(self) -> tuple[dict[str, Any], list[Any]]:
         trains = self.model.training
@@ -133,16 +133,16 @@ class Servable:
             "takes": {spec.name: [spec.datatype, list(spec.shape[1:])] for spec in ready.inputs},
             "outputs": [spec.name for spec in ready.runner.outputs],
         }
-        more = {ABOUT: json.dumps(about).encode()}
+        extra_files = {ABOUT: json.dumps(about).encode()}
         if isinstance(self.model, Cell):
-            write_archive(path, *self._recorded(), more)
+            write_archive(path, *self._recorded(), extra_files)
         elif isinstance(ready.runner, ArchiveRunner):
             described = read_program(read_archive(self.model), self.model)
-            write_archive(path, described, ready.runner.graph.tensors, more)
+            write_archive(path, described, ready.runner.graph.tensors, extra_files)
         else:
             with zipfile.ZipFile(path + ".part", "w", zipfile.ZIP_STORED) as archive:
                 archive.writestr(ONNX, _onnx_of(self.model))
-                archive.writestr(ABOUT, more[ABOUT])
+                archive.writestr(ABOUT, extra_files[ABOUT])
             os.replace(path + ".part", path)
 
 
@@ -166,19 +166,21 @@ class LoadedModel:
             raise ArgumentValueError(
                 "transforms need a model that takes any number of rows: export it with Tensor(shape=[None, ...])"
             )
-        given: Mapping[str, Any] = (
+        signatures: Mapping[str, Any] = (
             takes if isinstance(takes, Mapping) else {} if takes is None else {names[0]: takes}
         )
-        self.inputs = tuple(self._taken(spec, given.get(spec.name)) for spec in runner.inputs)
+        self.inputs = tuple(self._taken(spec, signatures.get(spec.name)) for spec in runner.inputs)
         self.outputs = runner.outputs
         self._warm()
 
-    def _taken(self, spec: TensorSpec, given: Any) -> TensorSpec:
+    def _taken(self, spec: TensorSpec, signature: Any) -> TensorSpec:
         """What a client sends for an input."""
         steps = self.pre.get(spec.name)
         if steps is None:
             return spec
-        taken: ModelInputSignature | None = _checked(given) if given is not None else steps.takes()
+        taken: ModelInputSignature | None = (
+            _check_signature(signature) if signature is not None else steps.takes()
+        )
         if taken is None:
             raise ArgumentValueError(
                 f"say what a row of '{spec.name}' is before its transforms: takes=('UINT8', (28, 28, 1)), -1 for any "
@@ -192,13 +194,13 @@ class LoadedModel:
         try:
             if self.takes_rows:
                 self.runner.run(zeros(self.runner.inputs, 2))
-            made = self.runner.run(zeros(self.runner.inputs, 1))
+            outputs = self.runner.run(zeros(self.runner.inputs, 1))
         except Exception as error:
             if free or any(spec.datatype == "BYTES" for spec in self.runner.inputs):
                 return  # nobody knows which lengths it likes
             raise FormatError(f"the model does not compute on what it says that it takes: {error}") from error
         if self.post:
-            shown = self.postprocess(made)
+            shown = self.postprocess(outputs)
             self.outputs = tuple(
                 TensorSpec(spec.name, datatype_of(each.dtype), (-1, *each.shape[1:]))
                 for spec, each in zip(self.outputs, shown, strict=True)
@@ -206,36 +208,36 @@ class LoadedModel:
 
     def preprocess(self, arrays: Sequence[Array]) -> list[Array]:
         """What was sent, as the model takes it."""
-        made = []
+        inputs = []
         for spec, array in zip(self.runner.inputs, arrays, strict=True):
             steps = self.pre.get(spec.name)
-            made.append(array if steps is None else stack_inputs(steps.rows(spec.name, array), spec))
-        return made
+            inputs.append(array if steps is None else stack_inputs(steps.rows(spec.name, array), spec))
+        return inputs
 
     def postprocess(self, arrays: Sequence[Array]) -> list[Array]:
         """What the model gave, as it is sent."""
-        made = []
+        outputs = []
         for spec, array in zip(self.runner.outputs, arrays, strict=True):
             steps = self.post.get(spec.name)
-            made.append(array if steps is None else collect_rows(steps.rows(spec.name, array)))
-        return made
+            outputs.append(array if steps is None else collect_rows(steps.rows(spec.name, array)))
+        return outputs
 
     def predict(self, arrays: Sequence[Array]) -> list[Array]:
         """All of it, here and now."""
         return self.postprocess(self.runner.run(self.preprocess(arrays)))
 
 
-def _checked(given: Any) -> ModelInputSignature:
+def _check_signature(signature: Any) -> ModelInputSignature:
     try:
-        word, shape = given
+        datatype, shape = signature
         lengths = tuple(int(n) for n in shape)
     except (TypeError, ValueError):
         raise ArgumentTypeError(
-            f"`takes` is a datatype and a shape, as ('UINT8', (28, 28)), but got {given!r}"
+            f"`takes` is a datatype and a shape, as ('UINT8', (28, 28)), but got {signature!r}"
         ) from None
-    if word not in DATATYPES:
-        raise ArgumentValueError(f"{word!r} is no datatype; it is one of {', '.join(DATATYPES)}")
-    return word, lengths
+    if datatype not in DATATYPES:
+        raise ArgumentValueError(f"{datatype!r} is no datatype; it is one of {', '.join(DATATYPES)}")
+    return datatype, lengths
 
 
 class _ModelFile:
@@ -248,7 +250,7 @@ class _ModelFile:
 def load_model_file(path: str, threads: int = 0, runtime: str = "auto") -> LoadedModel:
     """The model of a file, ready to compute."""
     try:
-        return _loaded(_opened(path, threads, runtime, ()))
+        return _create_loaded_model(_open_model(path, threads, runtime, ()))
     except FormatError as error:
         if "file" in error.context:
             raise
@@ -257,20 +259,20 @@ def load_model_file(path: str, threads: int = 0, runtime: str = "auto") -> Loade
         raise FormatError(f"it cannot be served: {error}", file=path) from error
 
 
-def _loaded(found: _ModelFile) -> LoadedModel:
-    about = found.about
+def _create_loaded_model(model_file: _ModelFile) -> LoadedModel:
+    about = model_file.about
     if about is None:
-        return LoadedModel(found.runner)
+        return LoadedModel(model_file.runner)
     pre, post = (
         steps_from_json(about.get("pre", {}), "`pre`"),
         steps_from_json(about.get("post", {}), "`post`"),
     )
     return LoadedModel(
-        found.runner, pre or None, post or None, {str(k): v for k, v in about.get("takes", {}).items()}
+        model_file.runner, pre or None, post or None, {str(k): v for k, v in about.get("takes", {}).items()}
     )
 
 
-def _opened(path: str, threads: int, runtime: str, outputs: Sequence[str]) -> _ModelFile:
+def _open_model(path: str, threads: int, runtime: str, outputs: Sequence[str]) -> _ModelFile:
     threads = threads or available_cores()
     if not path.endswith((".onnx", ".mindir")):
         raise FormatError("a model is an archive, .mindir, or an ONNX file, .onnx", file=path)

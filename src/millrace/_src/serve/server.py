@@ -42,14 +42,14 @@ class ModelServer:
         self.socket.set_inheritable(True)
         try:
             self.app: App = make_app(config)
-            self._uvicorn = _uvicorn(config, self.app)
+            self._uvicorn = _create_uvicorn_server(config, self.app)
         except BaseException:
             self.socket.close()
             raise
         self.port: int = self.socket.getsockname()[1]
         self.grpc_port: int | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._told: asyncio.Event | None = None
+        self._stop_event: asyncio.Event | None = None
         self._reloads: set[asyncio.Task[None]] = set()
 
     @property
@@ -59,7 +59,7 @@ class ModelServer:
 
     async def serve(self, started: Callable[[], None]) -> None:
         """Run until told to stop; `started` is called when requests are welcome."""
-        self._loop, self._told = asyncio.get_running_loop(), asyncio.Event()
+        self._loop, self._stop_event = asyncio.get_running_loop(), asyncio.Event()
         service = self.app.service
         try:
             # before uvicorn, which would end the process where a model cannot be loaded
@@ -76,9 +76,9 @@ class ModelServer:
 
                 remote, self.grpc_port = await start_grpc(self.app.service)
             started()
-            told = asyncio.create_task(self._told.wait())
-            await asyncio.wait((told, serving), return_when=asyncio.FIRST_COMPLETED)
-            told.cancel()
+            stop_task = asyncio.create_task(self._stop_event.wait())
+            await asyncio.wait((stop_task, serving), return_when=asyncio.FIRST_COMPLETED)
+            stop_task.cancel()
             await self._left()
         finally:
             if remote is not None:
@@ -101,9 +101,9 @@ class ModelServer:
 
     def stop(self) -> None:
         """Answer what has come, then end. A second time changes nothing."""
-        if self._loop is not None and self._told is not None:
+        if self._loop is not None and self._stop_event is not None:
             with contextlib.suppress(RuntimeError):  # the loop has ended already
-                self._loop.call_soon_threadsafe(self._told.set)
+                self._loop.call_soon_threadsafe(self._stop_event.set)
 
     def reload(self) -> None:
         """Load every model anew, beside those that serve."""
@@ -119,7 +119,7 @@ class ModelServer:
                 log.error("model '%s' could not be loaded anew, and serves as it was: %s", name, error)
 
 
-def _uvicorn(config: Config, app: App) -> Any:
+def _create_uvicorn_server(config: Config, app: App) -> Any:
     uvicorn: Any = require("uvicorn", extra="serve", purpose="serving a model")
 
     class Quiet(uvicorn.Server):

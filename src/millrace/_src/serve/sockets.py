@@ -15,16 +15,16 @@ def bind_socket(host: str, port: int, shared: bool = False) -> socket.socket:
     """A socket at this address, which nobody else has; `shared`, it only keeps the port for another that is shared."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends small packets at once only on a socket that says that it is TCP's
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT if shared else socket.SO_REUSEADDR, 1)
+    server_socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT if shared else socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host, port))
+        server_socket.bind((host, port))
     except OSError as error:
-        made.close()
+        server_socket.close()
         raise ResourceError(
             f"cannot listen on {host}:{port}: {error.strerror}; --port 0 takes any free one"
         ) from error
-    return made
+    return server_socket
 
 
 def url_of(config: Config, port: int) -> str:

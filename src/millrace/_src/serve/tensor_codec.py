@@ -43,22 +43,22 @@ DATATYPES: dict[str, np.dtype[Any]] = {
     "FP64": np.dtype(np.float64),
     "BYTES": np.dtype(object),
 }
-_WORDS = {kind: word for word, kind in DATATYPES.items()}
+_DATATYPE_NAMES = {dtype: name for name, dtype in DATATYPES.items()}
 MOST_AXES = 32
 
 
-def datatype_of(kind: np.dtype[Any]) -> str:
+def datatype_of(dtype: np.dtype[Any]) -> str:
     """The protocol's word for an element type; text and bytes are BYTES.
 
     >>> datatype_of(np.dtype("float32")), datatype_of(np.dtype("<U5"))
     ('FP32', 'BYTES')
     """
-    if kind.kind in "SUO":
+    if dtype.kind in "SUO":
         return "BYTES"
     try:
-        return _WORDS[kind]
+        return _DATATYPE_NAMES[dtype]
     except KeyError:
-        raise ServeError(f"a tensor of type {kind} has no word in the protocol", 500) from None
+        raise ServeError(f"a tensor of type {dtype} has no word in the protocol", 500) from None
 
 
 class TensorSpec(NamedTuple):
@@ -114,25 +114,25 @@ def array_from_list(
     spec: TensorSpec, count: int, values: Sequence[Any] | Array, shape: Sequence[int]
 ) -> Array:
     """Values that came as a list, as an array; `count` is what the shape asks for."""
-    kind = DATATYPES[spec.datatype]
-    if kind.hasobject:
-        made = np.empty(count, object)
-        made[:] = [each if isinstance(each, bytes) else str(each).encode() for each in values]
-        return made.reshape(shape)
-    if kind.kind in "iu":
+    dtype = DATATYPES[spec.datatype]
+    if dtype.hasobject:
+        array = np.empty(count, object)
+        array[:] = [each if isinstance(each, bytes) else str(each).encode() for each in values]
+        return array.reshape(shape)
+    if dtype.kind in "iu":
         try:
-            wide = np.array(values, np.uint64 if kind == np.uint64 else np.int64)
+            wide = np.array(values, np.uint64 if dtype == np.uint64 else np.int64)
         except (OverflowError, ValueError, TypeError) as error:
             raise ServeError(f"input '{spec.name}': {error}") from None
-        limits = np.iinfo(kind)
+        limits = np.iinfo(dtype)
         if wide.size and (wide.min() < limits.min or wide.max() > limits.max):
             raise ServeError(
                 f"input '{spec.name}': {spec.datatype} holds {limits.min} to {limits.max}, "
                 f"got {wide.min()} to {wide.max()}"
             )
-        return wide.astype(kind, copy=False).reshape(shape)
+        return wide.astype(dtype, copy=False).reshape(shape)
     try:
-        return np.array(values, kind).reshape(shape)
+        return np.array(values, dtype).reshape(shape)
     except (OverflowError, ValueError, TypeError) as error:
         raise ServeError(f"input '{spec.name}': {error}") from None
 
@@ -140,37 +140,37 @@ def array_from_list(
 def from_bytes(spec: TensorSpec, count: int, data: Any, shape: Sequence[int]) -> Array:
     """The array in so many bytes, without a copy."""
     if spec.datatype == "BYTES":
-        made = np.empty(count, object)
-        made[:] = split_bytes(data, count, spec.name)
-        return made.reshape(shape)
-    kind = DATATYPES[spec.datatype]
-    if len(data) != count * kind.itemsize:
+        array = np.empty(count, object)
+        array[:] = split_bytes(data, count, spec.name)
+        return array.reshape(shape)
+    dtype = DATATYPES[spec.datatype]
+    if len(data) != count * dtype.itemsize:
         raise ServeError(
-            f"input '{spec.name}': shape {list(shape)} of {spec.datatype} is {count * kind.itemsize} bytes, "
+            f"input '{spec.name}': shape {list(shape)} of {spec.datatype} is {count * dtype.itemsize} bytes, "
             f"got {len(data)}"
         )
-    return np.frombuffer(data, kind).reshape(shape)
+    return np.frombuffer(data, dtype).reshape(shape)
 
 
 def split_bytes(data: Any, count: int, name: str) -> list[bytes]:
     """The elements of a BYTES tensor: each has its length, four bytes, before it."""
-    found: list[bytes] = []
+    elements: list[bytes] = []
     view, at, end = memoryview(data), 0, len(data)
-    while at < end and len(found) <= count:
+    while at < end and len(elements) <= count:
         if end - at < 4:
             break
         length = int.from_bytes(view[at : at + 4], "little")
         if length > end - at - 4:
             raise ServeError(
-                f"input '{name}': element {len(found)} says {length} bytes, but only {end - at - 4} are left"
+                f"input '{name}': element {len(elements)} says {length} bytes, but only {end - at - 4} are left"
             )
-        found.append(bytes(view[at + 4 : at + 4 + length]))
+        elements.append(bytes(view[at + 4 : at + 4 + length]))
         at += 4 + length
-    if at != end or len(found) != count:
+    if at != end or len(elements) != count:
         raise ServeError(
-            f"input '{name}': expected {count} elements of BYTES, got {len(found)} in {end} bytes"
+            f"input '{name}': expected {count} elements of BYTES, got {len(elements)} in {end} bytes"
         )
-    return found
+    return elements
 
 
 def element_size(value: Any) -> int:

@@ -10,11 +10,11 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, Ope
 from millrace._src.core.log import get_logger
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_bool, check_kind
+from millrace._src.runtime.nn.argument_types import check_bool, check_argument_type
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.transfer import queue_info
 
-from .epoch_iterator import EpochIterator, batches_in, sink_size_warning
+from .epoch_iterator import EpochIterator, count_batches, sink_size_warning
 
 log = get_logger(__name__)
 
@@ -40,19 +40,19 @@ class DatasetHelper:
         self, dataset: Any, dataset_sink_mode: bool = True, sink_size: int = -1, epoch_num: int = 1
     ) -> None:
         check_bool(dataset_sink_mode, "dataset_sink_mode", "DatasetHelper")
-        check_kind(sink_size, "sink_size", "DatasetHelper", int)
+        check_argument_type(sink_size, "sink_size", "DatasetHelper", int)
         if sink_size < -1 or sink_size == 0:
             raise ArgumentValueError(
                 f"The 'sink_size' must be -1 or positive, but got sink_size {sink_size}."
             )
-        size = batches_in(dataset, "dataset")
+        size = count_batches(dataset, "dataset")
         self.dataset = dataset
         self._sinks = dataset_sink_mode
         self._sink_size = sink_size if dataset_sink_mode and sink_size > 0 else size
         if dataset_sink_mode and sink_size > 0 and epoch_num > 0:
-            said = sink_size_warning(size, epoch_num, sink_size)
-            if said:
-                log.warning("%s", said)
+            warning = sink_size_warning(size, epoch_num, sink_size)
+            if warning:
+                log.warning("%s", warning)
         self._feed = EpochIterator(
             dataset, -1 if dataset_sink_mode else epoch_num, through_sink=dataset_sink_mode or None
         )
@@ -79,9 +79,9 @@ class DatasetHelper:
     def get_send_info(self, run_context: Any = None) -> Any:
         """What was handed out: batches, and seconds of waiting for them; with a sink also what its channel knows, and
         the verdict."""
-        told = {"batches": self._feed.batches_delivered, "waited": self._feed.wait_seconds}
+        info = {"batches": self._feed.batches_delivered, "waited": self._feed.wait_seconds}
         return (
-            told if self._feed.prefetcher is None else {**told, **queue_info(self._feed.prefetcher.channel)}
+            info if self._feed.prefetcher is None else {**info, **queue_info(self._feed.prefetcher.channel)}
         )
 
     def stop_send(self) -> None:
@@ -152,12 +152,12 @@ def data_sink(
     """
     if not callable(fn):
         raise ArgumentTypeError(f"For 'data_sink', 'fn' must be a function or a Cell, but got {fn!r}.")
-    check_kind(sink_size, "sink_size", "data_sink", int)
+    check_argument_type(sink_size, "sink_size", "data_sink", int)
     if sink_size < 1:
         raise ArgumentValueError(f"The 'sink_size' must be positive, but got sink_size {sink_size}.")
-    batches_in(dataset, "dataset")
-    given = input_signature if isinstance(input_signature, (list, tuple)) else [input_signature]
-    if input_signature is not None and not all(isinstance(each, Tensor) for each in given):
+    count_batches(dataset, "dataset")
+    signature = input_signature if isinstance(input_signature, (list, tuple)) else [input_signature]
+    if input_signature is not None and not all(isinstance(each, Tensor) for each in signature):
         raise ArgumentTypeError(
             "For 'data_sink', 'input_signature' must be a Tensor or a list or tuple of Tensors, but got "
             f"{input_signature!r}."
@@ -174,10 +174,10 @@ def data_sink(
     feed = EpochIterator(dataset, -1, through_sink=True)
 
     def sunk(*args: Any, **kwargs: Any) -> Any:
-        made = None
+        output = None
         for batch in feed.take(sink_size):
-            made = fn(*batch, *args, **kwargs)
-        return made
+            output = fn(*batch, *args, **kwargs)
+        return output
 
     sunk.feed = feed  # type: ignore[attr-defined]
     return sunk

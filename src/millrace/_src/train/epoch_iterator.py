@@ -23,7 +23,7 @@ from millrace._src.runtime.tensor.storage import wrap
 from millrace._src.transfer import DevicePrefetcher as Sink
 from millrace._src.transfer import create_device_source
 
-__all__ = ["EpochIterator", "TrainingPosition", "batches_in", "sink_size_warning", "is_epoch_sink_device"]
+__all__ = ["EpochIterator", "TrainingPosition", "count_batches", "sink_size_warning", "is_epoch_sink_device"]
 
 
 class TrainingPosition(NamedTuple):
@@ -59,20 +59,20 @@ Leave sink_size out, or train 4 epochs, which use each at least once
     steps = epochs * sink_size
     if steps % batches == 0:
         return ""
-    asked = f"{epochs} epochs of sink_size={sink_size} are {steps} steps, and the data's epoch has {batches} batches"
+    summary = f"{epochs} epochs of sink_size={sink_size} are {steps} steps, and the data's epoch has {batches} batches"
     if steps < batches:
         enough = -(-batches // sink_size)
         return (
-            f"{asked}: {batches - steps} of them are never used. Leave sink_size out, or train {enough} epochs, which "
-            "use each at least once"
+            f"{summary}: {batches - steps} of them are never used. Leave sink_size out, or train {enough} epochs, "
+            "which use each at least once"
         )
     return (
-        f"{asked}: the training ends in the middle of the data's epoch {steps // batches + 1}, after {steps % batches} "
-        "batches of it"
+        f"{summary}: the training ends in the middle of the data's epoch {steps // batches + 1}, after "
+        f"{steps % batches} batches of it"
     )
 
 
-def batches_in(dataset: Any, name: str = "train_dataset") -> int:
+def count_batches(dataset: Any, name: str = "train_dataset") -> int:
     """The batches in one epoch of a dataset, or of any collection of batches."""
     if hasattr(dataset, "get_dataset_size"):
         size = int(dataset.get_dataset_size())
@@ -85,12 +85,12 @@ def batches_in(dataset: Any, name: str = "train_dataset") -> int:
     if not size:
         raise ArgumentValueError(
             f"There is no valid data in '{name}', please check the dataset: an epoch of it has no batch."
-            f"{_dropped(dataset)}"
+            f"{_explain_empty_epoch(dataset)}"
         )
     return size
 
 
-def _dropped(dataset: Any) -> str:
+def _explain_empty_epoch(dataset: Any) -> str:
     """Why an epoch is empty though there are rows."""
     if not getattr(dataset, "drop_remainder", False):
         return ""
@@ -102,7 +102,7 @@ class EpochIterator:
     """The batches of a dataset, epoch after epoch, with the time that was spent waiting for them.
 
     >>> feed = EpochIterator([(1, 2), (3, 4)], epochs=2)
-    >>> [batch for batch in feed.epoch()], feed.batches
+    >>> [batch for batch in feed.epoch()], feed.batches_delivered
     ([(1, 2), (3, 4)], 2)
     >>> feed.close()
     """
@@ -147,7 +147,7 @@ class EpochIterator:
             if batch is None:
                 return
             self.batches_delivered += 1
-            yield [_moved(each) for each in batch] if self._moves else batch
+            yield [_move_to_device(each) for each in batch] if self._moves else batch
 
     def _source(self) -> Any:
         if self.prefetcher is not None:
@@ -173,8 +173,8 @@ class EpochIterator:
 
     def stats(self) -> RunStats | None:
         """The counters of the pipeline, or None where the data are no pipeline."""
-        found = getattr(self._iterator, "stats", None)
-        return found if isinstance(found, RunStats) else None
+        stats = getattr(self._iterator, "stats", None)
+        return stats if isinstance(stats, RunStats) else None
 
     def close(self, over: bool = False) -> None:
         """End the iterator, and release what it holds; `over` says that there were as many steps as was planned."""
@@ -184,5 +184,5 @@ class EpochIterator:
             self._iterator.release()
 
 
-def _moved(value: Any) -> Any:
+def _move_to_device(value: Any) -> Any:
     return wrap(to_context_device(value._torch)) if isinstance(value, Tensor) else value

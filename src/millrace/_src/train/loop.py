@@ -65,7 +65,7 @@ class TrainingLoop:
             (self.epoch + 1, 0) if self._epoch_exhausted or full else (self.epoch, self.step_in_epoch)
         )
         kept, values = callback_states(self.callbacks.callbacks), callback_tensors(self.callbacks.callbacks)
-        values |= _as_values(self.params.get("net_outputs"))
+        values |= _outputs_to_values(self.params.get("net_outputs"))
         return TrainingPosition(epoch, self.params.cur_step_num, steps, self.feed.state(), kept, values)
 
     def run(
@@ -85,7 +85,7 @@ class TrainingLoop:
         tell("on_train_begin", context)
         if self.resumed is not None:
             # what the last step gave: where it ended an epoch, what follows an epoch is still to come
-            params.net_outputs = _from_values(self.resumed.values)
+            params.net_outputs = _outputs_from_values(self.resumed.values)
             load_callback_states(self.callbacks.callbacks, self.resumed.callbacks, self.resumed.values)
         for epoch in range(first, last):
             params.cur_epoch_num = epoch + 1
@@ -162,20 +162,20 @@ class TrainingLoop:
             callbacks.call("on_train_step_end", self.context)
 
 
-def _as_values(outputs: Any) -> dict[str, Tensor]:
+def _outputs_to_values(outputs: Any) -> dict[str, Tensor]:
     """What a step gave, by name, where it is a loss with a few numbers and not the results of a net."""
     parts = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
     if not all(isinstance(each, Tensor) and each.size <= FEW for each in parts):
         return {}
     if isinstance(outputs, Tensor):
         return {OUTPUT: outputs}
-    return {f"{OUTPUT}.{place}": each for place, each in enumerate(parts)}
+    return {f"{OUTPUT}.{index}": each for index, each in enumerate(parts)}
 
 
-def _from_values(values: dict[str, Tensor]) -> Any:
+def _outputs_from_values(values: dict[str, Tensor]) -> Any:
     """The same back; None where nothing was kept."""
-    found = [value for name, value in values.items() if name.startswith(f"{OUTPUT}.")]
-    return tuple(found) if found else values.get(OUTPUT)
+    parts = [value for name, value in values.items() if name.startswith(f"{OUTPUT}.")]
+    return tuple(parts) if parts else values.get(OUTPUT)
 
 
 def _with_write_guard(function: Callable[..., Any], *args: Any) -> Any:

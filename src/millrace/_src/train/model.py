@@ -15,17 +15,22 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.observe import training_registry as steps
 from millrace._src.observe.training_report import TrainReport
 from millrace._src.runtime.distributed.parallel_context import get_auto_parallel_context
-from millrace._src.runtime.nn.argument_types import check_bool, check_int, check_kind, check_positive_int
+from millrace._src.runtime.nn.argument_types import (
+    check_bool,
+    check_int,
+    check_argument_type,
+    check_positive_int,
+)
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.network_wrappers import WithEvalCell, WithLossCell
 
 from .callbacks.callback import CallbackList, CallbackParams
 from .callbacks.progress_bar import LiveValueReader, ProgressBar, should_show_progress
-from .checkpoint.latest_checkpoint import resumed
+from .checkpoint.latest_checkpoint import resume_run
 from .epoch_iterator import (
     EpochIterator,
     TrainingPosition,
-    batches_in,
+    count_batches,
     is_epoch_sink_device,
     sink_size_warning,
 )
@@ -268,17 +273,17 @@ class Model:
             self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, valid)
 
     @contextmanager
-    def _resuming(self, place: str | None, callbacks: Any) -> Iterator[None]:
+    def _resuming(self, location: str | None, callbacks: Any) -> Iterator[None]:
         parts = (self._network, self._optimizer, self._loss_fn)
-        with resumed(place, self._train_network, parts, callbacks) as (self._run, found):
-            self._resumed_from, self._continue_at = found or (None, self._continue_at)
+        with resume_run(location, self._train_network, parts, callbacks) as (self._run, restored):
+            self._resumed_from, self._continue_at = restored or (None, self._continue_at)
             yield
 
-    def _check(self, epoch: int, sinks: bool, sink_size: int, initial: int, method: str, word: str) -> None:
+    def _check(self, epoch: int, sinks: bool, sink_size: int, initial: int, method: str, term: str) -> None:
         owner = f"Model.{method}"
         check_positive_int(epoch, "epoch", owner)
         check_bool(sinks, "dataset_sink_mode", owner)
-        check_kind(sink_size, "sink_size", owner, int)
+        check_argument_type(sink_size, "sink_size", owner, int)
         check_int(initial, "initial_epoch", owner, 0)
         if epoch <= initial:
             raise ArgumentValueError(
@@ -287,7 +292,7 @@ class Model:
             )
         if sink_size < -1 or sink_size == 0:
             raise ArgumentValueError(
-                f"For 'Model.{method}', The {word} 'sink_size' must be -1 or positive, but got {sink_size}."
+                f"For 'Model.{method}', The {term} 'sink_size' must be -1 or positive, but got {sink_size}."
             )
 
     def _train(
@@ -300,16 +305,16 @@ class Model:
         initial_epoch: int,
         valid: tuple[Any, Any, bool] | None = None,
     ) -> None:
-        size = batches_in(dataset)
+        size = count_batches(dataset)
         sunk = sinks and is_epoch_sink_device()
         if sinks and sink_size > 0:
-            said = sink_size_warning(size, epoch - initial_epoch, sink_size)
+            warning = sink_size_warning(size, epoch - initial_epoch, sink_size)
             if not sunk:
-                said = f"on a CPU an epoch is that of the data, as in MindSpore: sink_size={sink_size} is not used"
-            if said:
-                log.warning("%s", said)
+                warning = f"on a CPU an epoch is that of the data, as in MindSpore: sink_size={sink_size} is not used"
+            if warning:
+                log.warning("%s", warning)
         at, self._continue_at = self._continue_at, None
-        told = CallbackList(callbacks)
+        callback_list = CallbackList(callbacks)
         params = CallbackParams(
             cur_step_num=0 if at is None else at.step,
             batch_num=sink_size if sinks and sink_size > 0 else size,
@@ -331,22 +336,22 @@ class Model:
             train_dataset=dataset,
             train_dataset_element=None,
             train_network=self._train_network,
-            list_callback=told.callbacks,
+            list_callback=callback_list.callbacks,
         )
         first = initial_epoch if at is None else max(initial_epoch, at.epoch)
         with (
             self._create_epoch_iterator(dataset, -1 if sunk else epoch - initial_epoch, at, sinks) as feed,
-            told,
+            callback_list,
         ):
             self._trains = None
-            training = self._training = TrainingLoop(params, told, feed, self._switch(trains=True))
+            training = self._training = TrainingLoop(params, callback_list, feed, self._switch(trains=True))
             training.sink = (sink_size if sink_size > 0 else size) if sunk else None
             params.training, training.resumed = training, at
             after = None if valid is None else partial(self._evaluate_between_epochs, training, *valid)
-            if should_show_progress(told.callbacks):
-                told.add(ProgressBar())
+            if should_show_progress(callback_list.callbacks):
+                callback_list.add(ProgressBar())
             if steps.has_subscribers():
-                told.add(LiveValueReader())
+                callback_list.add(LiveValueReader())
             training.run(first, epoch, 0 if at is None else at.step_in_epoch, after)
             self._shape_seen = _shape_of(params.train_dataset_element) or self._shape_seen
 
@@ -370,7 +375,7 @@ class Model:
             return
         kept = {name: params.get(name) for name in ("batch_num", "cur_step_num", "mode", "net_outputs")}
         params.eval_network, params.valid_dataset = self._eval_network, valid_dataset
-        params.batch_num = batches_in(valid_dataset, "valid_dataset")
+        params.batch_num = count_batches(valid_dataset, "valid_dataset")
         self._evaluate(params, training.callbacks, valid_dataset, with_loss=True, sinks=sinks)
         params.update(kept)
 
@@ -387,24 +392,24 @@ class Model:
                 "For Model.eval, the model argument 'metrics' can not be None or empty, you should set the argument "
                 "'metrics' for model."
             )
-        told = CallbackList(callbacks)
+        callback_list = CallbackList(callbacks)
         params = CallbackParams(
             eval_network=self._eval_network,
             valid_dataset=valid_dataset,
-            batch_num=batches_in(valid_dataset, "valid_dataset"),
+            batch_num=count_batches(valid_dataset, "valid_dataset"),
             mode="eval",
             cur_step_num=0,
-            list_callback=told.callbacks,
+            list_callback=callback_list.callbacks,
             network=self._network,
             dataset_sink_mode=False,
         )
-        with told:
-            return self._evaluate(params, told, valid_dataset, sinks=dataset_sink_mode)
+        with callback_list:
+            return self._evaluate(params, callback_list, valid_dataset, sinks=dataset_sink_mode)
 
     def _evaluate(
         self,
         params: CallbackParams,
-        told: CallbackList,
+        callback_list: CallbackList,
         dataset: Any,
         with_loss: bool = False,
         sinks: bool = False,
@@ -417,7 +422,7 @@ class Model:
                 params.eval_results = {**params.metrics, **scores.loss()}
 
         with self._create_epoch_iterator(dataset, 1, sinks=sinks) as feed:
-            evaluate(params, told, feed, self._switch(trains=False), scores.update, results)
+            evaluate(params, callback_list, feed, self._switch(trains=False), scores.update, results)
         return dict(params.metrics)
 
     # --- prediction ------------------------------------------------------------------------------------------
@@ -456,13 +461,13 @@ class Model:
     ) -> None:
         """Check the arguments; nothing has to be built before the first step, which records itself in milliseconds."""
         if train_dataset is not None:
-            batches_in(train_dataset)
+            count_batches(train_dataset)
         if valid_dataset is not None:
             if not self._metric_fns:
                 raise ArgumentValueError(
                     "If valid_dataset is not None, metrics in model can not be None or empty."
                 )
-            batches_in(valid_dataset, "valid_dataset")
+            count_batches(valid_dataset, "valid_dataset")
 
     def infer_train_layout(
         self, train_dataset: Any, dataset_sink_mode: bool = True, sink_size: int = -1

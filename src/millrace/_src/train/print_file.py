@@ -39,15 +39,15 @@ def parse_print(print_file_name: str) -> list[Any]:
     with open(path, "rb") as file:
         view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     try:
-        return [_value(view, each) for each in wire.parse_print_records(view)]
+        return [_to_tensor(view, each) for each in wire.parse_print_records(view)]
     except wire.CorruptCheckpointError as damage:
         raise ArgumentValueError(
             f"{damage}\nFailed to read the print file {print_file_name}, please check whether the file is correct."
         ) from None
 
 
-def _value(view: memoryview, found: str | wire.Record) -> Any:
-    if isinstance(found, str):
-        return found
-    ckpt.check(found)
-    return wrap(ckpt.to_torch(view, found))
+def _to_tensor(view: memoryview, value: str | wire.Record) -> Any:
+    if isinstance(value, str):
+        return value
+    ckpt.check(value)
+    return wrap(ckpt.to_torch(view, value))

@@ -25,7 +25,7 @@ _CHANNELS = {
 
 @contextmanager
 def explain_shape_errors(
-    network: Cell, given: tuple[Any, ...], seen: tuple[Any, ...] | None = None
+    network: Cell, inputs: tuple[Any, ...], seen: tuple[Any, ...] | None = None
 ) -> Iterator[None]:
     """An error inside about the shape of the first input becomes one that says what the net wants and what mends it.
 
@@ -34,12 +34,12 @@ def explain_shape_errors(
     try:
         yield
     except (ValueError, TypeError, RuntimeError) as error:
-        got = next((value.shape for value in given if isinstance(value, Tensor)), None)
+        got = next((value.shape for value in inputs if isinstance(value, Tensor)), None)
         wanted = seen if seen is not None else expected_shape(network)
         if got is None or wanted is None or fits(wanted, got):
             raise
         raise ArgumentValueError(
-            f"For 'Model.predict', wrong shape of input: expected {_written(wanted)}, but got {tuple(got)}. "
+            f"For 'Model.predict', wrong shape of input: expected {_format_shape(wanted)}, but got {tuple(got)}. "
             f"{advice(wanted, tuple(got))} (the net said: {str(error).splitlines()[0]})"
         ) from error
 
@@ -47,10 +47,14 @@ def explain_shape_errors(
 def expected_shape(network: Cell) -> tuple[Any, ...] | None:
     """The shape that the first layer takes, as far as it says: names stand for sizes that may be any."""
     for cell in network._all_cells():
-        kind = type(cell).__name__
-        if kind in _CHANNELS and hasattr(cell, "in_channels"):
-            return ("N", cell.in_channels, *("DHW"[-(_CHANNELS[kind] - 2) :] if kind != "Conv1d" else "L"))
-        if kind in ("Dense", "Linear") and hasattr(cell, "in_channels"):
+        class_name = type(cell).__name__
+        if class_name in _CHANNELS and hasattr(cell, "in_channels"):
+            return (
+                "N",
+                cell.in_channels,
+                *("DHW"[-(_CHANNELS[class_name] - 2) :] if class_name != "Conv1d" else "L"),
+            )
+        if class_name in ("Dense", "Linear") and hasattr(cell, "in_channels"):
             return ("N", cell.in_channels)
     return None
 
@@ -62,7 +66,7 @@ def fits(wanted: tuple[Any, ...], got: tuple[int, ...]) -> bool:
     )
 
 
-def _written(wanted: tuple[Any, ...]) -> str:
+def _format_shape(wanted: tuple[Any, ...]) -> str:
     return "(" + ", ".join(str(each) for each in wanted) + ("," if len(wanted) == 1 else "") + ")"
 
 
@@ -74,22 +78,27 @@ def advice(wanted: tuple[Any, ...], got: tuple[int, ...]) -> str:
     >>> advice(("N", 784), (4, 1, 28, 28))
     'Mend it with x.reshape(4, 784).'
     """
-    steps = _steps(wanted, got)
+    steps = _suggest_steps(wanted, got)
     if not steps:
         return "No single transform turns the one into the other: look at how the training data were made."
     return f"Mend it with {', '.join(steps)}."
 
 
-def _steps(wanted: tuple[Any, ...], got: tuple[int, ...]) -> list[str]:
+def _suggest_steps(wanted: tuple[Any, ...], got: tuple[int, ...]) -> list[str]:
     if len(wanted) == 2 and isinstance(wanted[1], int):
-        return _flattened(wanted[1], got)
+        return _suggest_flatten(wanted[1], got)
     image, batched = tuple(wanted[1:]), len(got) == len(wanted)
     have = tuple(got[1:]) if batched else tuple(got)
     steps: list[str] = []
     if len(image) == 3 and len(have) == 2:  # a grey picture without an axis of colours
         have = (1, *have)
         last = ["x.expand_dims(1)" if batched or len(got) == 3 else "x.expand_dims(0)"]
-    elif len(image) == 3 and len(have) == 3 and not _channels(image, have[0]) and _channels(image, have[-1]):
+    elif (
+        len(image) == 3
+        and len(have) == 3
+        and not _has_channels(image, have[0])
+        and _has_channels(image, have[-1])
+    ):
         have = (have[-1], *have[:-1])
         last = ["vision.HWC2CHW()"]
     else:
@@ -101,26 +110,26 @@ def _steps(wanted: tuple[Any, ...], got: tuple[int, ...]) -> list[str]:
             isinstance(want, int) and want != size for want, size in zip(image[1:], have[1:], strict=True)
         ):
             steps.append(f"vision.Resize(({image[1]}, {image[2]}))")
-        if not _channels(image, have[0]):
+        if not _has_channels(image, have[0]):
             colours = {
                 (1, 3): "vision.Grayscale(1)",
                 (3, 1): "vision.Grayscale(3)",
                 (3, 4): "vision.Decode()",
             }
-            found = colours.get((image[0], have[0]))
-            if found is None:
+            step = colours.get((image[0], have[0]))
+            if step is None:
                 return []
-            steps.append(found)
+            steps.append(step)
     elif any(isinstance(want, int) and want != size for want, size in zip(image, have, strict=True)):
         return []
     return [*steps, *last, *([] if batched else ["x.expand_dims(0)"])]
 
 
-def _channels(image: tuple[Any, ...], count: int) -> bool:
+def _has_channels(image: tuple[Any, ...], count: int) -> bool:
     return isinstance(image[0], str) or image[0] == count
 
 
-def _flattened(features: int, got: tuple[int, ...]) -> list[str]:
+def _suggest_flatten(features: int, got: tuple[int, ...]) -> list[str]:
     size = 1
     for each in got[1:]:
         size *= each

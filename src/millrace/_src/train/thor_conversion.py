@@ -110,10 +110,10 @@ class _Turns(Cell):
         looks = now == 0
         if self.optimizer.thor is not looks or self._next is None:
             self.step.add_flags_recursive(thor=looks)
-        made = self.step(*inputs, **kwargs)
+        outputs = self.step(*inputs, **kwargs)
         self.__dict__["_next"] = (now + 1) % self._frequency
         self.turn._torch.fill_(self._next)
-        return made
+        return outputs
 
 
 class _ThorModel(Model):

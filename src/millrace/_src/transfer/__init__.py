@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from millrace._src.core.transfer_statistics import Channel
-from millrace._src.observe.transfer_diagnosis import Verdict, judge
+from millrace._src.core.transfer_statistics import TransferStatistics
+from millrace._src.observe.transfer_diagnosis import TransferDiagnosis, diagnose_transfer
 
 from .device_queue import DeviceIterator, DeviceQueue, device_iterator, device_queue, queue_info
 from .prefetcher import DevicePrefetcher, create_device_source
 
 __all__ = [
-    "Channel",
+    "TransferStatistics",
     "DeviceIterator",
     "DeviceQueue",
     "DevicePrefetcher",
-    "Verdict",
+    "TransferDiagnosis",
     "device_iterator",
     "device_queue",
     "queue_info",
-    "judge",
+    "diagnose_transfer",
     "create_device_source",
 ]

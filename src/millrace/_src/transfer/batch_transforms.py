@@ -38,7 +38,7 @@ class BatchTransforms:
 
     def __init__(self, work: OffloadPlan) -> None:
         self.work = work
-        self.columns = [(column, _ordered(column)) for column in work.work]
+        self.columns = [(column, _reorder_steps(column)) for column in work.work]
         # which share of the decoding is the host's, where there is any
         shares = [column.share for column in work.work if column.share is not None]
         self.split = DecodeBalancer(shares) if shares else None
@@ -51,15 +51,19 @@ class BatchTransforms:
         return [by_name[name] for name in self.work.columns]
 
 
-def _ordered(column: OffloadedColumn) -> tuple[OffloadStep, ...]:
+def _reorder_steps(column: OffloadedColumn) -> tuple[OffloadStep, ...]:
     """Normalize before HWC2CHW as HWC2CHW before Normalize: the same numbers, and bytes are turned, not floats."""
-    steps, drawn = list(column.steps), list(column.random_columns)
+    steps, random_columns = list(column.steps), list(column.random_columns)
     for i in range(len(steps) - 1):
         first, second = steps[i], steps[i + 1]
         if (first.kernel, second.kernel) == ("normalize", "planes") and first.args["is_hwc"]:
-            turned = OffloadStep(first.op, "normalize", first.accepts, {**first.args, "is_hwc": False})
-            steps[i], steps[i + 1] = second, turned
-    assert not any(drawn[i] for i, step in enumerate(column.steps) if step.kernel in ("normalize", "planes"))
+            channels_first = OffloadStep(
+                first.op, "normalize", first.accepts, {**first.args, "is_hwc": False}
+            )
+            steps[i], steps[i + 1] = second, channels_first
+    assert not any(
+        random_columns[i] for i, step in enumerate(column.steps) if step.kernel in ("normalize", "planes")
+    )
     return tuple(steps)
 
 
@@ -67,56 +71,60 @@ def _transform_column(
     column: OffloadedColumn, steps: tuple[OffloadStep, ...], by_name: dict[str, Any], move: Move
 ) -> torch.Tensor:
     forms = by_name[column.form].asnumpy()
-    given: Tensor = by_name[column.name]
-    drawn = _drawn(column, by_name, len(forms))
+    tensor: Tensor = by_name[column.name]
+    samples = _collect_samples(column, by_name, len(forms))
     if (forms == STAGE_FINISHED).any():
         if not (forms == STAGE_FINISHED).all():
             raise DeviceQueueError(
                 f"column {column.name!r}: some rows of a batch are of a kind that the card takes and some are not; "
                 "config.set_auto_offload(False) and map(offload=False) leave them all to the host"
             )
-        return move(_host_values(given, by_name[column.shapes].asnumpy()) if column.sized else given._torch)
+        return move(
+            _unpack_host_values(tensor, by_name[column.shapes].asnumpy()) if column.sized else tensor._torch
+        )
     if not column.sized:
-        return _apply_steps(move(given._torch), steps, drawn)
+        return _apply_steps(move(tensor._torch), steps, samples)
     shapes = [unpack_shape_and_dtype(row)[0] for row in by_name[column.shapes].asnumpy()]
-    first = _to_one_size(given._torch, shapes, forms, steps[: column.sized], drawn[: column.sized], move)
-    return _apply_steps(first, steps[column.sized :], drawn[column.sized :])
+    first = _to_one_size(tensor._torch, shapes, forms, steps[: column.sized], samples[: column.sized], move)
+    return _apply_steps(first, steps[column.sized :], samples[column.sized :])
 
 
-def _drawn(column: OffloadedColumn, by_name: dict[str, Any], count: int) -> list[list[Any] | None]:
+def _collect_samples(column: OffloadedColumn, by_name: dict[str, Any], count: int) -> list[list[Any] | None]:
     """For each step, what was drawn for each row; None where nothing was."""
-    found: list[list[Any] | None] = []
+    samples: list[list[Any] | None] = []
     for names in column.random_columns:
         parts = [by_name[name].asnumpy().tolist() for name in names]
-        found.append(list(zip(*parts, strict=True)) if parts else None)
-    return found
+        samples.append(list(zip(*parts, strict=True)) if parts else None)
+    return samples
 
 
 def _apply_steps(
-    x: torch.Tensor, steps: Sequence[OffloadStep], drawn: Sequence[list[Any] | None]
+    x: torch.Tensor, steps: Sequence[OffloadStep], samples: Sequence[list[Any] | None]
 ) -> torch.Tensor:
     at = 0
     while at < len(steps):
         step = steps[at]
         if step.kernel in SIZED:
             end = at + 1
-            x = crop_and_resize_batch(Images.of_batch(x), steps[at:end], _of_rows(drawn[at:end], len(x)))
+            x = crop_and_resize_batch(
+                Images.of_batch(x), steps[at:end], _fill_missing_samples(samples[at:end], len(x))
+            )
             at = end
             continue
-        x = KERNELS[step.kernel](x, step.args, _rows(step, drawn[at], x))
+        x = KERNELS[step.kernel](x, step.args, _row_arguments(step, samples[at], x))
         at += 1
     return x
 
 
-def _rows(step: OffloadStep, drawn: list[Any] | None, x: torch.Tensor) -> Any:
+def _row_arguments(step: OffloadStep, samples: list[Any] | None, x: torch.Tensor) -> Any:
     if step.row_params is None:
-        return drawn
+        return samples
     size = x.shape[1:3]
-    return [step.row_params(*size)] if drawn is None else [step.row_params(*size, *row) for row in drawn]
+    return [step.row_params(*size)] if samples is None else [step.row_params(*size, *row) for row in samples]
 
 
-def _of_rows(drawn: Sequence[list[Any] | None], count: int) -> list[list[Any]]:
-    return [[()] * count if each is None else each for each in drawn]
+def _fill_missing_samples(samples: Sequence[list[Any] | None], count: int) -> list[list[Any]]:
+    return [[()] * count if each is None else each for each in samples]
 
 
 def _to_one_size(
@@ -124,62 +132,62 @@ def _to_one_size(
     shapes: list[tuple[int, ...]],
     forms: np.ndarray[Any, Any],
     steps: Sequence[OffloadStep],
-    drawn: Sequence[list[Any] | None],
+    samples: Sequence[list[Any] | None],
     move: Move,
 ) -> torch.Tensor:
     """Rows of bytes, encoded, of different sizes, or sized by the host already, as one batch."""
-    numbers = _of_rows(drawn, len(forms))
+    numbers = _fill_missing_samples(samples, len(forms))
     # all of them travel at once, as they lie; those that are encoded are read by the decoder itself
     there = rows if (forms == ENCODED).all() else move(rows)
     device = move(rows[:0]).device
-    made: list[torch.Tensor] = []
+    parts: list[torch.Tensor] = []
     order: list[int] = []
     for form in np.unique(forms).tolist():
         which = np.flatnonzero(forms == form).tolist()
         most = len(which) if form == READY else GROUP
         for start in range(0, len(which), most):
             group = which[start : start + most]
-            own = [[each[row] for row in group] for each in numbers]
-            own_shapes = [shapes[row] for row in group]
+            group_samples = [[each[row] for row in group] for each in numbers]
+            group_shapes = [shapes[row] for row in group]
             order += group
             if form == ENCODED:
                 # (bytes, height, width) of each
-                encoded = [rows[row, : shape[0]] for row, shape in zip(group, own_shapes, strict=True)]
-                images = decode_jpeg_batch(encoded, [(shape[1], shape[2]) for shape in own_shapes], device)
-                made.append(crop_and_resize_batch(images, steps[1:], own[1:]))
+                encoded = [rows[row, : shape[0]] for row, shape in zip(group, group_shapes, strict=True)]
+                images = decode_jpeg_batch(encoded, [(shape[1], shape[2]) for shape in group_shapes], device)
+                parts.append(crop_and_resize_batch(images, steps[1:], group_samples[1:]))
                 continue
-            mine = _picked(there, group, move)
+            mine = _select_rows(there, group, move)
             if form == READY:
-                made.append(_sized(mine, own_shapes))
+                parts.append(_unpack_same_size(mine, group_shapes))
             else:
-                made.append(crop_and_resize_batch(Images.of_rows(mine, own_shapes), steps, own))
-    found = sorted({tuple(part.shape[1:]) for part in made})
-    if len(found) > 1:
-        raise DeviceQueueError(f"images of different sizes cannot be one batch: {found[0]} and {found[1]}")
-    whole = made[0] if len(made) == 1 else torch.cat(made)
-    return _picked(whole, np.argsort(order).tolist(), move)
+                parts.append(crop_and_resize_batch(Images.of_rows(mine, group_shapes), steps, group_samples))
+    sizes = sorted({tuple(part.shape[1:]) for part in parts})
+    if len(sizes) > 1:
+        raise DeviceQueueError(f"images of different sizes cannot be one batch: {sizes[0]} and {sizes[1]}")
+    whole = parts[0] if len(parts) == 1 else torch.cat(parts)
+    return _select_rows(whole, np.argsort(order).tolist(), move)
 
 
-def _picked(rows: torch.Tensor, which: list[int], move: Move) -> torch.Tensor:
+def _select_rows(rows: torch.Tensor, which: list[int], move: Move) -> torch.Tensor:
     """Some rows in an order; no copy where they lie together in it."""
     if which == list(range(which[0], which[0] + len(which))):
         return rows[which[0] : which[0] + len(which)]
     return rows[move(torch.tensor(which))]
 
 
-def _sized(rows: torch.Tensor, shapes: list[tuple[int, ...]]) -> torch.Tensor:
+def _unpack_same_size(rows: torch.Tensor, shapes: list[tuple[int, ...]]) -> torch.Tensor:
     """Images of one size at the beginning of rows of bytes."""
     shape = shapes[0]
-    if any(other != shape for other in shapes):
-        found = sorted(set(shapes))[:2]
-        raise DeviceQueueError(f"images of different sizes cannot be one batch: {found[0]} and {found[1]}")
+    if any(row_shape != shape for row_shape in shapes):
+        sizes = sorted(set(shapes))[:2]
+        raise DeviceQueueError(f"images of different sizes cannot be one batch: {sizes[0]} and {sizes[1]}")
     return rows[:, : int(np.prod(shape))].reshape(-1, *shape)
 
 
-def _host_values(given: Tensor, kinds: np.ndarray[Any, Any]) -> torch.Tensor:
+def _unpack_host_values(tensor: Tensor, formats: np.ndarray[Any, Any]) -> torch.Tensor:
     """Rows that the host has finished, out of their packing."""
-    made = []
-    for row, what in zip(given.asnumpy(), kinds, strict=True):
+    values = []
+    for row, what in zip(tensor.asnumpy(), formats, strict=True):
         shape, dtype = unpack_shape_and_dtype(what)
-        made.append(row[: int(np.prod(shape)) * dtype.itemsize].view(dtype).reshape(shape))
-    return torch.from_numpy(np.stack(made))
+        values.append(row[: int(np.prod(shape)) * dtype.itemsize].view(dtype).reshape(shape))
+    return torch.from_numpy(np.stack(values))

@@ -9,9 +9,9 @@ from millrace._src.core.errors import ArgumentValueError, DeviceQueueError
 from millrace._src.core.machine.host_allocator import AlignedAllocator
 from millrace._src.core.optional import require
 from millrace._src.core.public import public
-from millrace._src.core.transfer_statistics import Channel
+from millrace._src.core.transfer_statistics import TransferStatistics
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.observe.transfer_diagnosis import judge
+from millrace._src.observe.transfer_diagnosis import diagnose_transfer
 from millrace._src.runtime.tensor.backend.context import get_device
 
 from .prefetcher import DevicePrefetcher, create_device_source
@@ -36,10 +36,10 @@ def device_iterator(
 
 
 @public("transfer")
-def queue_info(channel: Channel) -> dict[str, Any]:
+def queue_info(channel: TransferStatistics) -> dict[str, Any]:
     """Everything that is known of a channel, with the verdict in words and in parts."""
-    verdict = judge(channel)
-    return {**channel.to_dict(), "verdict": str(verdict), "situation": verdict.to_dict()}
+    diagnosis = diagnose_transfer(channel)
+    return {**channel.to_dict(), "verdict": str(diagnosis), "situation": diagnosis.to_dict()}
 
 
 @public("transfer")
@@ -132,13 +132,13 @@ class DeviceQueue:
         self.release()
 
     @property
-    def channel(self) -> Channel:
+    def channel(self) -> TransferStatistics:
         """Its counters."""
         return self._sending("channel").channel
 
-    def _sending(self, asked: str) -> DevicePrefetcher:
+    def _sending(self, operation: str) -> DevicePrefetcher:
         if self._feed is None:
-            raise DeviceQueueError(f"{asked}: nothing is sent yet; call send() first")
+            raise DeviceQueueError(f"{operation}: nothing is sent yet; call send() first")
         return self._feed
 
 
@@ -157,8 +157,8 @@ class DeviceIterator:
         self, dataset: Any, device_target: str | None, num_epochs: int, as_dict: bool, output: str, state: Any
     ) -> None:
         self._names = list(dataset.get_col_names()) if as_dict else None
-        self._leaf = _leaf(output)
-        device = _device(device_target)
+        self._leaf = _convert_output(output)
+        device = _resolve_device(device_target)
         # jax copies what does not begin on a border
         lender = AlignedAllocator() if output == "jax" and device == "cpu" else None
         source = create_device_source(dataset, num_epochs, device, state, lender)
@@ -196,7 +196,7 @@ class DeviceIterator:
         self.close()
 
 
-def _device(target: str | None) -> str:
+def _resolve_device(target: str | None) -> str:
     if target is None:
         return get_device()
     if target == "CPU":
@@ -211,7 +211,7 @@ def _device(target: str | None) -> str:
     return current if current.startswith("cuda") else "cuda:0"
 
 
-def _leaf(output: str) -> Callable[[Any], Any] | None:
+def _convert_output(output: str) -> Callable[[Any], Any] | None:
     """From a Tensor to what the user asked for, on the same memory."""
     if output == "tensor":
         return None

@@ -24,18 +24,18 @@ class GpuIdleTimer:
     def __init__(self, device: torch.device) -> None:
         self.device = device
         self.idle = self.whole = 0.0
-        self._asked: Any = None
+        self._request_mark: Any = None
         self._open: deque[tuple[Any, Any]] = deque(maxlen=MOST)
         self._last: Any = None
 
-    def asked(self) -> None:
+    def mark_request(self) -> None:
         """A step asks for its batch: what it did before is in the stream."""
-        self._asked = self._mark()
+        self._request_mark = self._mark()
 
-    def given(self) -> None:
+    def mark_delivery(self) -> None:
         """The stream waits for the batch from here on."""
-        if self._asked is not None:
-            self._open.append((self._asked, self._mark()))
+        if self._request_mark is not None:
+            self._open.append((self._request_mark, self._mark()))
         self._read()
 
     def _mark(self) -> Any:
@@ -46,11 +46,11 @@ class GpuIdleTimer:
     def _read(self) -> None:
         """Add up what the device has passed."""
         while self._open and self._open[0][1].query():
-            asked, given = self._open.popleft()
+            request, delivery = self._open.popleft()
             if self._last is not None:  # the first one filled the rings
-                self.whole += self._last.elapsed_time(given) / 1000
-                self.idle += asked.elapsed_time(given) / 1000
-            self._last = given
+                self.whole += self._last.elapsed_time(delivery) / 1000
+                self.idle += request.elapsed_time(delivery) / 1000
+            self._last = delivery
 
     def to_dict(self) -> dict[str, float]:
         """Both, in seconds."""

@@ -35,7 +35,7 @@ class PinnedAllocator(HostAllocator):
     """Memory that stays where it is, so that a GPU can fetch from it while the host goes on."""
 
     # it takes long to make, and a ring of batches comes and goes
-    most_spare = 16
+    max_spare = 16
 
     def __init__(self, device: str) -> None:
         super().__init__()
@@ -44,13 +44,13 @@ class PinnedAllocator(HostAllocator):
         self._refused = False
 
     def make(self, size: int) -> npt.NDArray[np.uint8]:
-        made: npt.NDArray[np.uint8]
+        buffer: npt.NDArray[np.uint8]
         if not self._refused:
             try:
                 # workers' threads would begin a context on the first card
                 with torch.cuda.device(self.device):
-                    made = torch.empty(size, dtype=torch.uint8, pin_memory=True).numpy()
-                return made
+                    buffer = torch.empty(size, dtype=torch.uint8, pin_memory=True).numpy()
+                return buffer
             except RuntimeError as error:
                 self._refused = True
                 log.warning("no more pinned memory (%d bytes wanted): batches take longer: %s", size, error)
@@ -69,8 +69,8 @@ class PinnedAllocator(HostAllocator):
         if int(status):  # it is only slower
             log.info("shared memory of %d bytes could not be pinned (error %d)", mapping.size, int(status))
             return
-        mapping.before_end = functools.partial(_let_go, runtime, mapping.address)
+        mapping.before_end = functools.partial(_release, runtime, mapping.address)
 
 
-def _let_go(runtime: Any, address: int) -> None:
+def _release(runtime: Any, address: int) -> None:
     runtime.cudaHostUnregister(address)

@@ -23,9 +23,9 @@ from millrace._src.core.log import get_logger
 from millrace._src.core.machine.host_allocator import HostAllocator
 from millrace._src.core.public import public
 from millrace._src.core.settings import override
-from millrace._src.core.transfer_statistics import ENDED, STOPPED, Channel
+from millrace._src.core.transfer_statistics import ENDED, STOPPED, TransferStatistics
 from millrace._src.core.values.tensor import load_runtime
-from millrace._src.observe.transfer_diagnosis import Verdict, judge
+from millrace._src.observe.transfer_diagnosis import TransferDiagnosis, diagnose_transfer
 from millrace._src.runtime.tensor.backend.context import get_context
 
 from .clock import Clock
@@ -94,7 +94,7 @@ class DevicePrefetcher:
         load_runtime()
         if at is not None and epochs > 0:
             epochs -= int(at["epoch"])  # those behind the state that the source goes on from
-        self.channel = Channel(name or f"sink-{next(_numbers)}", device)
+        self.channel = TransferStatistics(name or f"sink-{next(_numbers)}", device)
         self.channel.total_batches, self.channel.report = whole, getattr(source, "report", None)
         self._patience = patience
         # the time that steps, the pipeline and the way between them are measured by
@@ -103,7 +103,7 @@ class DevicePrefetcher:
         self._mover = mover or create_transfer(device, getattr(source, "device_work", None))
         host, ready = RingBuffer(slots, most_bytes, clock), RingBuffer(slots, most_bytes, clock)
         self._ring, self._host = ready, host if moved else None
-        self._fed_by = getattr(source, "stats", None)
+        self._pipeline_stats = getattr(source, "stats", None)
         offer = getattr(source, "_register_knob", None)
         if offer is not None:  # autotune, where it is on, chooses how many batches lie ready
             offer(f"ring of {self.channel.name}", slots, 1, MOST_SLOTS, _Resize([host, ready]))
@@ -143,9 +143,9 @@ class DevicePrefetcher:
 
         StallError after `timeout` seconds, which are those of ``set_context(op_timeout=...)`` where none are given.
         """
-        asked = self._clock.now()
+        requested_at = self._clock.now()
         if self._mover.idle is not None:
-            self._mover.idle.asked()
+            self._mover.idle.mark_request()
         item = self._wait(timeout)
         now = self._clock.now()
         value = item.value
@@ -157,17 +157,19 @@ class DevicePrefetcher:
             return None
         assert isinstance(value, TransferredBatch)
         if self._since is None:
-            self.channel.first_wait = now - asked  # the rings were empty, and libraries set themselves up
+            self.channel.first_wait = (
+                now - requested_at
+            )  # the rings were empty, and libraries set themselves up
             self.channel.record_step(0.0, 0.0)
         else:
-            self.channel.record_step(now - asked, asked - self._since)
+            self.channel.record_step(now - requested_at, requested_at - self._since)
         self._since = now
         if value.state is not None:
             self._state = value.state
         return self._mover.receive(value)
 
     def _wait(self, timeout: float | None) -> RingItem:
-        began, told = time.perf_counter(), False
+        began, warned = time.perf_counter(), False
         limit = float(get_context("op_timeout") or "inf") if timeout is None else timeout
         while True:
             try:
@@ -180,15 +182,15 @@ class DevicePrefetcher:
             if waited >= limit:
                 raise StallError(
                     f"channel {self.channel.name!r}: no batch came within {limit:g} s. "
-                    f"{judge(self.channel, waiting=waited)} set_context(op_timeout=...) changes the limit, 0 is none."
+                    f"{diagnose_transfer(self.channel, waiting=waited)} set_context(op_timeout=...) changes the limit, 0 is none."
                     f"\n{self.channel}"
                 )
-            if not told:
-                told = True
+            if not warned:
+                warned = True
                 log.warning(
                     "a step has waited %.0f s for a batch. %s\n%s",
                     waited,
-                    judge(self.channel, waiting=waited),
+                    diagnose_transfer(self.channel, waiting=waited),
                     self.channel,
                 )
 
@@ -201,9 +203,9 @@ class DevicePrefetcher:
                 f"{channel.taken} taken, and a step asked for another one. Take batches before it is released or closed"
             )
         channel.exhausted = True
-        kind = SinkEnded if channel.error is None else DeviceQueueError
-        return kind(
-            f"channel {channel.name!r}: a step asked for a batch and none will come. {judge(channel, waiting=waited)}"
+        error_class = SinkEnded if channel.error is None else DeviceQueueError
+        return error_class(
+            f"channel {channel.name!r}: a step asked for a batch and none will come. {diagnose_transfer(channel, waiting=waited)}"
         )
 
     # looking ----------------------------------------------------------------------------------------
@@ -242,7 +244,7 @@ class DevicePrefetcher:
             channel.waited,
             channel.stepping,
             channel.ended,
-            self._fed_by,
+            self._pipeline_stats,
         )
 
     def device_time(self) -> dict[str, Any]:
@@ -253,9 +255,9 @@ class DevicePrefetcher:
         share = seconds["idle"] / seconds["whole"] if seconds["whole"] else 0.0
         return {"device_seconds": seconds, "device_idle_share": share}
 
-    def diagnosis(self) -> Verdict:
+    def diagnosis(self) -> TransferDiagnosis:
         """What steps wait for, and what to change."""
-        return judge(self.channel)
+        return diagnose_transfer(self.channel)
 
     # by hand ----------------------------------------------------------------------------------------
 
@@ -298,7 +300,13 @@ class _PipelineReader:
     """The thread that asks the pipeline."""
 
     def __init__(
-        self, source: Source, epochs: int, states: bool, channel: Channel, ring: RingBuffer, clock: Clock
+        self,
+        source: Source,
+        epochs: int,
+        states: bool,
+        channel: TransferStatistics,
+        ring: RingBuffer,
+        clock: Clock,
     ) -> None:
         self.source, self.epochs, self.states, self.channel, self.ring = source, epochs, states, channel, ring
         self.clock = clock
@@ -356,7 +364,7 @@ class _PipelineReader:
             self.ring.put(item)
             return
         self.channel.begin_transfer(len(self.ring))
-        if self.mover is not None and self.mover.card is not None:
+        if self.mover is not None and self.mover.transforms is not None:
             batch: TransferredBatch = item.value
             item = RingItem(self.mover.send(batch.values, batch.size, batch.state), item.size)
         self.channel.full += self.ring.put(item)
@@ -367,7 +375,12 @@ class _Transferrer:
     """The thread that moves batches from the host ring into the device ring."""
 
     def __init__(
-        self, mover: BatchTransfer, channel: Channel, host: RingBuffer, ready: RingBuffer, clock: Clock
+        self,
+        mover: BatchTransfer,
+        channel: TransferStatistics,
+        host: RingBuffer,
+        ready: RingBuffer,
+        clock: Clock,
     ) -> None:
         self.mover, self.channel, self.host, self.ready, self.clock = mover, channel, host, ready, clock
 
@@ -404,7 +417,7 @@ class _Transferrer:
         batch: TransferredBatch = item.value
         sent = self.mover.send(batch.values, batch.size, batch.state)
         self.channel.moving += self.clock.now() - began
-        split = None if self.mover.card is None else self.mover.card.split
+        split = None if self.mover.transforms is None else self.mover.transforms.split
         if split is not None:
             split.update(len(self.host) > 0, self.channel.waited, self.channel.stepping)
         return RingItem(sent, item.size)
@@ -418,7 +431,7 @@ def create_device_source(
 
     Batches are put where the device fetches them from, or into the memory of another lender.
     """
-    with override(lender=lender or allocator_for(device)):
+    with override(allocator=lender or allocator_for(device)):
         if device != "cpu" and hasattr(dataset, "_device_run"):
             return cast(Source, dataset._device_run(epochs, state))
         resume = {} if state is None else {"state": state}
@@ -429,7 +442,7 @@ def _close(
     rings: list[RingBuffer],
     source: Source,
     threads: list[threading.Thread],
-    channel: Channel,
+    channel: TransferStatistics,
     gate: threading.Event,
 ) -> None:
     channel.end(STOPPED)

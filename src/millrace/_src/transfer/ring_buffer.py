@@ -39,16 +39,16 @@ class RingBuffer:
         # when the places were made free again, oldest first: an item waits for the place that it takes
         self._freed: deque[float] = deque([float("-inf")] * slots, maxlen=slots)
         lock = threading.Lock()
-        self._room, self._filled = threading.Condition(lock), threading.Condition(lock)
+        self._not_full, self._not_empty = threading.Condition(lock), threading.Condition(lock)
 
     def __len__(self) -> int:
         return len(self._items)
 
     def resize(self, slots: int) -> None:
         """Hold up to so many from here on; what is in it stays."""
-        with self._room:
+        with self._not_full:
             self.slots = slots
-            self._room.notify_all()
+            self._not_full.notify_all()
 
     @property
     def nbytes(self) -> int:
@@ -58,24 +58,24 @@ class RingBuffer:
     def put(self, item: RingItem) -> float:
         """Wait for room and put the item in; gives the seconds waited."""
         clock = self.clock
-        with self._room:
+        with self._not_full:
             began = clock.now()
             while not self._closed and not self._fits(item.size):
-                self._room.wait()
+                self._not_full.wait()
             if self._closed:
                 raise RingClosedError
             clock.synchronize(self._freed[len(self._items)])
             put = clock.now()
             self._items.append((item, put))
             self._bytes += item.size
-            self._filled.notify()
+            self._not_empty.notify()
             return put - began
 
     def take(self, timeout: float | None = None) -> RingItem | None:
         """The oldest item; None where nothing came in time. Raises Closed when nothing will come any more."""
-        with self._filled:
+        with self._not_empty:
             if not self._items and not self._over and timeout != 0:
-                self._filled.wait_for(lambda: self._items or self._over, timeout)
+                self._not_empty.wait_for(lambda: self._items or self._over, timeout)
             if not self._items:
                 if self._over:
                     raise RingClosedError
@@ -84,23 +84,23 @@ class RingBuffer:
             self.clock.synchronize(put)
             self._freed.append(self.clock.now())
             self._bytes -= item.size
-            self._room.notify()
+            self._not_full.notify()
             return item
 
     def finish(self) -> None:
         """Nothing more will be put: what is in it can be taken, then comes Closed."""
-        with self._filled:
+        with self._not_empty:
             self._finished = True
-            self._filled.notify_all()
+            self._not_empty.notify_all()
 
     def close(self) -> None:
         """Let go of everything; whoever waits on either side gets Closed."""
-        with self._room:
+        with self._not_full:
             self._closed = True
             self._items.clear()
             self._bytes = 0
-            self._room.notify_all()
-            self._filled.notify_all()
+            self._not_full.notify_all()
+            self._not_empty.notify_all()
 
     @property
     def _over(self) -> bool:

@@ -30,7 +30,7 @@ class TransferredBatch(NamedTuple):
 class BatchTransfer(Protocol):
     """Takes batches of host arrays to one device."""
 
-    card: BatchTransforms | None
+    transforms: BatchTransforms | None
     # what the device itself says of its waiting, where it can
     idle: GpuIdleTimer | None
 
@@ -55,20 +55,24 @@ def size_of(values: Sequence[Any]) -> int:
 
 def create_transfer(device: str, work: OffloadPlan | None = None) -> BatchTransfer:
     """The way to a device, `"cpu"` or `"cuda:0"`; `work` is what is left to do there."""
-    card = None if work is None else BatchTransforms(work)
-    return CudaTransfer(torch.device(device), card) if device.startswith("cuda") else HostTransfer(card)
+    transforms = None if work is None else BatchTransforms(work)
+    return (
+        CudaTransfer(torch.device(device), transforms)
+        if device.startswith("cuda")
+        else HostTransfer(transforms)
+    )
 
 
 class HostTransfer:
     """The device is the CPU: nothing moves. It does a card's work where it stands for one, in tests."""
 
-    def __init__(self, card: BatchTransforms | None = None) -> None:
-        self.card = card
+    def __init__(self, transforms: BatchTransforms | None = None) -> None:
+        self.transforms = transforms
         self.idle: GpuIdleTimer | None = None
 
     def send(self, values: Sequence[Any], size: int, state: Any) -> TransferredBatch:
-        if self.card is not None:
-            values = self.card(values, lambda tensor: tensor)
+        if self.transforms is not None:
+            values = self.transforms(values, lambda tensor: tensor)
         return TransferredBatch(list(values), size, state)
 
     def receive(self, batch: TransferredBatch) -> list[Any]:
@@ -80,8 +84,8 @@ class HostTransfer:
 class CudaTransfer:
     """A GPU: it fetches from pinned memory on a side stream; what lies elsewhere is copied into such memory first."""
 
-    def __init__(self, device: torch.device, card: BatchTransforms | None = None) -> None:
-        self.device, self.card = device, card
+    def __init__(self, device: torch.device, transforms: BatchTransforms | None = None) -> None:
+        self.device, self.transforms = device, transforms
         # its kernels are short: they go first, and the step's long ones fill the card behind them
         self.stream = torch.cuda.Stream(device, priority=-1)
         # the batch on its way: its memory is the pipeline's again when the copy has ended and nobody else holds it
@@ -89,24 +93,26 @@ class CudaTransfer:
         self.idle: GpuIdleTimer | None = GpuIdleTimer(device)
 
     def send(self, values: Sequence[Any], size: int, state: Any) -> TransferredBatch:
-        given = values
+        host_values = values
         self.finish()  # one on its way at a time: what moving takes is seen, and pinned memory bounded
         with torch.cuda.stream(self.stream):
-            if self.card is not None:
-                values = self.card(values, self._moved)
-            made = [wrap(self._moved(value._torch)) if _numeric(value) else value for value in values]
+            if self.transforms is not None:
+                values = self.transforms(values, self._moved)
+            device_values = [
+                wrap(self._moved(value._torch)) if _is_numeric(value) else value for value in values
+            ]
             ready = torch.cuda.Event()
             ready.record(self.stream)
-        self._before = ready, given
-        return TransferredBatch(made, size, state, ready)
+        self._before = ready, host_values
+        return TransferredBatch(device_values, size, state, ready)
 
     def receive(self, batch: TransferredBatch) -> list[Any]:
         current = torch.cuda.current_stream(self.device)
         current.wait_event(batch.ready)
         if self.idle is not None:
-            self.idle.given()
+            self.idle.mark_delivery()
         for value in batch.values:
-            if _numeric(value):
+            if _is_numeric(value):
                 # its memory is not given out again before the step is over
                 value._torch.record_stream(current)
         return batch.values
@@ -127,6 +133,6 @@ class CudaTransfer:
         return tensor.to(self.device, non_blocking=True)
 
 
-def _numeric(value: Any) -> bool:
+def _is_numeric(value: Any) -> bool:
     """A tensor of numbers; text, dicts and the like stay on the host."""
     return isinstance(value, Tensor) and value.dtype in TORCH_DTYPES

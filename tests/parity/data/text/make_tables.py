@@ -1,4 +1,4 @@
-"""Ask MindSpore about every code point and write kernels/text/unicode_table.py. From the root of the repository:
+"""Query MindSpore for every code point and write kernels/text/unicode_data.py. From the root of the repository:
 
     /path/to/python-with-mindspore -m tests.parity.data.text.make_tables
 

@@ -25,9 +25,9 @@ def names(found):
 def test_the_kind_with_the_most_bytes(tmp_path):
     touch(tmp_path, a_jpg="x" * 100, b__c_PNG="x" * 100, labels_csv="x", readme_txt="hello")
     found = find([str(tmp_path)])
-    assert (found.kind, names(found), found.bytes) == ("images", ["a.jpg", "c.PNG"], 200)
+    assert (found.data_format, names(found), found.bytes) == ("images", ["a.jpg", "c.PNG"], 200)
     assert found.root == str(tmp_path)
-    assert sorted(found.others.split(", ")) == ["1 csv", "1 text"]
+    assert sorted(found.ignored.split(", ")) == ["1 csv", "1 text"]
 
 
 def test_hidden_files_and_scripts_of_a_folder_are_left_out(tmp_path):
@@ -44,22 +44,22 @@ def test_mindrecord(tmp_path, name):
     (tmp_path / name).write_bytes(b"x")
     (tmp_path / f"{name}.db").write_bytes(b"x")
     found = find([str(tmp_path / name)])
-    assert (found.kind, names(found)) == ("mindrecord", [name])
+    assert (found.data_format, names(found)) == ("mindrecord", [name])
 
 
 @pytest.mark.parametrize("name", ["x.tfrecord", "train-00000-of-00002", "data.bin"])
 def test_tfrecord_by_name_or_content(tmp_path, name):
     with open(tmp_path / name, "wb") as file:
         write_record(file, encode_example({"n": 1}))
-    assert find([str(tmp_path / name)]).kind == "tfrecord"
+    assert find([str(tmp_path / name)]).data_format == "tfrecord"
 
 
 def test_content_decides_where_the_name_says_nothing(tmp_path):
     (tmp_path / "photo").write_bytes(b"\xff\xd8\xff\xe0 and so on")
     (tmp_path / "notes").write_text("some words\n")
     (tmp_path / "noise").write_bytes(bytes(range(256)))
-    assert find([str(tmp_path / "photo")]).kind == "images"
-    assert find([str(tmp_path / "notes")]).kind == "text"
+    assert find([str(tmp_path / "photo")]).data_format == "images"
+    assert find([str(tmp_path / "notes")]).data_format == "text"
     with pytest.raises(ArgumentValueError, match="nothing here that can be measured; wanted images"):
         find([str(tmp_path / "noise")])
 
@@ -67,8 +67,8 @@ def test_content_decides_where_the_name_says_nothing(tmp_path):
 def test_json_is_a_pipeline_or_lines(tmp_path):
     (tmp_path / "p.json").write_text(json.dumps({"op_type": "Batch"}))
     (tmp_path / "lines.json").write_text('{"a": 1}\n{"a": 2}\n')
-    assert find([str(tmp_path / "p.json")]).kind == "json"
-    assert find([str(tmp_path / "lines.json")]).kind == "text"
+    assert find([str(tmp_path / "p.json")]).data_format == "json"
+    assert find([str(tmp_path / "lines.json")]).data_format == "text"
 
 
 def test_several_paths(tmp_path):

@@ -32,7 +32,7 @@ def said(monkeypatch):
     def put(why="", **changes):
         made = dataclasses.replace(facts.backend_versions(), **changes)
         fake = types.SimpleNamespace(look=lambda: made, try_gloo=lambda: why)
-        monkeypatch.setattr(checks, "_facts", lambda: fake)
+        monkeypatch.setattr(checks, "_query_torch", lambda: fake)
 
     return put
 
@@ -44,7 +44,7 @@ def test_this_machine_can(tmp_path):
 
 
 def test_without_pytorch_nothing_is_wrong(tmp_path, monkeypatch):
-    monkeypatch.setattr(checks, "_facts", lambda: None)
+    monkeypatch.setattr(checks, "_query_torch", lambda: None)
     [found] = checks.collectives(Machine())
     assert found.level == "ok"
     assert "'torch" in found.summary

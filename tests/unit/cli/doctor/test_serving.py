@@ -26,7 +26,9 @@ def test_what_is_missing_is_named_with_what_it_costs(monkeypatch):
         ({"httptools"}, "note", "httptools missing"),
         ({"onnxruntime"}, "note", "onnxruntime missing"),
     ):
-        monkeypatch.setattr(checks, "_absent", lambda names, gone=missing: [n for n in names if n in gone])
+        monkeypatch.setattr(
+            checks, "_missing_libraries", lambda names, gone=missing: [n for n in names if n in gone]
+        )
         found = list(checks.serving(Machine()))
         assert (found[-1].level, words in found[-1].summary) == (level, True), found
 
@@ -35,4 +37,4 @@ def test_a_port_that_is_taken_is_said(monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        assert checks._port(taken.getsockname()[1]) == "is taken: give --port another"
+        assert checks._check_port(taken.getsockname()[1]) == "is taken: give --port another"

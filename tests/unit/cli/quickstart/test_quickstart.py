@@ -12,24 +12,24 @@ import numpy as np
 import pytest
 
 from millrace._src.cli.main import main
-from millrace._src.cli.quickstart.synthetic_images import CLASSES, HEIGHT, WIDTH, draw, write_image
+from millrace._src.cli.quickstart.synthetic_images import CLASSES, HEIGHT, WIDTH, render_image, write_image
 from tests.unit.cli.terminal import on_terminal
 
 MILLRACE = Path(sys.executable).with_name("millrace")
 
 
 def test_images_are_the_same_each_time_and_differ(tmp_path):
-    first, again = np.asarray(draw(5)), np.asarray(draw(5))
+    first, again = np.asarray(render_image(5)), np.asarray(render_image(5))
     assert first.shape == (HEIGHT, WIDTH, 3)
     assert np.array_equal(first, again)
-    assert not np.array_equal(first, draw(5 + len(CLASSES)))
+    assert not np.array_equal(first, render_image(5 + len(CLASSES)))
     path = write_image(tmp_path, 5)
     assert path.parent.name == CLASSES[5]
     assert 10_000 < path.stat().st_size < 200_000  # about what a photograph of this size has
 
 
 def test_every_class_looks_different():
-    pictures = {draw(number).tobytes() for number in range(len(CLASSES))}
+    pictures = {render_image(number).tobytes() for number in range(len(CLASSES))}
     assert len(pictures) == len(CLASSES)
 
 

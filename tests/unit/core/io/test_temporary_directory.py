@@ -11,8 +11,8 @@ from millrace._src.core.io.temporary_directory import LockedTemporaryDirectory, 
 
 KEEPER = """
 import sys
-from millrace._src.core.io.temporary_directory import Scratch
-kept = Scratch("example", sys.argv[1])
+from millrace._src.core.io.temporary_directory import LockedTemporaryDirectory
+kept = LockedTemporaryDirectory("example", sys.argv[1])
 print(kept.path, flush=True)
 sys.stdin.readline()
 """

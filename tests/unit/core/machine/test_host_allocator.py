@@ -30,7 +30,7 @@ class Watched(HostAllocator):
         return super().make(size)
 
     def accepts(self, array):
-        return self.taking or "Memory" in type(getattr(array.base, "base", None)).__name__
+        return self.taking or "Buffer" in type(getattr(array.base, "base", None)).__name__
 
 
 @settings(max_examples=50)
@@ -70,7 +70,7 @@ def test_what_somebody_holds_keeps_its_values(steps):
             assert bool((value == mark).all())
     value = None
     held.clear()
-    assert lender.allocated_bytes == 0
+    assert lender.blocks_in_use == 0
 
 
 def test_memory_comes_back_and_is_used_again():
@@ -98,7 +98,7 @@ def test_from_many_threads():
     for thread in threads:
         thread.join(60)
     assert not wrong
-    assert lender.allocated_bytes == 0
+    assert lender.blocks_in_use == 0
 
 
 def test_another_process_gets_plain_memory():
@@ -149,7 +149,7 @@ def test_batches_are_the_same_in_lent_memory_and_keep_their_values_while_held(na
         for row in PIPELINES[name]().create_dict_iterator(num_epochs=2, output_numpy=True)
     ]
     lender, kept = Watched(takes), []
-    with override(lender=lender):
+    with override(allocator=lender):
         rows = PIPELINES[name]().create_dict_iterator(num_epochs=2, output_numpy=True, do_copy=False)
     for number, row in enumerate(rows):
         if number % 3 != 1:  # some are let go, and their memory holds others
@@ -157,8 +157,8 @@ def test_batches_are_the_same_in_lent_memory_and_keep_their_values_while_held(na
         for at, held in kept:
             assert {k: values(v) for k, v in held.items()} == plain[at]
     if not takes and name != "worker processes":
-        assert "Memory" in type(kept[0][1]["label"].base.base).__name__
+        assert "Buffer" in type(kept[0][1]["label"].base.base).__name__
     rows.stop()
     del rows, row, kept, held
     gc.collect()
-    assert lender.allocated_bytes == 0
+    assert lender.blocks_in_use == 0

@@ -66,7 +66,7 @@ def test_record_files_are_cut_into_runs(files, shuffle, no_leaks):
 
 
 def test_a_dropped_shuffle_is_said(monkeypatch):
-    monkeypatch.setattr("millrace._src.core.log._said", set())
+    monkeypatch.setattr("millrace._src.core.log._warned_keys", set())
     both = arrays(True)[0] + arrays(True)[1]
     with pytest.warns(
         UserWarning, match=r"NumpySlicesDataset now come in their order.*\.shuffle\(buffer_size\)"

@@ -19,7 +19,7 @@ def plain(rows):
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch):
-    monkeypatch.setattr("millrace._src.core.log._said", set())
+    monkeypatch.setattr("millrace._src.core.log._warned_keys", set())
     ds.config.set_seed(3)
 
 

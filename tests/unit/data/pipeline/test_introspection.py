@@ -68,7 +68,7 @@ def test_the_signature_shows_kwargs_as_mindspore_does_and_a_misspelt_argument_is
 
 
 def test_a_sampler_of_ones_own_beside_shuffle_decides_the_order_and_that_is_said(monkeypatch):
-    monkeypatch.setattr(log, "_said", set())
+    monkeypatch.setattr(log, "_warned_keys", set())
     with pytest.warns(UserWarning, match="shuffle=True came together with a sampler"):
         data = ds.GeneratorDataset(Rows(), ["x"], shuffle=True, sampler=[2, 0])
     assert [int(row["x"]) for row in data.create_dict_iterator(1, True)] == [2, 0]

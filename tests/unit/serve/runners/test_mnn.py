@@ -114,7 +114,7 @@ def test_where_it_is_not_right_or_not_faster_onnxruntime_computes(file, monkeypa
     monkeypatch.setattr(mnn, "WORTH", 0.0 if change == "slower" else 1e9)
     if change == "other answers":
         monkeypatch.setattr(
-            mnn._Net, "run", lambda self, arrays: [np.zeros((len(arrays[0]), n)) for n in (5, 16)]
+            mnn._MnnSession, "run", lambda self, arrays: [np.zeros((len(arrays[0]), n)) for n in (5, 16)]
         )
     elif change == "unreadable":
         monkeypatch.setattr(mnn, "CONVERT", "print('no such operation')")
@@ -146,7 +146,7 @@ def test_a_net_that_looks_up_what_a_request_says_is_never_given_to_it(tmp_path, 
 
 
 def test_nets_without_convolutions_and_of_fixed_rows_are_not_even_tried(tmp_path, always, monkeypatch):
-    monkeypatch.setattr(mnn, "_faster", None)
+    monkeypatch.setattr(mnn, "_measure_speedup", None)
     assert mnn.onnx_runner(exported(tmp_path, nn.Dense(4, 2), 4), 1).platform == "onnxruntime_onnx"
     net = nn.Conv2d(1, 1, 3)
     export(

@@ -173,8 +173,10 @@ def test_a_copy_that_fails_is_told_and_nobody_waits_for_ever(monkeypatch, tmp_pa
     def fail(pairs):
         raise MemoryError("no memory")
 
-    copied = copying._copied
-    monkeypatch.setattr(copying, "_copied", lambda pairs: copied(pairs) if len(pairs) != 2 else fail(pairs))
+    copied = copying._copy_pairs
+    monkeypatch.setattr(
+        copying, "_copy_pairs", lambda pairs: copied(pairs) if len(pairs) != 2 else fail(pairs)
+    )
     with pytest.raises(MemoryError, match="no memory"):
         model().train(1, batches(), callbacks=[saving()])
     assert not copying._pending_copies

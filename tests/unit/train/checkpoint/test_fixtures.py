@@ -106,7 +106,12 @@ def test_append_dict_is_written_as_mindspore_writes_it(tmp_path):
     more |= {"neg": -1, "t": Parameter(torch.tensor([1, 2], dtype=torch.int16))}
     save_checkpoint([w], str(tmp_path / "x"), append_dict=more)
     assert (tmp_path / "x.ckpt").read_bytes() == (FOLDER / "append.ckpt").read_bytes()
-    assert [entry.kind for entry in append_dict_entries(more)][:4] == ["Int64", "Float32", "Bool", "str"]
+    assert [entry.element_type for entry in append_dict_entries(more)][:4] == [
+        "Int64",
+        "Float32",
+        "Bool",
+        "str",
+    ]
 
 
 @pytest.mark.parametrize("name", [n for n in CKPT if n.startswith("enc_")])

@@ -302,7 +302,7 @@ def test_hostile_headers_of_safetensors(case, little_memory):
 
 def test_dtypes_that_can_be_listed_and_not_loaded():
     put("x.safetensors", described(w=tensor("F8_E4M3", [8])))
-    assert contents_of("x.safetensors").items[0].kind == "F8_E4M3"
+    assert contents_of("x.safetensors").items[0].element_type == "F8_E4M3"
     with pytest.raises(CheckpointError, match="F8_E4M3"):
         load_checkpoint("x.safetensors", format="safetensors")
 

@@ -20,7 +20,13 @@ import millrace as ms
 from millrace import nn
 from millrace._src.core.errors import CheckpointError
 from millrace._src.train.checkpoint import run_folder
-from millrace._src.train.checkpoint.run_folder import FILE, ForeignRun, check_folder_is_free, describe, run_in
+from millrace._src.train.checkpoint.run_folder import (
+    FILE,
+    ForeignRun,
+    check_folder_is_free,
+    describe,
+    open_run,
+)
 from millrace.train import Model
 
 from .training_pairs import run
@@ -99,7 +105,7 @@ def test_a_training_without_resume_does_not_write_into_a_folder_in_use(tmp_path)
     folder = tmp_path / "run"
     folder.mkdir()
     expected = run(folder, 1)
-    with run_in(str(folder), {}), locked_by_another(folder):
+    with open_run(str(folder), {}), locked_by_another(folder):
         pass
     with (
         locked_by_another(folder),
@@ -137,20 +143,20 @@ def locked_by_another(folder: Path, byte: int = 0):
 
 def test_a_lock_dies_with_its_process_and_is_not_inherited(tmp_path):
     with locked_by_another(tmp_path):
-        with pytest.raises(ForeignRun, match="locked by process"), run_in(str(tmp_path), {}):
+        with pytest.raises(ForeignRun, match="locked by process"), open_run(str(tmp_path), {}):
             pass
         with pytest.raises(ForeignRun):
             check_folder_is_free(str(tmp_path))
     told, tell = os.pipe()
-    with run_in(str(tmp_path), {}):
+    with open_run(str(tmp_path), {}):
         check_folder_is_free(str(tmp_path))  # it is this process that holds it
-        with pytest.raises(ForeignRun, match="another training of this process"), run_in(str(tmp_path), {}):
+        with pytest.raises(ForeignRun, match="another training of this process"), open_run(str(tmp_path), {}):
             pass
         pid = os.fork()
         if not pid:  # a worker that outlives the training
             os.read(told, 1)
             os._exit(0)
-    with run_in(str(tmp_path), {}):
+    with open_run(str(tmp_path), {}):
         pass
     os.write(tell, b"x")
     os.waitpid(pid, 0)
@@ -165,10 +171,10 @@ def test_each_rank_of_a_run_has_a_lock_and_all_have_one_identity(tmp_path, monke
         monkeypatch.setenv("RANK", str(rank))
         monkeypatch.setenv("WORLD_SIZE", "2")
         ms.set_seed(rank)  # ranks may have different seeds
-        with locked_by_another(tmp_path, 1 - rank), run_in(str(tmp_path), describe(net, None, None)) as one:
+        with locked_by_another(tmp_path, 1 - rank), open_run(str(tmp_path), describe(net, None, None)) as one:
             one.confirm()
             found.append(one.id)
-        with locked_by_another(tmp_path, rank), pytest.raises(ForeignRun), run_in(str(tmp_path), {}):
+        with locked_by_another(tmp_path, rank), pytest.raises(ForeignRun), open_run(str(tmp_path), {}):
             pass
     assert len(set(found)) == 1
 
@@ -176,7 +182,7 @@ def test_each_rank_of_a_run_has_a_lock_and_all_have_one_identity(tmp_path, monke
 def test_a_folder_without_checkpoints_belongs_to_nobody(tmp_path):
     ids = []
     for seed in (1, 2):
-        with run_in(str(tmp_path), {"seed": seed}) as one:
+        with open_run(str(tmp_path), {"seed": seed}) as one:
             one.confirm()
             ids.append(one.id)
     assert ids[0] != ids[1]
@@ -188,7 +194,7 @@ def test_a_folder_without_checkpoints_belongs_to_nobody(tmp_path):
 def test_a_damaged_identity_is_replaced(tmp_path, text):
     (tmp_path / FILE).write_text(text)
     (tmp_path / "x.ckpt").touch()
-    with run_in(str(tmp_path), {"seed": 1}) as one:
+    with open_run(str(tmp_path), {"seed": 1}) as one:
         one.confirm()
     assert json.loads((tmp_path / FILE).read_text())["id"] == one.id
 
@@ -198,7 +204,7 @@ def test_a_folder_that_cannot_be_written_is_used_without_a_lock(tmp_path, monkey
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(run_folder.os, "open", refuse)
-    with run_in(str(tmp_path), {}) as one:
+    with open_run(str(tmp_path), {}) as one:
         one.confirm()
     assert os.listdir(tmp_path) == []
 

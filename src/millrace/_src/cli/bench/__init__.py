@@ -83,7 +83,7 @@ def _bench(arguments: argparse.Namespace) -> int:
     from .auto_pipeline import build_target
 
     console = new_console(highlight=False, soft_wrap=True, stderr=arguments.json)
-    with _progress(console) as stage:
+    with _show_progress(console) as stage:
         stage("looking for files")
         target = build_target(arguments.paths, arguments.batch, arguments.decode)
         stage("looking at rows")
@@ -91,24 +91,24 @@ def _bench(arguments: argparse.Namespace) -> int:
         stage("reading files")
         could: dict[str, Any] = {"read": machine.read_rates(files)}
         stage("loading", arguments.seconds)
-        made = measure.measure(target, arguments.seconds, stage.step)
+        throughput = measure.measure(target, arguments.seconds, stage.step)
         if arguments.decode:
             stage("decoding samples")
             could["decode"] = machine.decode_rates(machine.samples_of(measure.stored_images(target.data)))
         stage("copying memory")
         could["copy"] = machine.copy_rate()
-    if made.report is None:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in list(made.bad.items())[:3])
-        text = made.error or (
-            f"all {made.bad_rows} rows failed: {reasons}" if made.bad else "there are no rows"
+    if throughput.report is None:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in list(throughput.bad.items())[:3])
+        text = throughput.error or (
+            f"all {throughput.bad_rows} rows failed: {reasons}" if throughput.bad else "there are no rows"
         )
         fail("bench", f"{', '.join(arguments.paths)}: nothing could be loaded; {text}")
         return 1
-    answer = _answer(arguments, target, made, could)
+    result = _build_result(arguments, target, throughput, could)
     if arguments.html:
-        made.report.to_html(arguments.html, title=f"millrace bench {' '.join(arguments.paths)}")
+        throughput.report.to_html(arguments.html, title=f"millrace bench {' '.join(arguments.paths)}")
     if arguments.json:
-        say_json(answer, indent=2)
+        say_json(result, indent=2)
         return 0
     cores = available_cores()
     console.print(
@@ -117,34 +117,36 @@ def _bench(arguments: argparse.Namespace) -> int:
     if target.code:
         console.print("\n[bold]What is loaded[/bold]")
         console.print("\n".join(f"  {line}" for line in target.code.splitlines()), markup=False)
-    show.print_result(console, answer)
+    show.print_result(console, result)
     if arguments.html:
         console.print(f"\nThe stage report: {arguments.html}", markup=False)
     return 0
 
 
-def _answer(arguments: argparse.Namespace, target: Any, made: Any, could: dict[str, Any]) -> dict[str, Any]:
+def _build_result(
+    arguments: argparse.Namespace, target: Any, throughput: Any, could: dict[str, Any]
+) -> dict[str, Any]:
     from .throughput import time_shares
 
-    verdict = made.report.verdict
+    diagnosis = throughput.report.verdict
     names = ("rate", "rows", "batches", "epochs", "seconds", "first_batch", "delivered", "read", "peak_bytes")
     return {
         "millrace": __version__,
         "paths": arguments.paths,
         "what": target.what,
-        "kind": target.kind,
+        "kind": target.data_format,
         "unit": target.unit,
         "code": target.code,
         "cores": available_cores(),
-        "speed": {name: getattr(made, name) for name in names},
-        "bytes_per_row": made.read / made.rate if made.rate else 0.0,
-        "shares": [[name, share] for name, share in time_shares(made.report)],
-        "machine": {name: found for name, found in could.items() if found},
-        "bad": made.bad,
-        "bad_rows": made.bad_rows,
-        "ended_early": made.error,
-        "advice": str(verdict),
-        "verdict": verdict.to_dict(),
+        "speed": {name: getattr(throughput, name) for name in names},
+        "bytes_per_row": throughput.read / throughput.rate if throughput.rate else 0.0,
+        "shares": [[name, share] for name, share in time_shares(throughput.report)],
+        "machine": {name: value for name, value in could.items() if value},
+        "bad": throughput.bad,
+        "bad_rows": throughput.bad_rows,
+        "ended_early": throughput.error,
+        "advice": str(diagnosis),
+        "verdict": diagnosis.to_dict(),
     }
 
 
@@ -169,7 +171,7 @@ class _Stages:
 
 
 @contextlib.contextmanager
-def _progress(console: Console) -> Iterator[_Stages]:
+def _show_progress(console: Console) -> Iterator[_Stages]:
     if not console.is_terminal:
         yield _Stages(None)
         return

@@ -27,7 +27,7 @@ data = data.map(vision.HWC2CHW(), input_columns={column!r})
 """
 
 MAGIC = (b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"BM", b"RIFF", b"II*\0", b"MM\0*")
-ROWS_LOOKED_AT = 16
+SAMPLE_ROWS = 16
 
 
 @dataclasses.dataclass
@@ -35,7 +35,7 @@ class Target:
     """What is measured."""
 
     what: str
-    kind: str
+    data_format: str
     data: ds.Dataset
     # the lines that made it, for the user to copy; "" when the pipeline is the user's own
     code: str = ""
@@ -48,33 +48,33 @@ class Target:
 
 def build_target(paths: list[str], batch: int, decode: bool) -> Target:
     """Find out what the paths hold and build the pipeline for it. ArgumentValueError says why not."""
-    found = find(paths)
-    if found.kind in ("python", "json"):
-        if len(found.files) > 1:
-            raise ArgumentValueError(f"one pipeline file at a time, not {', '.join(found.files)}")
-        load = script.from_python if found.kind == "python" else script.from_json
-        return Target(f"the pipeline of {found.files[0]}", "pipeline", load(found.files[0]))
-    if found.kind == "images":
-        return _images(found, batch, decode)
-    return _records(found, batch, decode)
+    input_files = find(paths)
+    if input_files.data_format in ("python", "json"):
+        if len(input_files.files) > 1:
+            raise ArgumentValueError(f"one pipeline file at a time, not {', '.join(input_files.files)}")
+        load = script.from_python if input_files.data_format == "python" else script.from_json
+        return Target(f"the pipeline of {input_files.files[0]}", "pipeline", load(input_files.files[0]))
+    if input_files.data_format == "images":
+        return _build_image_target(input_files, batch, decode)
+    return _build_record_target(input_files, batch, decode)
 
 
-def _count(number: int, what: str) -> str:
+def _format_count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def _images(found: InputFiles, batch: int, decode: bool) -> Target:
+def _build_image_target(input_files: InputFiles, batch: int, decode: bool) -> Target:
     """Any nesting: each folder with images in it counts as a class."""
-    folders = sorted({os.path.relpath(os.path.dirname(file), found.root) for file in found.files})
+    folders = sorted({os.path.relpath(os.path.dirname(file), input_files.root) for file in input_files.files})
     classes = {folder: number for number, folder in enumerate(folders)}
-    endings = sorted({os.path.splitext(file)[1] for file in found.files}, key=str.lower)
+    endings = sorted({os.path.splitext(file)[1] for file in input_files.files}, key=str.lower)
     plain = all(os.sep not in folder and folder != "." for folder in folders) and _only_classes(
-        found, folders
+        input_files, folders
     )
-    code = f"folder = {found.root!r}\n"
+    code = f"folder = {input_files.root!r}\n"
     if not plain:
         code += "# each folder with images in it is a class\n"
-        code += f"classes = {classes if len(classes) <= 2 else _abridged(classes)}\n"
+        code += f"classes = {classes if len(classes) <= 2 else _abridge_classes(classes)}\n"
         code += (
             f"data = ds.ImageFolderDataset(\n    folder, extensions={endings!r}, class_indexing=classes\n)\n"
         )
@@ -84,20 +84,20 @@ def _images(found: InputFiles, batch: int, decode: bool) -> Target:
         code += f"{IMAGE_STEPS.format(column='image')}data = data.batch({batch})"
     else:
         code += f"data = data.padded_batch({batch}, pad_info={{}})"
-    what = f"{_count(len(found.files), 'image')} in {_count(len(folders), 'folder')}"
-    data = _run(code.replace(_abridged(classes), repr(classes)), {})
-    return Target(what, "images", data, code, "images", found.files, found.bytes)
+    what = f"{_format_count(len(input_files.files), 'image')} in {_format_count(len(folders), 'folder')}"
+    data = _run(code.replace(_abridge_classes(classes), repr(classes)), {})
+    return Target(what, "images", data, code, "images", input_files.files, input_files.bytes)
 
 
-def _abridged(classes: dict[str, int]) -> str:
+def _abridge_classes(classes: dict[str, int]) -> str:
     """A long table of classes as a reader wants to see it."""
     first = next(iter(classes))
     return f"{{{first!r}: 0, ...}}  # {len(classes)} in all"
 
 
-def _only_classes(found: InputFiles, folders: list[str]) -> bool:
+def _only_classes(input_files: InputFiles, folders: list[str]) -> bool:
     """Whether every folder below the root is a class of its own, as ImageFolderDataset takes them."""
-    below = [e.name for e in os.scandir(found.root) if e.is_dir() and not e.name.startswith(".")]
+    below = [e.name for e in os.scandir(input_files.root) if e.is_dir() and not e.name.startswith(".")]
     return sorted(below) == folders
 
 
@@ -105,8 +105,8 @@ def _run(code: str, names: dict[str, Any]) -> ds.Dataset:
     """What is shown is what runs."""
     names = {"ds": ds, "vision": vision, **names}
     exec(compile(code, "pipeline", "exec"), names)
-    made: ds.Dataset = names["data"]
-    return made
+    dataset: ds.Dataset = names["data"]
+    return dataset
 
 
 _OPENERS = {
@@ -123,10 +123,11 @@ _NAMES = {
 }
 
 
-def _records(found: InputFiles, batch: int, decode: bool) -> Target:
-    files, bad = list(found.files), {}
+def _build_record_target(input_files: InputFiles, batch: int, decode: bool) -> Target:
+    files, bad = list(input_files.files), {}
     while True:
-        code = f"data = {_OPENERS[found.kind].format(files=repr(files[0]) if len(files) == 1 else 'files')}\n"
+        source = repr(files[0]) if len(files) == 1 else "files"
+        code = f"data = {_OPENERS[input_files.data_format].format(files=source)}\n"
         try:
             data = _run(code, {"files": files})
             rows = data.get_dataset_size()
@@ -137,18 +138,18 @@ def _records(found: InputFiles, batch: int, decode: bool) -> Target:
                 raise ArgumentValueError(_first_line(error)) from error
             bad[culprit] = _first_line(error)
             files.remove(culprit)
-    columns, ragged = _look_at(data)
+    columns, ragged = _inspect_columns(data)
     images = [name for name, is_image in columns.items() if is_image]
     if decode and images:
         code += IMAGE_STEPS.format(column=images[0])
         ragged.discard(images[0])
     code += f"data = data.padded_batch({batch}, pad_info={{}})" if ragged else f"data = data.batch({batch})"
-    what = f"{_count(rows, 'row')} in {_count(len(files), _NAMES[found.kind])}"
+    what = f"{_format_count(rows, 'row')} in {_format_count(len(files), _NAMES[input_files.data_format])}"
     size = sum(os.path.getsize(file) for file in files)
-    made = _run(code, {"files": files})
+    dataset = _run(code, {"files": files})
     if len(files) > 1:
         code = f"files = [{files[0]!r}, ...]  # {len(files)} in all\n{code}"
-    return Target(what, found.kind, made, code, "rows", files, size, bad)
+    return Target(what, input_files.data_format, dataset, code, "rows", files, size, bad)
 
 
 def _first_line(error: MillraceError) -> str:
@@ -161,11 +162,11 @@ def _is_same(file: str, error: MillraceError) -> bool:
     return os.path.realpath(named) == os.path.realpath(file) if named else file in str(error)
 
 
-def _look_at(data: ds.Dataset) -> tuple[dict[str, bool], set[str]]:
+def _inspect_columns(data: ds.Dataset) -> tuple[dict[str, bool], set[str]]:
     """Which columns hold image files, and which have rows of different shapes."""
     images: dict[str, bool] = {}
     shapes: dict[str, set[Any]] = {}
-    for row in data.take(ROWS_LOOKED_AT).create_dict_iterator(num_epochs=1, output_numpy=True):
+    for row in data.take(SAMPLE_ROWS).create_dict_iterator(num_epochs=1, output_numpy=True):
         for name, value in row.items():
             images[name] = images.get(name, True) and _is_image(value)
             shapes.setdefault(name, set()).add(np.shape(value))

@@ -29,9 +29,9 @@ def read_rates(files: Sequence[str]) -> dict[str, float]:
 
     Pages are dropped only where the system is willing to, so the first is "cold" as far as it goes.
     """
-    chosen = _some(files)
+    chosen = _sample_files(files)
     for path in chosen:
-        _drop(path)
+        _drop_from_page_cache(path)
     cold_bytes, cold = _read(chosen)
     warm_bytes, warm = _read(chosen, most=cold_bytes)
     if not cold_bytes or not warm_bytes:
@@ -39,7 +39,7 @@ def read_rates(files: Sequence[str]) -> dict[str, float]:
     return {"cold": cold_bytes / cold, "warm": warm_bytes / warm}
 
 
-def _some(files: Sequence[str]) -> list[str]:
+def _sample_files(files: Sequence[str]) -> list[str]:
     """Files spread over the whole set, up to READ_BYTES."""
     step = max(1, len(files) // 4096)
     chosen, total = [], 0
@@ -54,7 +54,7 @@ def _some(files: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _drop(path: str) -> None:
+def _drop_from_page_cache(path: str) -> None:
     try:
         fd = os.open(path, os.O_RDONLY)
     except OSError:
@@ -83,7 +83,7 @@ def _read(files: Iterable[str], most: int = READ_BYTES) -> tuple[int, float]:
 
 def samples_of(images: Iterable[Any]) -> list[Any]:
     """The JPEG files among these byte arrays that can be decoded, as many as are wanted."""
-    found, total = [], 0
+    samples, total = [], 0
     for image in images:
         data = np.asarray(image, np.uint8)
         if data[:3].tobytes() != b"\xff\xd8\xff":
@@ -92,11 +92,11 @@ def samples_of(images: Iterable[Any]) -> list[Any]:
             decode(data)
         except MillraceError:
             continue
-        found.append(data)
+        samples.append(data)
         total += data.nbytes
-        if len(found) >= SAMPLES or total >= SAMPLE_BYTES:
+        if len(samples) >= SAMPLES or total >= SAMPLE_BYTES:
             break
-    return found
+    return samples
 
 
 def decode_rates(images: Sequence[Any], seconds: float = 0.7) -> dict[str, float]:
@@ -105,10 +105,10 @@ def decode_rates(images: Sequence[Any], seconds: float = 0.7) -> dict[str, float
         return {}
     cores = available_cores()
     with limit_library_threads():
-        one = _rate(lambda number: decode(images[number % len(images)]), 1, seconds)
+        one = _measure_rate(lambda number: decode(images[number % len(images)]), 1, seconds)
         if cores == 1:
             return {"one": one, "all": one, "cores": 1.0}
-        every = _rate(lambda number: decode(images[number % len(images)]), cores, seconds)
+        every = _measure_rate(lambda number: decode(images[number % len(images)]), cores, seconds)
     return {"one": one, "all": every, "cores": float(cores)}
 
 
@@ -121,18 +121,20 @@ def copy_rate(seconds: float = 0.3) -> dict[str, float]:
         source, target = pairs[number % cores]
         np.copyto(target, source)
 
-    one = COPY_BYTES * _rate(copy, 1, seconds)
-    return {"one": one, "all": COPY_BYTES * _rate(copy, cores, seconds) if cores > 1 else one}
+    one = COPY_BYTES * _measure_rate(copy, 1, seconds)
+    return {"one": one, "all": COPY_BYTES * _measure_rate(copy, cores, seconds) if cores > 1 else one}
 
 
-def _rate(work: Callable[[int], object], threads: int, seconds: float) -> float:
+def _measure_rate(work: Callable[[int], object], threads: int, seconds: float) -> float:
     """Calls per second of ``work`` from so many threads at once: the best of three, for others work here too."""
     work(0)
     with ThreadPoolExecutor(threads) as pool:
-        return max(_once(work, pool, threads, seconds / 3) for _ in range(3))
+        return max(_measure_once(work, pool, threads, seconds / 3) for _ in range(3))
 
 
-def _once(work: Callable[[int], object], pool: ThreadPoolExecutor, threads: int, seconds: float) -> float:
+def _measure_once(
+    work: Callable[[int], object], pool: ThreadPoolExecutor, threads: int, seconds: float
+) -> float:
     end = time.perf_counter() + seconds
 
     def loop(first: int) -> int:

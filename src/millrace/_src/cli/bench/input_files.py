@@ -27,19 +27,19 @@ _ENDINGS = {
     ".py": "python",
     ".json": "json",
 }
-KINDS = "images, MindRecord, TFRecord, CSV and text files, a .py file with a pipeline, or the JSON of ds.serialize"
+SUPPORTED = "images, MindRecord, TFRecord, CSV and text files, a .py file with a pipeline, or the JSON of ds.serialize"
 
 
 @dataclasses.dataclass
 class InputFiles:
     """Files of one kind. For images, ``root`` is the folder they lie in."""
 
-    kind: str
+    data_format: str
     files: list[str]
     bytes: int
     root: str = ""
     # files of other kinds that were left out, as "3 csv"
-    others: str = ""
+    ignored: str = ""
 
 
 def find(paths: list[str]) -> InputFiles:
@@ -50,42 +50,46 @@ def find(paths: list[str]) -> InputFiles:
     for path in paths:
         if not os.path.exists(path):
             raise ArgumentValueError(no_such_path(path))
-        for file in _walk(path) if os.path.isdir(path) else [path]:
-            kind = _kind(file, sniff=not os.path.isdir(path))
-            if kind is None or (os.path.isdir(path) and kind in ("python", "json")):
+        for file in _list_files(path) if os.path.isdir(path) else [path]:
+            data_format = _detect_format(file, sniff=not os.path.isdir(path))
+            if data_format is None or (os.path.isdir(path) and data_format in ("python", "json")):
                 continue
-            files[kind].append(file)
-            held[path].add(kind)
-            sizes[kind] += _size(file)
+            files[data_format].append(file)
+            held[path].add(data_format)
+            sizes[data_format] += _size(file)
     if not files:
         shown = ", ".join(paths)
-        raise ArgumentValueError(f"{shown}: nothing here that can be measured; wanted {KINDS}")
-    kind = max(sizes, key=lambda kind: sizes[kind])
-    for path, kinds in held.items():
-        if kind not in kinds:
-            told = ", ".join(
+        raise ArgumentValueError(f"{shown}: nothing here that can be measured; wanted {SUPPORTED}")
+    data_format = max(sizes, key=lambda data_format: sizes[data_format])
+    for path, formats in held.items():
+        if data_format not in formats:
+            listing = ", ".join(
                 f"{p} holds {' and '.join(sorted(k)) or 'nothing known'}" for p, k in held.items()
             )
-            raise ArgumentValueError(f"one kind of data at a time: {told}. Measure {path} by itself.")
-    others = Counter({other: len(found) for other, found in files.items() if other != kind})
+            raise ArgumentValueError(f"one kind of data at a time: {listing}. Measure {path} by itself.")
+    ignored = Counter({name: len(names) for name, names in files.items() if name != data_format})
     root = os.path.commonpath(
-        [p if os.path.isdir(p) else os.path.dirname(os.path.abspath(p)) for p in _absolute(paths)]
+        [p if os.path.isdir(p) else os.path.dirname(os.path.abspath(p)) for p in _make_absolute(paths)]
     )
     return InputFiles(
-        kind, files[kind], sizes[kind], root, ", ".join(f"{count} {other}" for other, count in others.items())
+        data_format,
+        files[data_format],
+        sizes[data_format],
+        root,
+        ", ".join(f"{count} {name}" for name, count in ignored.items()),
     )
 
 
-def _absolute(paths: list[str]) -> list[str]:
+def _make_absolute(paths: list[str]) -> list[str]:
     return paths if len(paths) == 1 and os.path.isdir(paths[0]) else [os.path.abspath(path) for path in paths]
 
 
-def _walk(folder: str) -> list[str]:
-    found = []
+def _list_files(folder: str) -> list[str]:
+    files = []
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [os.path.join(here, name) for name in sorted(names) if not name.startswith(".")]
-    return found
+        files += [os.path.join(here, name) for name in sorted(names) if not name.startswith(".")]
+    return files
 
 
 def _size(file: str) -> int:
@@ -95,19 +99,19 @@ def _size(file: str) -> int:
         return 0
 
 
-def _kind(file: str, sniff: bool) -> str | None:
+def _detect_format(file: str, sniff: bool) -> str | None:
     """By the ending of the name; with ``sniff`` also by the content."""
     ending = os.path.splitext(file)[1].lower()
     if ending in (".db", ".crc"):
         return None
     if ending.rstrip("0123456789") == ".mindrecord" or os.path.isfile(f"{file}.db"):
         return "mindrecord"
-    kind = _ENDINGS.get(ending)
-    if kind == "json" and sniff and not _is_pipeline(file):
+    data_format = _ENDINGS.get(ending)
+    if data_format == "json" and sniff and not _is_pipeline(file):
         return "text"
-    if kind is None and (sniff or "tfrecord" in os.path.basename(file).lower()):
-        return _look(file)
-    return kind
+    if data_format is None and (sniff or "tfrecord" in os.path.basename(file).lower()):
+        return _sniff_format(file)
+    return data_format
 
 
 def _is_pipeline(file: str) -> bool:
@@ -119,7 +123,7 @@ def _is_pipeline(file: str) -> bool:
     return isinstance(loaded, dict) and "op_type" in loaded
 
 
-def _look(file: str) -> str | None:
+def _sniff_format(file: str) -> str | None:
     """The kind of a file whose name says nothing."""
     try:
         with open(file, "rb") as opened:

@@ -51,7 +51,7 @@ class ThroughputResult:
 
 def measure(target: Target, seconds: float, step: Callable[[float, int], None]) -> ThroughputResult:
     """Read epoch after epoch until the time is over; ``step(seconds, rows)`` is told after each batch."""
-    made = ThroughputResult(bad=dict(target.bad))
+    result = ThroughputResult(bad=dict(target.bad))
     out = 0
     first_rows = 0
     batched = target.data.get_batch_size() != 1
@@ -60,47 +60,47 @@ def measure(target: Target, seconds: float, step: Callable[[float, int], None]) 
     look = record_history(iterator)
     with contextlib.closing(iterator):
         try:
-            while not made.seconds or made.seconds < seconds:
-                before = made.batches
+            while not result.seconds or result.seconds < seconds:
+                before = result.batches
                 for row in iterator:
                     rows = len(next(iter(row.values()))) if batched else 1
-                    made.seconds = time.perf_counter() - began
-                    made.rows += rows
-                    made.batches += 1
+                    result.seconds = time.perf_counter() - began
+                    result.rows += rows
+                    result.batches += 1
                     out += sum(np.asarray(value).nbytes for value in row.values())
-                    if made.batches == 1:
-                        made.first_batch, first_rows = made.seconds, rows
-                    step(made.seconds, made.rows)
+                    if result.batches == 1:
+                        result.first_batch, first_rows = result.seconds, rows
+                    step(result.seconds, result.rows)
                     look()
-                    if made.seconds >= seconds:
+                    if result.seconds >= seconds:
                         break
                 else:
-                    made.epochs += 1
-                if made.batches == before:
+                    result.epochs += 1
+                if result.batches == before:
                     break  # an epoch without a row: there will never be one
         except MillraceError as error:
-            made.error = str(error)
-        if made.batches or made.error:
-            made.report = target.data.report() if made.batches else None
-    _add_bad(made, target.data)
-    steady = made.seconds - made.first_batch
-    if made.batches > 1 and steady > 0:
-        made.rate = (made.rows - first_rows) / steady
-    elif made.seconds:
-        made.rate = made.rows / made.seconds
-    if made.rows:
-        made.delivered = made.rate * out / made.rows
-        made.read = made.rate * target.file_bytes / max(1, _stored_rows(target.data))
-    if made.report is not None:
-        made.peak_bytes = made.report.peak_bytes
-    return made
+            result.error = str(error)
+        if result.batches or result.error:
+            result.report = target.data.report() if result.batches else None
+    _add_bad(result, target.data)
+    steady = result.seconds - result.first_batch
+    if result.batches > 1 and steady > 0:
+        result.rate = (result.rows - first_rows) / steady
+    elif result.seconds:
+        result.rate = result.rows / result.seconds
+    if result.rows:
+        result.delivered = result.rate * out / result.rows
+        result.read = result.rate * target.file_bytes / max(1, _stored_rows(target.data))
+    if result.report is not None:
+        result.peak_bytes = result.report.peak_bytes
+    return result
 
 
-def _add_bad(made: ThroughputResult, data: ds.Dataset) -> None:
+def _add_bad(result: ThroughputResult, data: ds.Dataset) -> None:
     for entry in data.skipped():
-        made.bad_rows += 1
+        result.bad_rows += 1
         name = entry.file or f"row {entry.row}"
-        made.bad.setdefault(name, entry.reason.partition("\n")[0])
+        result.bad.setdefault(name, entry.reason.partition("\n")[0])
 
 
 def time_shares(report: Any) -> list[tuple[str, float]]:
@@ -115,13 +115,13 @@ def time_shares(report: Any) -> list[tuple[str, float]]:
     return sorted(((name, time / total) for name, time in busy), key=lambda one: -one[1])
 
 
-def _sources(data: ds.Dataset) -> list[Any]:
+def _list_sources(data: ds.Dataset) -> list[Any]:
     return [node.source for node in walk(data._node) if isinstance(node, ops.Read)]
 
 
 def _stored_rows(data: ds.Dataset) -> int:
     try:
-        return sum(source.size() or 0 for source in _sources(data))
+        return sum(source.size() or 0 for source in _list_sources(data))
     except (MillraceError, TypeError):
         return 0
 
@@ -130,13 +130,15 @@ def stored_files(target: Target) -> list[str]:
     """Files that the pipeline reads, as far as its sources tell; of very many, some spread over all of them."""
     if target.files:
         return target.files
-    found: dict[str, None] = {}
-    for source in _sources(target.data):
-        given: dict[str, Any] = getattr(source, "arguments", dict)()
-        named = [name for value in given.values() for name in (value if isinstance(value, list) else [value])]
+    paths: dict[str, None] = {}
+    for source in _list_sources(target.data):
+        arguments: dict[str, Any] = getattr(source, "arguments", dict)()
+        named = [
+            name for value in arguments.values() for name in (value if isinstance(value, list) else [value])
+        ]
         files = [name for name in named if isinstance(name, str) and os.path.isfile(name)]
-        found |= dict.fromkeys(files or _one_by_one(source))
-    return list(found)
+        paths |= dict.fromkeys(files or _one_by_one(source))
+    return list(paths)
 
 
 def _one_by_one(source: Any) -> Iterator[str]:
@@ -145,7 +147,7 @@ def _one_by_one(source: Any) -> Iterator[str]:
         return
     rows = source.size() or 0
     for row in range(0, rows, max(1, rows // SAMPLED_ROWS)):
-        path = source.where(row)
+        path = source.row_location(row)
         if path is None:
             return
         if os.path.isfile(path):
@@ -161,7 +163,7 @@ def stored_images(data: ds.Dataset) -> Iterator[Any]:
             continue
         with contextlib.closing(data._peek(node, SAMPLED_IMAGES)) as rows:  # type: ignore[type-var]
             for row in rows:
-                found = (bytes_of(value) for value in row.values())
-                yield from (np.frombuffer(image, np.uint8) for image in found if image)
+                contents = (bytes_of(value) for value in row.values())
+                yield from (np.frombuffer(image, np.uint8) for image in contents if image)
                 if time.perf_counter() > end:
                     return

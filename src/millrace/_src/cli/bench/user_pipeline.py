@@ -30,24 +30,24 @@ def from_python(path: str) -> ds.Dataset:
     sys.path.insert(0, str(Path(path).resolve().parent))
     try:
         exec(compile(Path(path).read_bytes(), path, "exec"), vars(module))
-        return _taken(vars(module), path)
+        return _find_dataset(vars(module), path)
     except ArgumentValueError:
         raise
     except (Exception, SystemExit) as error:
-        raise ArgumentValueError(f"{path} failed: {_place(error, path)}") from error
+        raise ArgumentValueError(f"{path} failed: {_error_location(error, path)}") from error
 
 
-def _taken(names: dict[str, Any], path: str) -> ds.Dataset:
+def _find_dataset(names: dict[str, Any], path: str) -> ds.Dataset:
     for name in NAMES:
         value = names.get(name)
         if isinstance(value, ds.Dataset):
             return value
         if isinstance(value, types.FunctionType):
-            made = value()
-            if isinstance(made, ds.Dataset):
-                return made
+            dataset = value()
+            if isinstance(dataset, ds.Dataset):
+                return dataset
             raise ArgumentValueError(
-                f"{path}: {name}() gave {type(made).__name__}, not a Dataset; return the last of its steps"
+                f"{path}: {name}() gave {type(dataset).__name__}, not a Dataset; return the last of its steps"
             )
     named = [name for name, value in names.items() if isinstance(value, ds.Dataset)]
     hint = f"; rename {named[-1]!r} to 'pipeline'" if named else ""
@@ -56,7 +56,7 @@ def _taken(names: dict[str, Any], path: str) -> ds.Dataset:
     )
 
 
-def _place(error: BaseException, path: str) -> str:
+def _error_location(error: BaseException, path: str) -> str:
     """The last of the user's lines in the traceback, and the error."""
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: SyntaxError: {error.msg}"
@@ -68,12 +68,12 @@ def _place(error: BaseException, path: str) -> str:
 def from_json(path: str) -> ds.Dataset:
     """The pipeline that ds.serialize wrote."""
     try:
-        made = ds.deserialize(json_filepath=path)
+        dataset = ds.deserialize(json_filepath=path)
     except MillraceError:
         raise
     except Exception as error:  # arguments of the wrong kind, or none at all
         raise ArgumentValueError(
             f"{path} is not what ds.serialize writes: {type(error).__name__}: {error}"
         ) from error
-    assert made is not None  # only without a path
-    return made
+    assert dataset is not None  # only without a path
+    return dataset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,7 +11,7 @@ from millrace import __version__
 from millrace._src.cli.terminal_output import console as new_console
 from millrace._src.cli.terminal_output import say_json
 
-from .finding import LEVELS, Machine, size
+from .finding import LEVELS, Finding, Machine, size
 from .output import print_findings
 from .registry import diagnose
 from .stale_files import find, remove
@@ -35,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "folders", nargs="*", type=_folder, metavar="FOLDER",
+        "folders", nargs="*", type=_parse_folder, metavar="FOLDER",
         help="where to look for half-written record files, besides the current folder",
     )  # fmt: skip
     parser.add_argument(
@@ -44,10 +43,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
 
 
-def _folder(text: str) -> Path:
+def _parse_folder(text: str) -> Path:
     if not Path(text).is_dir():
         raise argparse.ArgumentTypeError(f"{text} is not a folder")
     return Path(text)
+
+
+def _to_json(finding: Finding) -> dict[str, str]:
+    """A finding with the keys of the JSON output, which scripts read."""
+    return {
+        "level": finding.level,
+        "found": finding.summary,
+        "means": finding.impact,
+        "remedy": finding.remedy,
+        "check": finding.check,
+    }
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -62,13 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
         findings = list(diagnose(machine))
     if arguments.json:
         counts = Counter(finding.level for finding in findings)
-        answer = {
+        report = {
             "millrace": __version__,
             "levels": {level: counts[level] for level in LEVELS},
-            "findings": [dataclasses.asdict(finding) for finding in findings],
+            "findings": [_to_json(finding) for finding in findings],
             "removed": [str(one.path) for one in removed],
         }
-        say_json(answer, indent=2)
+        say_json(report, indent=2)
     else:
         for one in removed:
             console.print(f"removed {one.path}, {size(one.bytes)}", markup=False)

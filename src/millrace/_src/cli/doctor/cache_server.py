@@ -24,7 +24,7 @@ def shared_cache(machine: Machine) -> Iterator[Finding]:
     port = machine.environ.get("MS_CACHE_PORT") or PORT
     host = machine.environ.get("MS_CACHE_HOST") or HOST
     if port.isdigit() and 1025 <= int(port) <= 65535:
-        yield _server(host, int(port))
+        yield _check_server(host, int(port))
     else:
         yield Finding(
             "problem",
@@ -32,18 +32,18 @@ def shared_cache(machine: Machine) -> Iterator[Finding]:
             "no cache server can be found, and DatasetCache(session_id) fails",
             f"unset MS_CACHE_PORT, or export MS_CACHE_PORT={PORT}",
         )
-    yield from _room(machine)
-    yield from _left()
+    yield from _check_memory(machine)
+    yield from _check_leftovers()
 
 
-def _server(host: str, port: int) -> Finding:
-    again = f"millrace cache stop --port {port} && millrace cache start --port {port}"
+def _check_server(host: str, port: int) -> Finding:
+    restart = f"millrace cache stop --port {port} && millrace cache start --port {port}"
     try:
         server = admin.info(host, port)
     except CacheError as error:
         if error.kind in admin.NO_SERVER:
             return Finding("ok", f"no server at port {port}; only DatasetCache(session_id) asks for one")
-        remedy = {"host": "unset MS_CACHE_HOST", "version": again}.get(error.kind, "millrace cache stop")
+        remedy = {"host": "unset MS_CACHE_HOST", "version": restart}.get(error.kind, "millrace cache stop")
         return Finding("warning", str(error), "DatasetCache(session_id) fails", remedy)
     shown = f"server at port {port}, process {server.pid}: {size(server.memory_used)} of {size(server.memory_limit)}"
     if server.version != __version__:
@@ -51,19 +51,19 @@ def _server(host: str, port: int) -> Finding:
             "note",
             f"{shown}; it is of version {server.version}, this is {__version__}",
             "they understand each other; what was mended since then is missing in the server",
-            again,
+            restart,
         )
     return Finding("ok", shown)
 
 
-def _room(machine: Machine) -> Iterator[Finding]:
+def _check_memory(machine: Machine) -> Iterator[Finding]:
     """Rows lie in memory without a name, or in /dev/shm where the system has none of that."""
     if machine.memfd:
         return
     shm = machine.path("dev/shm")
     free = machine.space(shm).free if shm.is_dir() else 0
-    words = machine.read("proc/meminfo").split()
-    total = int(words[1]) * 1024 if len(words) > 1 and words[0] == "MemTotal:" else 0
+    fields = machine.read("proc/meminfo").split()
+    total = int(fields[1]) * 1024 if len(fields) > 1 and fields[0] == "MemTotal:" else 0
     wanted = int(min(total, cgroup_memory(*machine.groups) or total) * SHARE)
     if free < wanted:
         yield Finding(
@@ -74,10 +74,10 @@ def _room(machine: Machine) -> Iterator[Finding]:
         )
 
 
-def _left() -> Iterator[Finding]:
+def _check_leftovers() -> Iterator[Finding]:
     parts = [Path(part) for part in admin.stale()]
     if parts:
-        ports = sorted({found["port"] for part in parts if (found := _PART.match(part.name))})
+        ports = sorted({match["port"] for part in parts if (match := _PART.match(part.name))})
         yield Finding(
             "note",
             f"a server that died left {', '.join(map(str, parts))}",

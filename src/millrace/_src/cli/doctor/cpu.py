@@ -25,7 +25,7 @@ def allowed_cores(machine: Machine) -> int:
 def cores(machine: Machine) -> Iterator[Finding]:
     quota = cgroup_quota(*machine.groups)
     cores = allowed_cores(machine)
-    shown = f"{_count(cores)} for this process, {machine.cores} in the machine"
+    shown = f"{_format_cores(cores)} for this process, {machine.cores} in the machine"
     if machine.affinity < machine.cores:
         shown += f", {machine.affinity} in its affinity mask"
     if quota is None:
@@ -52,8 +52,8 @@ def cores(machine: Machine) -> Iterator[Finding]:
 def throttling(machine: Machine) -> Iterator[Finding]:
     for _, folder in group_folders("cpu", *machine.groups):
         stat = folder / "cpu.stat"
-        words = [line.split() for line in (stat.read_text() if stat.is_file() else "").splitlines()]
-        values = {word[0]: int(word[1]) for word in words if len(word) == 2}
+        entries = [line.split() for line in (stat.read_text() if stat.is_file() else "").splitlines()]
+        values = {entry[0]: int(entry[1]) for entry in entries if len(entry) == 2}
         periods, stopped = values.get("nr_periods", 0), values.get("nr_throttled", 0)
         if periods and stopped / periods > THROTTLED:
             yield Finding(
@@ -67,17 +67,17 @@ def throttling(machine: Machine) -> Iterator[Finding]:
 
 
 def load(machine: Machine) -> Iterator[Finding]:
-    words = machine.read("proc/loadavg").split()
-    if not words:
+    fields = machine.read("proc/loadavg").split()
+    if not fields:
         return
     # a container sees the load of the whole machine, so that is what it is held against
-    busy = float(words[0])
-    text = f"{busy:g} tasks ran or waited in the last minute, on {_count(machine.cores)}"
+    busy = float(fields[0])
+    text = f"{busy:g} tasks ran or waited in the last minute, on {_format_cores(machine.cores)}"
     if busy > CROWDED * machine.cores:
         yield Finding("note", text, "others use the cores too: rates measured now are too low", "top -o %CPU")
     else:
         yield Finding("ok", text)
 
 
-def _count(cores: int) -> str:
+def _format_cores(cores: int) -> str:
     return "1 core" if cores == 1 else f"{cores} cores"

@@ -57,16 +57,16 @@ def version_of(distribution: str) -> str | None:
         return None
 
 
-def _requirements() -> list[tuple[str, str, str]]:
+def _list_requirements() -> list[tuple[str, str, str]]:
     """(distribution, least version, extra or "") as Millrace's own metadata have them."""
-    found = []
+    requirements = []
     for line in importlib.metadata.requires("millrace") or []:
         name = re.match(r"[\w.-]+", line)
         least = re.search(r">=([\w.]+)", line)
         extra = re.search(r"extra == ['\"](\w+)['\"]", line)
         if name:
-            found.append((name[0].lower(), least[1] if least else "0", extra[1] if extra else ""))
-    return found
+            requirements.append((name[0].lower(), least[1] if least else "0", extra[1] if extra else ""))
+    return requirements
 
 
 def extra_of(distribution: str) -> str | None:
@@ -75,12 +75,12 @@ def extra_of(distribution: str) -> str | None:
     >>> extra_of("pyarrow"), extra_of("numpy")
     ('parquet', None)
     """
-    extras = [extra for _, _, extra in _requirements()]
-    named = {extra for name, _, extra in _requirements() if name == distribution} - {"", "dev", "docs"}
+    extras = [extra for _, _, extra in _list_requirements()]
+    named = {extra for name, _, extra in _list_requirements() if name == distribution} - {"", "dev", "docs"}
     return min(named, key=lambda extra: (extras.count(extra), extra), default=None)
 
 
-def _numbers(version: str) -> list[int]:
+def _version_tuple(version: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3]]
 
 
@@ -90,12 +90,12 @@ def newer_than(distribution: str, version: str) -> str | None:
     >>> newer_than("ray", "1.0"), newer_than("ray", "9.0")
     ('2.60', None)
     """
-    least = next((least for name, least, _ in _requirements() if name == distribution), "0")
-    return least if _numbers(version) < _numbers(least) else None
+    least = next((least for name, least, _ in _list_requirements() if name == distribution), "0")
+    return least if _version_tuple(version) < _version_tuple(least) else None
 
 
 def needed(machine: Machine) -> Iterator[Finding]:
-    least = {name: version for name, version, extra in _requirements() if not extra}
+    least = {name: version for name, version, extra in _list_requirements() if not extra}
     fine = []
     for name, (module, purpose) in NEEDED.items():
         version = version_of(name) or (_another_opencv() if module == "cv2" else None)
@@ -109,7 +109,7 @@ def needed(machine: Machine) -> Iterator[Finding]:
                 f"pip install --force-reinstall '{name}>={least.get(name, '0')}'",
             )
             continue
-        if version is not None and _numbers(version) < _numbers(least.get(name, "0")):
+        if version is not None and _version_tuple(version) < _version_tuple(least.get(name, "0")):
             yield Finding(
                 "problem",
                 f"{name} {version} is older than {least[name]}",

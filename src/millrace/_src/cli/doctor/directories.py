@@ -17,7 +17,7 @@ FEW_ENTRIES = 1000
 _HEAD = 4096  # of an index of formats/offsets.py: JSON that says what it belongs to
 
 
-def _refusal(folder: Path) -> str | None:
+def _write_error(folder: Path) -> str | None:
     """Why no file can be made there, found by making one."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -31,7 +31,7 @@ def _refusal(folder: Path) -> str | None:
 def temporary(machine: Machine) -> Iterator[Finding]:
     folder = machine.temp
     elsewhere = "export TMPDIR=/a/folder/with/room"
-    refusal = _refusal(folder)
+    refusal = _write_error(folder)
     if refusal is not None:
         yield Finding(
             "problem",
@@ -40,7 +40,7 @@ def temporary(machine: Machine) -> Iterator[Finding]:
             elsewhere,
         )
         return
-    yield from _room(machine, folder, elsewhere)
+    yield from _check_space(machine, folder, elsewhere)
 
 
 def cache(machine: Machine) -> Iterator[Finding]:
@@ -49,7 +49,7 @@ def cache(machine: Machine) -> Iterator[Finding]:
     while not there.exists() and there != there.parent:
         there = there.parent  # it is made when it is first needed
     elsewhere = "export XDG_CACHE_HOME=/a/folder/you/may/write"
-    refusal = _refusal(there) if there.is_dir() else "Not a directory"
+    refusal = _write_error(there) if there.is_dir() else "Not a directory"
     if refusal is not None:
         yield Finding(
             "warning",
@@ -58,8 +58,8 @@ def cache(machine: Machine) -> Iterator[Finding]:
             elsewhere,
         )
         return
-    yield from _room(machine, there, elsewhere, shown=folder)
-    stale = [path for path in _indexes(folder / "offsets") if not os.path.exists(_belongs_to(path))]
+    yield from _check_space(machine, there, elsewhere, shown=folder)
+    stale = [path for path in _check_indexes(folder / "offsets") if not os.path.exists(_belongs_to(path))]
     if stale:
         held = sum(path.stat().st_size for path in stale)
         yield Finding(
@@ -70,23 +70,25 @@ def cache(machine: Machine) -> Iterator[Finding]:
         )
 
 
-def _room(machine: Machine, folder: Path, elsewhere: str, shown: Path | None = None) -> Iterator[Finding]:
-    room = machine.space(folder)
-    text = f"{shown or folder}: {size(room.free)} free of {size(room.total)}"
+def _check_space(
+    machine: Machine, folder: Path, elsewhere: str, shown: Path | None = None
+) -> Iterator[Finding]:
+    space = machine.space(folder)
+    text = f"{shown or folder}: {size(space.free)} free of {size(space.total)}"
     # file systems that make entries as needed report none at all
-    few = 0 < room.entries < FEW_ENTRIES
-    if room.free >= LITTLE and not few:
+    few = 0 < space.entries < FEW_ENTRIES
+    if space.free >= LITTLE and not few:
         yield Finding("ok", text)
     else:
         yield Finding(
             "warning",
-            f"{text}, room for {room.entries} more files" if few else text,
+            f"{text}, room for {space.entries} more files" if few else text,
             "a large upload, sort or spill would fill it",
             f"{elsewhere}, or see what is large: du -xh {folder} | sort -h | tail",
         )
 
 
-def _indexes(folder: Path) -> list[Path]:
+def _check_indexes(folder: Path) -> list[Path]:
     try:
         names = sorted(os.listdir(folder))[:1000]
     except OSError:

@@ -20,7 +20,7 @@ NCCL = (2, 18)
 EXTRA = "train"
 
 
-def _facts() -> Any:
+def _query_torch() -> Any:
     """What PyTorch says of itself; None without it."""
     try:
         from millrace._src.runtime.distributed import backend_info as facts
@@ -32,7 +32,7 @@ def _facts() -> Any:
 
 
 def collectives(machine: Machine) -> Iterator[Finding]:
-    facts = _facts()
+    facts = _query_torch()
     if facts is None:
         yield Finding(
             "ok", f"no PyTorch: pipelines work without it; training wants {install_command(EXTRA, 'torch')}"
@@ -42,7 +42,7 @@ def collectives(machine: Machine) -> Iterator[Finding]:
     parts = [f"PyTorch {here.torch}", "gloo" if here.gloo else "no gloo"]
     if here.nccl is not None:
         parts.append(f"NCCL {'.'.join(map(str, here.nccl))}")
-    launcher = _mpirun()
+    launcher = _mpirun_version()
     parts.append(launcher or "no mpirun (`millrace run` needs none)")
     why = facts.try_gloo() if here.gloo else "this PyTorch was built without it"
     if why:
@@ -65,20 +65,20 @@ def collectives(machine: Machine) -> Iterator[Finding]:
         )
 
 
-def _mpirun() -> str:
+def _mpirun_version() -> str:
     """The version of mpirun, "" where there is none."""
     if shutil.which("mpirun") is None:
         return ""
     try:
-        said = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, timeout=10).stdout
+        output = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, timeout=10).stdout
     except (OSError, subprocess.SubprocessError):
         return "mpirun (does not start)"
-    found = re.search(r"\d+\.\d+(\.\d+)?", said)
-    return f"mpirun {found[0] if found else '(unknown version)'}"
+    match = re.search(r"\d+\.\d+(\.\d+)?", output)
+    return f"mpirun {match[0] if match else '(unknown version)'}"
 
 
 def gpus(machine: Machine) -> Iterator[Finding]:
-    present = _present(machine)
+    present = _list_gpus(machine)
     driver = re.search(r"Kernel Module[^\d]*(\d+)\.(\d+)", machine.read("proc/driver/nvidia/version"))
     if not present and not driver:
         yield Finding("ok", "none")
@@ -88,7 +88,7 @@ def gpus(machine: Machine) -> Iterator[Finding]:
         if driver
         else f"{len(present)} of NVIDIA"
     )
-    facts = _facts()
+    facts = _query_torch()
     if facts is None:
         yield Finding("ok", f"{shown}; no PyTorch that would use them")
         return
@@ -103,7 +103,7 @@ def gpus(machine: Machine) -> Iterator[Finding]:
             "pip install --force-reinstall torch  (PyPI's Linux wheel is the CUDA build)",
         )
     else:
-        yield from _unusable(shown, driver, here)
+        yield from _report_unusable(shown, driver, here)
     if here.gpus and here.nccl is None:
         yield Finding(
             "warning",
@@ -113,7 +113,7 @@ def gpus(machine: Machine) -> Iterator[Finding]:
         )
 
 
-def _unusable(shown: str, driver: re.Match[str] | None, here: Any) -> Iterator[Finding]:
+def _report_unusable(shown: str, driver: re.Match[str] | None, here: Any) -> Iterator[Finding]:
     if driver is None:
         yield Finding(
             "warning",
@@ -139,7 +139,7 @@ def _unusable(shown: str, driver: re.Match[str] | None, here: Any) -> Iterator[F
         )
 
 
-def _present(machine: Machine) -> list[str]:
+def _list_gpus(machine: Machine) -> list[str]:
     folder = machine.path("proc/driver/nvidia/gpus")
     try:
         return sorted(entry.name for entry in folder.iterdir())
@@ -159,7 +159,9 @@ def interfaces(machine: Machine) -> Iterator[Finding]:
         if machine.environ.get(name)
     }
     wrong = {
-        name: text for name, text in named.items() if not any(_fits(part, there) for part in text.split(","))
+        name: text
+        for name, text in named.items()
+        if not any(_matches_interface(part, there) for part in text.split(","))
     }
     for name, text in wrong.items():
         yield Finding(
@@ -175,7 +177,7 @@ def interfaces(machine: Machine) -> Iterator[Finding]:
         )
 
 
-def _fits(pattern: str, there: list[str]) -> bool:
+def _matches_interface(pattern: str, there: list[str]) -> bool:
     """As NCCL reads it: a beginning; "=" before it the whole name, "^" before it any but those."""
     if pattern.startswith("^"):
         return True

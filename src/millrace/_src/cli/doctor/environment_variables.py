@@ -67,14 +67,14 @@ def variables(machine: Machine) -> Iterator[Finding]:
     for name in NUMBERS:
         text = env.get(name, "")
         # OpenMP allows a list, one number for each level of nesting
-        words = [word.strip() for word in text.split(",")] if text else []
-        if any(not word.isdigit() or int(word) < 1 for word in words):
+        items = [item.strip() for item in text.split(",")] if text else []
+        if any(not item.isdigit() or int(item) < 1 for item in items):
             bad = True
             yield Finding(
                 "warning", f"{name}={text} is not a number of threads", "libraries ignore it, or fail to load",
                 f"export {name}={cores}",
             )  # fmt: skip
-        elif words and int(words[0]) > cores:
+        elif items and int(items[0]) > cores:
             bad = True
             yield Finding(
                 "note", f"{name}={text} on {cores} cores", "threads wait for each other instead of working",
@@ -92,7 +92,7 @@ def variables(machine: Machine) -> Iterator[Finding]:
         if name.startswith("MILLRACE_TEST"):
             continue
         bad = True
-        near = [known for known in VARIABLES if _alike(name, known)]
+        near = [known for known in VARIABLES if _is_similar(name, known)]
         yield Finding(
             "warning",
             f"{name} is set, but Millrace knows no such variable",
@@ -100,14 +100,14 @@ def variables(machine: Machine) -> Iterator[Finding]:
             f'export {near[0]}="${name}"; unset {name}' if near else f"unset {name}",
         )
     if not bad:
-        given = [
+        settings = [
             f"{name}={env[name]}"
             for name in (*NUMBERS, "GLOG_v", "MS_SUBMODULE_LOG_v", *VARIABLES)
             if name in env
         ]
-        hidden = [word if "KEY" not in word else f"{word.partition('=')[0]}=(hidden)" for word in given]
+        hidden = [item if "KEY" not in item else f"{item.partition('=')[0]}=(hidden)" for item in settings]
         yield Finding("ok", ", ".join(hidden) if hidden else "none is set, none is needed")
 
 
-def _alike(name: str, known: str) -> bool:
+def _is_similar(name: str, known: str) -> bool:
     return bool(difflib.get_close_matches(name[len(OURS) :], [known[len(OURS) :]]))

@@ -36,9 +36,9 @@ class Space(NamedTuple):
     entries: int
 
 
-def _space(path: Path) -> Space:
-    room = os.statvfs(path)
-    return Space(room.f_blocks * room.f_frsize, room.f_bavail * room.f_frsize, room.f_favail)
+def _file_system_space(path: Path) -> Space:
+    stat = os.statvfs(path)
+    return Space(stat.f_blocks * stat.f_frsize, stat.f_bavail * stat.f_frsize, stat.f_favail)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Machine:
     temp: Path = dataclasses.field(default_factory=lambda: Path(tempfile.gettempdir()))
     # folders to search for half-written record files
     folders: tuple[Path, ...] = (Path(),)
-    space: Callable[[Path], Space] = _space
+    space: Callable[[Path], Space] = _file_system_space
     uid: int = dataclasses.field(default_factory=os.getuid)
     memfd: bool = hasattr(os, "memfd_create")
 

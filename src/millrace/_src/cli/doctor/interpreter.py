@@ -66,13 +66,13 @@ def lock(machine: Machine) -> Iterator[Finding]:
 def clock(machine: Machine) -> Iterator[Finding]:
     folder = "sys/devices/system/clocksource/clocksource0"
     source = machine.read(f"{folder}/current_clocksource").strip() or "unknown"
-    others = machine.read(f"{folder}/available_clocksource").split()
+    available = machine.read(f"{folder}/available_clocksource").split()
     cost = machine.clock_cost()
     shown = f"{source}, {cost * 1e9:.0f} ns a look"
     if cost < 1e-6 and source not in ("hpet", "acpi_pm", "jiffies"):
         yield Finding("ok", shown)
         return
-    fast = next((name for name in ("tsc", "kvm-clock", "arch_sys_counter") if name in others), None)
+    fast = next((name for name in ("tsc", "kvm-clock", "arch_sys_counter") if name in available), None)
     yield Finding(
         "warning",
         shown,

@@ -20,7 +20,7 @@ def memory(machine: Machine) -> Iterator[Finding]:
     limit = cgroup_memory(*machine.groups)
     shown = f"{size(free)} free of {size(total)}"
     if limit is not None and limit < total:
-        free = min(free, limit - _used(machine))
+        free = min(free, limit - _used_bytes(machine))
         total = limit
         shown = f"{size(max(0, free))} free of the container's {size(limit)}"
     shown += f"; a pipeline may hold {size(total // 2)}"
@@ -35,7 +35,7 @@ def memory(machine: Machine) -> Iterator[Finding]:
         )
 
 
-def _used(machine: Machine) -> int:
+def _used_bytes(machine: Machine) -> int:
     """What the group holds, without the file cache that the kernel gives up when asked."""
     names = {1: "memory.usage_in_bytes", 2: "memory.current"}
     for version, folder in group_folders("memory", *machine.groups):
@@ -43,7 +43,7 @@ def _used(machine: Machine) -> int:
         if used is not None:
             stat = folder / "memory.stat"
             lines = (line.split() for line in (stat.read_text() if stat.is_file() else "").splitlines())
-            values = {words[0]: int(words[1]) for words in lines if len(words) == 2}
+            values = {fields[0]: int(fields[1]) for fields in lines if len(fields) == 2}
             files = values.get("total_inactive_file", values.get("inactive_file", 0))
             return max(0, used - files)
     return 0
@@ -51,17 +51,17 @@ def _used(machine: Machine) -> int:
 
 def shared_memory(machine: Machine) -> Iterator[Finding]:
     shm = machine.path("dev/shm")
-    room = machine.space(shm) if shm.is_dir() else None
-    shown = "no /dev/shm" if room is None else f"/dev/shm has {size(room.free)} free of {size(room.total)}"
+    space = machine.space(shm) if shm.is_dir() else None
+    shown = "no /dev/shm" if space is None else f"/dev/shm has {size(space.free)} free of {size(space.total)}"
     larger = "docker run --shm-size=2g ..., or: sudo mount -o remount,size=2G /dev/shm"
-    if not machine.memfd and (room is None or room.free < SMALL_SHM):
+    if not machine.memfd and (space is None or space.free < SMALL_SHM):
         yield Finding(
             "warning",
             f"{shown}, and this system has no memfd_create",
             "chunks of worker processes travel through /dev/shm, and wait when it is full",
             larger,
         )
-    elif room is None or room.free < SMALL_SHM:
+    elif space is None or space.free < SMALL_SHM:
         yield Finding(
             "note",
             shown,

@@ -26,28 +26,28 @@ def summary(findings: Sequence[Finding]) -> str:
     'no problems, 1 note, 2 ok'
     """
     counts = Counter(finding.level for finding in findings)
-    words = [
+    parts = [
         f"{counts[level]} {level}{'s' if counts[level] != 1 else ''}"
         for level in ("problem", "warning", "note")
         if counts[level]
     ]
-    return ", ".join([*([] if counts["problem"] else ["no problems"]), *words, f"{counts['ok']} ok"])
+    return ", ".join([*([] if counts["problem"] else ["no problems"]), *parts, f"{counts['ok']} ok"])
 
 
 def print_findings(console: Console, findings: Sequence[Finding]) -> None:
     """What is fine first; what wants attention last, next to the prompt."""
     ordered = sorted(findings, key=lambda finding: LEVELS.index(finding.level))
     if console.is_terminal:
-        console.print(_table(ordered, _MARKS if console.encoding.startswith("utf") else _PLAIN_MARKS))
+        console.print(_build_table(ordered, _MARKS if console.encoding.startswith("utf") else _PLAIN_MARKS))
         worst = ordered[-1].level if ordered else "ok"
         console.print(f"\n[{_STYLES[worst]}]{summary(findings)}[/]")
     else:
         for finding in ordered:
-            console.print(_plain(finding), markup=False, emoji=False)
+            console.print(_format_plain(finding), markup=False, emoji=False)
         console.print(f"\n{summary(findings)}", markup=False)
 
 
-def _table(findings: Sequence[Finding], marks: dict[str, str]) -> Table:
+def _build_table(findings: Sequence[Finding], marks: dict[str, str]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(max_width=24)
@@ -64,7 +64,7 @@ def _table(findings: Sequence[Finding], marks: dict[str, str]) -> Table:
     return table
 
 
-def _plain(finding: Finding) -> str:
+def _format_plain(finding: Finding) -> str:
     lines = [f"{finding.level:<7}  {finding.check}: {finding.summary}"]
     if finding.impact:
         lines += textwrap.wrap(finding.impact, 110, initial_indent=" " * 9, subsequent_indent=" " * 9)

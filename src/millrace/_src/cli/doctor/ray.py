@@ -37,7 +37,7 @@ def cluster(machine: Machine) -> Iterator[Finding]:
             "ok", f"Ray {version}; no RAY_ADDRESS: it is started on this machine when it is asked for"
         )
         return
-    why = _unreachable(address)
+    why = _connection_error(address)
     if why:
         yield Finding(
             "warning",
@@ -53,7 +53,7 @@ def ray_serve(machine: Machine) -> Iterator[Finding]:
     """Whether ``millrace serve --ray`` can start: Ray Serve needs more libraries than Ray."""
     wants = install_command(SERVE_EXTRA, otherwise="ray[serve]")
     version = version_of("ray")
-    lacking = _lacking() if version is not None else []
+    lacking = _missing_libraries() if version is not None else []
     # Some come with other libraries: where only a few are missing, the installation is broken.
     if version is None or len(lacking) > 2:
         yield Finding("ok", f"not installed; `millrace serve --ray` wants {wants}")
@@ -67,18 +67,18 @@ def ray_serve(machine: Machine) -> Iterator[Finding]:
         yield Finding("ok", f"of Ray {version}, with its libraries")
 
 
-def _lacking() -> list[str]:
+def _missing_libraries() -> list[str]:
     """The libraries of Ray's extra `serve` that are not installed."""
-    found = set()
+    missing = set()
     for line in importlib.metadata.requires("ray") or []:
         name = re.match(r"[\w.-]+", line)
         # a line for some Pythons only has a twin for the others
         if name and re.search(r"extra == ['\"]serve['\"]", line) and "python_version" not in line:
-            found.add(name[0])
-    return sorted(name for name in found if version_of(name) is None)
+            missing.add(name[0])
+    return sorted(name for name in missing if version_of(name) is None)
 
 
-def _unreachable(address: str) -> str:
+def _connection_error(address: str) -> str:
     """Why nobody answers there; "" when somebody does, or where only Ray can tell."""
     if address in ("auto", "local"):
         return ""

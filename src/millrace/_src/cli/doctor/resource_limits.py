@@ -16,24 +16,24 @@ TASKS, FEW_TASKS = 4096, 512
 MAPS = 65530
 
 
-def _limit(machine: Machine, name: str) -> tuple[int | None, int | None]:
+def _read_limit(machine: Machine, name: str) -> tuple[int | None, int | None]:
     """Soft and hard limit; None is unlimited (or not told)."""
-    found = re.search(rf"^{name} +(\S+) +(\S+)", machine.read("proc/self/limits"), re.MULTILINE)
-    return (_number(found[1]), _number(found[2])) if found else (None, None)
+    match = re.search(rf"^{name} +(\S+) +(\S+)", machine.read("proc/self/limits"), re.MULTILINE)
+    return (_parse_number(match[1]), _parse_number(match[2])) if match else (None, None)
 
 
-def _number(word: str) -> int | None:
-    return int(word) if word.isdigit() else None
+def _parse_number(text: str) -> int | None:
+    return int(text) if text.isdigit() else None
 
 
-def _raise(option: str, wanted: int, hard: int | None, item: str) -> str:
+def _raise_command(option: str, wanted: int, hard: int | None, item: str) -> str:
     if hard is None or hard >= wanted:
         return f"ulimit -{option} {wanted}"
     return f'echo "$USER hard {item} {wanted}" | sudo tee -a /etc/security/limits.conf  (then log in again)'
 
 
 def open_files(machine: Machine) -> Iterator[Finding]:
-    soft, hard = _limit(machine, "Max open files")
+    soft, hard = _read_limit(machine, "Max open files")
     if soft is None or soft >= FILES:
         yield Finding("ok", "unlimited" if soft is None else str(soft))
     else:
@@ -41,23 +41,23 @@ def open_files(machine: Machine) -> Iterator[Finding]:
             "problem" if soft < FEW_FILES else "warning",
             f"{soft} (hard limit {'unlimited' if hard is None else hard})",
             "each worker process, record file and socket takes some; a large set ends with 'Too many open files'",
-            _raise("n", 4096, hard, "nofile"),
+            _raise_command("n", 4096, hard, "nofile"),
         )
 
 
 def processes(machine: Machine) -> Iterator[Finding]:
-    soft, hard = _limit(machine, "Max processes")
-    yield from _tasks(soft, _running(machine), "", _raise("u", TASKS, hard, "nproc"))
+    soft, hard = _read_limit(machine, "Max processes")
+    yield from _check_tasks(soft, _count_threads(machine), "", _raise_command("u", TASKS, hard, "nproc"))
     for _, folder in group_folders("pids", *machine.groups):
         most = read_number(folder / "pids.max")
         if most is not None:
             where = "of the container (pids.max): "
             used = read_number(folder / "pids.current") or 0
-            yield from _tasks(most, used, where, f"docker run --pids-limit={TASKS} ...")
+            yield from _check_tasks(most, used, where, f"docker run --pids-limit={TASKS} ...")
             return
 
 
-def _tasks(most: int | None, used: int, where: str, remedy: str) -> Iterator[Finding]:
+def _check_tasks(most: int | None, used: int, where: str, remedy: str) -> Iterator[Finding]:
     shown = f"{where}{'unlimited' if most is None else most}, {used} in use"
     if most is None or (most >= TASKS and used < 0.8 * most):
         yield Finding("ok", shown)
@@ -71,7 +71,7 @@ def _tasks(most: int | None, used: int, where: str, remedy: str) -> Iterator[Fin
     )
 
 
-def _running(machine: Machine) -> int:
+def _count_threads(machine: Machine) -> int:
     """Threads of all processes of this user."""
     total = 0
     for status in machine.path("proc").glob("[0-9]*/status"):
@@ -87,7 +87,7 @@ def _running(machine: Machine) -> int:
 
 
 def address_space(machine: Machine) -> Iterator[Finding]:
-    soft, _ = _limit(machine, "Max address space")
+    soft, _ = _read_limit(machine, "Max address space")
     if soft is None:
         yield Finding("ok", "unlimited")
     else:
@@ -100,7 +100,7 @@ def address_space(machine: Machine) -> Iterator[Finding]:
 
 
 def locked_memory(machine: Machine) -> Iterator[Finding]:
-    soft, _ = _limit(machine, "Max locked memory")
+    soft, _ = _read_limit(machine, "Max locked memory")
     if soft is None:
         yield Finding("ok", "unlimited")
     else:

@@ -31,7 +31,7 @@ MNN = {"MNN": "MNN"}
 def serving(machine: Machine) -> Iterator[Finding]:
     """Whether ``millrace serve`` can start, and what it would lack."""
     there = [name for name in (NEEDED | GRPC | QUICK | ONNX | MNN) if version_of(name) is not None]
-    lacking = _absent(NEEDED)
+    lacking = _missing_libraries(NEEDED)
     if "starlette" in lacking and "uvicorn" in lacking:
         yield Finding(
             "ok", f"not installed, and only needed for `millrace serve`: {install_command(EXTRA, 'uvicorn')}"
@@ -46,29 +46,29 @@ def serving(machine: Machine) -> Iterator[Finding]:
         )
         return
     shown = ", ".join(f"{name} {version_of(name)}" for name in there)
-    yield Finding("ok", f"{shown}; port {PORT} {_port(PORT)}")
+    yield Finding("ok", f"{shown}; port {PORT} {_check_port(PORT)}")
     for libraries, means in (
         (GRPC, "--grpc-port fails; HTTP works without"),
         (QUICK, "HTTP is read several times more slowly"),
         (ONNX, "ONNX files cannot be served; archives can"),
     ):
-        if absent := _absent(libraries):
+        if absent := _missing_libraries(libraries):
             yield Finding("note", f"{', '.join(absent)} missing", means, f"pip install {' '.join(absent)}")
 
 
-def _absent(libraries: dict[str, str]) -> list[str]:
-    found = []
+def _missing_libraries(libraries: dict[str, str]) -> list[str]:
+    missing = []
     for name, module in libraries.items():
         try:
             there = find_spec(module) is not None
         except ModuleNotFoundError:  # of the package that it stands in
             there = False
         if not there:
-            found.append(name)
-    return found
+            missing.append(name)
+    return missing
 
 
-def _port(number: int) -> str:
+def _check_port(number: int) -> str:
     """Whether the usual port can be had."""
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -42,15 +42,15 @@ def find(machine: Machine) -> list[StaleFile]:
     """Everything of this user that dead processes left in the places Millrace writes to."""
     paths = [
         path
-        for folder in _scratch_places(machine)
-        for path in _entries(folder)
+        for folder in _scratch_folders(machine)
+        for path in _list_entries(folder)
         if owner_of(path.name) is not None and _is_dead(path, machine)
     ]
     for folder in machine.folders:
-        drafts = [path for path in _entries(folder) if _DRAFT.fullmatch(path.name)]
+        drafts = [path for path in _list_entries(folder) if _DRAFT.fullmatch(path.name)]
         held = _held_tokens(drafts, machine)
-        paths += [path for path in drafts if _token(path) not in held and _is_mine(path, machine)]
-    return [StaleFile(path, _bytes(path)) for path in dict.fromkeys(paths)]
+        paths += [path for path in drafts if _token_of(path) not in held and _is_mine(path, machine)]
+    return [StaleFile(path, _size_of(path)) for path in dict.fromkeys(paths)]
 
 
 def remove(leftover: StaleFile, machine: Machine) -> bool:
@@ -59,7 +59,7 @@ def remove(leftover: StaleFile, machine: Machine) -> bool:
     if not _is_mine(path, machine):
         return False
     if _DRAFT.fullmatch(path.name):
-        if _token(path) in _held_tokens([path], machine):
+        if _token_of(path) in _held_tokens([path], machine):
             return False
     elif not _is_dead(path, machine):
         return False
@@ -74,29 +74,29 @@ def remove(leftover: StaleFile, machine: Machine) -> bool:
 
 
 def leftovers(machine: Machine) -> Iterator[Finding]:
-    found = find(machine)
-    total = sum(one.bytes for one in found)
-    if not found:
+    files = find(machine)
+    total = sum(one.bytes for one in files)
+    if not files:
         yield Finding("ok", "none in the temporary, cache and shared-memory folders, nor here")
     else:
-        names = ", ".join(str(one.path) for one in found[:3]) + (", ..." if len(found) > 3 else "")
+        names = ", ".join(str(one.path) for one in files[:3]) + (", ..." if len(files) > 3 else "")
         yield Finding(
             "warning" if total > MUCH else "note",
-            f"{len(found)} with {size(total)}: {names}",
+            f"{len(files)} with {size(total)}: {names}",
             "processes that were killed left them; they only take room",
             "millrace doctor --clean" + "".join(f" {f}" for f in machine.folders if f != Path()),
         )
-    yield from _unfinished(machine)
+    yield from _find_unfinished(machine)
     yield from _lost_workers(machine)
 
 
-def _scratch_places(machine: Machine) -> list[Path]:
+def _scratch_folders(machine: Machine) -> list[Path]:
     runtime = machine.environ.get("XDG_RUNTIME_DIR")
-    places = [machine.temp, machine.path("dev/shm"), machine.cache / "offsets"]
-    return places + ([Path(runtime)] if runtime else [])
+    folders = [machine.temp, machine.path("dev/shm"), machine.cache / "offsets"]
+    return folders + ([Path(runtime)] if runtime else [])
 
 
-def _entries(folder: Path) -> list[Path]:
+def _list_entries(folder: Path) -> list[Path]:
     try:
         return sorted(folder / name for name in os.listdir(folder))
     except OSError:
@@ -114,9 +114,9 @@ def _is_dead(path: Path, machine: Machine) -> bool:
     return _is_mine(path, machine) and is_stale(path, machine.path("proc"))
 
 
-def _token(path: Path) -> str:
-    found = _DRAFT.fullmatch(path.name)
-    return found["token"] if found else ""
+def _token_of(path: Path) -> str:
+    match = _DRAFT.fullmatch(path.name)
+    return match["token"] if match else ""
 
 
 def _held_tokens(drafts: list[Path], machine: Machine) -> set[str]:
@@ -132,7 +132,7 @@ def _held_tokens(drafts: list[Path], machine: Machine) -> set[str]:
             continue
         fresh = time.time() - state.st_mtime < QUIET_SECONDS
         if fresh or (state.st_dev, state.st_ino) in opened or _is_locked(path, state):
-            held.add(_token(path))
+            held.add(_token_of(path))
     return held
 
 
@@ -154,35 +154,35 @@ def _is_locked(path: Path, state: os.stat_result) -> bool:
 
 def _open_files(machine: Machine) -> set[tuple[int, int]]:
     """(device, inode) of every file that a process we may look into has open."""
-    found = set()
+    open_files = set()
     for folder in machine.path("proc").glob("[0-9]*/fd"):
-        for path in _entries(folder):
+        for path in _list_entries(folder):
             try:
                 state = path.stat()
             except OSError:
                 continue
-            found.add((state.st_dev, state.st_ino))
-    return found
+            open_files.add((state.st_dev, state.st_ino))
+    return open_files
 
 
-def _bytes(path: Path) -> int:
+def _size_of(path: Path) -> int:
     if not path.is_dir():
         return path.lstat().st_size
     files = (Path(folder, name) for folder, _, names in os.walk(path) for name in names)
     return sum(file.lstat().st_size for file in files)
 
 
-def _unfinished(machine: Machine) -> Iterator[Finding]:
+def _find_unfinished(machine: Machine) -> Iterator[Finding]:
     """Sets whose writer stopped between writing all files and renaming all of them."""
     for folder in machine.folders:
-        for path in _entries(folder):
-            found = _JOURNAL.fullmatch(path.name)
-            if found and path.is_file() and time.time() - path.stat().st_mtime > QUIET_SECONDS:
+        for path in _list_entries(folder):
+            match = _JOURNAL.fullmatch(path.name)
+            if match and path.is_file() and time.time() - path.stat().st_mtime > QUIET_SECONDS:
                 yield Finding(
                     "note",
-                    f"the writer of {folder / found['name']} stopped while it put the set in place",
+                    f"the writer of {folder / match['name']} stopped while it put the set in place",
                     "all its files are complete; the first that reads the set finishes the renaming",
-                    f"millrace record verify {folder / found['name']}",
+                    f"millrace record verify {folder / match['name']}",
                 )
 
 

@@ -38,7 +38,7 @@ def start_method(machine: Machine) -> Iterator[Finding]:
 
 
 def trial(machine: Machine) -> Iterator[Finding]:
-    again = f"{sys.executable} -c '{TRIAL.strip()}'"
+    command = f"{sys.executable} -c '{TRIAL.strip()}'"
     try:
         done = subprocess.run(
             [sys.executable, "-c", TRIAL],
@@ -47,16 +47,16 @@ def trial(machine: Machine) -> Iterator[Finding]:
     except subprocess.TimeoutExpired:
         yield Finding(
             "problem", f"two of them did not finish eight rows in {PATIENCE:.0f} s",
-            "python_multiprocessing=True would hang", again,
+            "python_multiprocessing=True would hang", command,
         )  # fmt: skip
         return
     if done.returncode == 0 and done.stdout.strip() == "[36]":
         yield Finding("ok", "two were started, worked and ended")
         return
-    said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
     yield Finding(
         "problem",
-        f"a pipeline with two of them failed: {said}",
+        f"a pipeline with two of them failed: {reason}",
         "python_multiprocessing=True cannot be used",
-        again,
+        command,
     )

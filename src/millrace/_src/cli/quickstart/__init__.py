@@ -91,11 +91,11 @@ def run(arguments: argparse.Namespace) -> int:
     console = new_console(highlight=False, soft_wrap=True)
     folder: Path = arguments.folder
     if arguments.train:
-        return _learn(console, arguments)
+        return _run_training_part(console, arguments)
     if arguments.serve:
-        return _answer(console, folder)
+        return _run_serving_part(console, folder)
     try:
-        _empty(folder)
+        _prepare_folder(folder)
     except OSError as error:
         reason = error.strerror or error
         return fail("quickstart", f"{folder}: {reason}; choose another place with --folder")
@@ -106,23 +106,23 @@ def run(arguments: argparse.Namespace) -> int:
     )
     try:
         with TaskProgressBar(console) as meter:
-            files = _draw(meter, folder / "images", arguments.images)
+            files = _create_images(meter, folder / "images", arguments.images)
             _write_records(meter, files, folder / RECORD)
         if arguments.workers:
             ds.config.set_num_parallel_workers(arguments.workers)
         script = folder / "pipeline.py"
         script.write_text(PIPELINE.format(seed=arguments.seed, record=RECORD))
-        _title(console, f"The pipeline ({script})")
+        _print_title(console, f"The pipeline ({script})")
         console.print(textwrap.indent(script.read_text().rstrip(), "  "), markup=False)
         data = from_python(str(script))
         _run_epochs(console, data, arguments.epochs, len(files))
-        _report(console, data, folder / "report.html")
-        same = _resume(console, data)
+        _print_report(console, data, folder / "report.html")
+        same = _check_resume(console, data)
     except (MillraceError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             raise
         return fail("quickstart", str(error))
-    _next(
+    _print_next_steps(
         console,
         (f"quickstart --train --folder {folder}", "a net learns from these records, is killed, and goes on"),
         (f"bench {folder / 'pipeline.py'}", "how fast it loads, and what the machine could do"),
@@ -132,13 +132,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if same else 1
 
 
-def _learn(console: Console, arguments: argparse.Namespace) -> int:
+def _run_training_part(console: Console, arguments: argparse.Namespace) -> int:
     """The part that computes, in the folder that the first part has left."""
     folder: Path = arguments.folder
     if not (folder / RECORD).is_file():
         return fail(
             "quickstart",
-            f"{folder / RECORD} is not there; run {_program()} quickstart --folder {folder} first",
+            f"{folder / RECORD} is not there; run {_program_name()} quickstart --folder {folder} first",
         )
     try:
         load_runtime()  # is what computes installed?
@@ -148,29 +148,31 @@ def _learn(console: Console, arguments: argparse.Namespace) -> int:
 
     status = run_training(console, folder, RECORD, arguments.seed)
     if status == 0:
-        _next(console, (f"quickstart --serve --folder {folder}", "the net answers over HTTP (extra serve)"))
+        _print_next_steps(
+            console, (f"quickstart --serve --folder {folder}", "the net answers over HTTP (extra serve)")
+        )
     return status
 
 
-def _answer(console: Console, folder: Path) -> int:
+def _run_serving_part(console: Console, folder: Path) -> int:
     """The part that serves, in the folder that the second part has left."""
     from .serving import ARCHIVE, run_serving
 
     if not (folder / ARCHIVE).is_file():
         return fail(
             "quickstart",
-            f"{folder / ARCHIVE} is not there; run {_program()} quickstart --train --folder {folder} first",
+            f"{folder / ARCHIVE} is not there; run {_program_name()} quickstart --train --folder {folder} first",
         )
     status = run_serving(console, folder)
     if status == 0:
-        _next(
+        _print_next_steps(
             console,
             (f"serve {folder / ARCHIVE}", "the same as a server that stays, at port 8000; Ctrl-C ends it"),
         )
     return status
 
 
-def _empty(folder: Path) -> None:
+def _prepare_folder(folder: Path) -> None:
     """A folder to work in: new, empty, or that of an earlier quickstart, whose files go."""
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / MARK).is_file():
@@ -181,11 +183,11 @@ def _empty(folder: Path) -> None:
     (folder / MARK).write_text("millrace quickstart may empty this folder\n")
 
 
-def _title(console: Console, text: str) -> None:
+def _print_title(console: Console, text: str) -> None:
     console.print(f"\n[bold]{text}[/bold]\n")
 
 
-def _draw(meter: TaskProgressBar, folder: Path, images: int) -> list[Path]:
+def _create_images(meter: TaskProgressBar, folder: Path, images: int) -> list[Path]:
     with ThreadPoolExecutor(available_cores()) as pool, meter.task("drawing", images) as step:
         files = []
         for path in pool.map(lambda number: write_image(folder, number), range(images)):
@@ -210,7 +212,7 @@ def _write_records(meter: TaskProgressBar, files: list[Path], target: Path) -> N
 
 
 def _run_epochs(console: Console, data: ds.Dataset, epochs: int, images: int) -> None:
-    _title(console, f"Running it for {epochs} epoch{'s' if epochs > 1 else ''}")
+    _print_title(console, f"Running it for {epochs} epoch{'s' if epochs > 1 else ''}")
     iterator = data.create_dict_iterator(num_epochs=epochs, output_numpy=True)
     look = record_history(iterator)
     with TaskProgressBar(console) as meter, contextlib.closing(iterator):
@@ -221,22 +223,22 @@ def _run_epochs(console: Console, data: ds.Dataset, epochs: int, images: int) ->
                     look()
 
 
-def _report(console: Console, data: ds.Dataset, page: Path) -> None:
-    _title(console, "What happened: data.report()")
+def _print_report(console: Console, data: ds.Dataset, page: Path) -> None:
+    _print_title(console, "What happened: data.report()")
     report = data.report()
     for line in table(report):
         console.print(line, soft_wrap=True, markup=False, highlight=False)
     console.print()
-    verdict = str(report.verdict)
-    lines = textwrap.wrap(verdict, min(console.width, 100), break_on_hyphens=False, break_long_words=False)
+    diagnosis = str(report.verdict)
+    lines = textwrap.wrap(diagnosis, min(console.width, 100), break_on_hyphens=False, break_long_words=False)
     console.print("\n".join(lines), markup=False)
     report.to_html(page, title="Millrace quickstart")
     console.print(f"\nThe same as a page, with the plan as a graph: {page}", markup=False)
 
 
-def _resume(console: Console, data: ds.Dataset) -> bool:
+def _check_resume(console: Console, data: ds.Dataset) -> bool:
     """Stop in the middle of an epoch, go on from the saved state, and compare."""
-    _title(console, "Stop and go on: iterator.state()")
+    _print_title(console, "Stop and go on: iterator.state()")
     middle = data.get_dataset_size() // 2
     with contextlib.closing(data.create_dict_iterator(num_epochs=1, output_numpy=True)) as iterator:
         for _ in range(middle):
@@ -250,28 +252,28 @@ def _resume(console: Console, data: ds.Dataset) -> bool:
         wanted[name].dtype == got[name].dtype and wanted[name].tobytes() == got[name].tobytes()
         for name in wanted
     )
-    verdict = "the same, bit for bit" if same else "NOT the same: this is a bug, please report it"
+    outcome = "the same, bit for bit" if same else "NOT the same: this is a bug, please report it"
     console.print(
         f"Stopped after {middle} batch{'es' if middle != 1 else ''}; the state is {len(saved)} characters of JSON."
     )
-    console.print(f"A new iterator went on with batch {middle + 1}: {verdict}.")
+    console.print(f"A new iterator went on with batch {middle + 1}: {outcome}.")
     return same
 
 
-def _next(console: Console, *commands: tuple[str, str]) -> None:
+def _print_next_steps(console: Console, *commands: tuple[str, str]) -> None:
     """Commands that work when they are copied, wherever the program lies."""
-    program = _program()
-    _title(console, f"Command{'s' if len(commands) > 1 else ''} to try next")
+    program = _program_name()
+    _print_title(console, f"Command{'s' if len(commands) > 1 else ''} to try next")
     for command, text in commands:
         console.print(f"  [dim]# {text}[/dim]")
         console.print(f"  {program} {command}", markup=False)
 
 
-def _program() -> str:
+def _program_name() -> str:
     """What the user has to type for this very command."""
     here = Path(sys.executable).with_name("millrace")
-    found = shutil.which("millrace")
-    if found and os.path.realpath(found) == os.path.realpath(here):
+    program = shutil.which("millrace")
+    if program and os.path.realpath(program) == os.path.realpath(here):
         return "millrace"
     if not here.exists():
         return f"{sys.executable} -m millrace"

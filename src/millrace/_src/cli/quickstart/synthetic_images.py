@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 
 from millrace._src.core.random.rng import RandomStream
 
-__all__ = ["CLASSES", "draw", "write_image"]
+__all__ = ["CLASSES", "render_image", "write_image"]
 
 CLASSES = ("bar", "circle", "cross", "diamond", "ring", "square", "star", "triangle")
 WIDTH, HEIGHT = 500, 375
@@ -26,18 +26,18 @@ def write_image(folder: Path, number: int) -> Path:
     shape = CLASSES[number % len(CLASSES)]
     path = folder / shape / f"{number:05}.jpg"
     path.parent.mkdir(parents=True, exist_ok=True)
-    draw(number).save(path, quality=88)
+    render_image(number).save(path, quality=88)
     return path
 
 
-def draw(number: int) -> Image.Image:
+def render_image(number: int) -> Image.Image:
     """The number-th image. Its class is the number modulo the classes."""
-    draws = RandomStream.for_rows(np.array([number], np.uint64), seed=SEED, epoch=0, op=1)
+    stream = RandomStream.for_rows(np.array([number], np.uint64), seed=SEED, epoch=0, op=1)
 
     def pick(slot: int, low: float, high: float) -> float:
-        return float(draws.uniform(slot, low, high)[0])
+        return float(stream.uniform(slot, low, high)[0])
 
-    image = Image.fromarray(_ground(number % 8, pick(0, 0, 1), pick(1, 0, 1)))
+    image = Image.fromarray(_background(number % 8, pick(0, 0, 1), pick(1, 0, 1)))
     size = pick(2, 50, 110)
     centre = pick(3, size, WIDTH - size), pick(4, size, HEIGHT - size)
     colour = tuple(int(pick(slot, 60, 256)) for slot in (5, 6, 7))
@@ -46,22 +46,24 @@ def draw(number: int) -> Image.Image:
 
 
 @functools.cache
-def _waves(kind: int) -> npt.NDArray[np.float32]:
+def _wave_pattern(class_index: int) -> npt.NDArray[np.float32]:
     """A pattern with fine detail, so that decoding costs what it costs for photographs."""
     y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
-    coarse = np.sin(x / (21 + 3 * kind)) + np.cos(y / (17 + 2 * kind))
-    return coarse + 0.5 * np.sin((x * y) / (90 + 11 * kind)) + 0.3 * np.sin(x * 1.9 + y * 2.3)
+    coarse = np.sin(x / (21 + 3 * class_index)) + np.cos(y / (17 + 2 * class_index))
+    return coarse + 0.5 * np.sin((x * y) / (90 + 11 * class_index)) + 0.3 * np.sin(x * 1.9 + y * 2.3)
 
 
-def _ground(kind: int, warm: float, light: float) -> npt.NDArray[np.uint8]:
+def _background(class_index: int, warm: float, light: float) -> npt.NDArray[np.uint8]:
     tint = np.array([40 + 50 * warm, 45, 90 - 50 * warm], np.float32)
-    return np.clip(tint + (22 + 12 * light) * (_waves(kind)[..., None] + 1.2), 0, 255).astype(np.uint8)
+    return np.clip(tint + (22 + 12 * light) * (_wave_pattern(class_index)[..., None] + 1.2), 0, 255).astype(
+        np.uint8
+    )
 
 
 Point = tuple[float, float]
 
 
-def _around(centre: Point, radii: list[float], turn: float) -> list[Point]:
+def _polygon(centre: Point, radii: list[float], turn: float) -> list[Point]:
     """Corners at equal angles, at these distances in turn."""
     step = math.tau / len(radii)
     x, y = centre
@@ -70,27 +72,27 @@ def _around(centre: Point, radii: list[float], turn: float) -> list[Point]:
     ]
 
 
-def _box(centre: Point, size: float) -> list[float]:
+def _bounding_box(centre: Point, size: float) -> list[float]:
     return [centre[0] - size, centre[1] - size, centre[0] + size, centre[1] + size]
 
 
 def _corners(radii: Callable[[float], list[float]]) -> Callable[..., None]:
     def shape(pen: Any, centre: Point, size: float, turn: float, colour: Any) -> None:
-        pen.polygon(_around(centre, radii(size), turn), fill=colour)
+        pen.polygon(_polygon(centre, radii(size), turn), fill=colour)
 
     return shape
 
 
 def _circle(pen: Any, centre: Point, size: float, turn: float, colour: Any) -> None:
-    pen.ellipse(_box(centre, size), fill=colour)
+    pen.ellipse(_bounding_box(centre, size), fill=colour)
 
 
 def _ring(pen: Any, centre: Point, size: float, turn: float, colour: Any) -> None:
-    pen.ellipse(_box(centre, size), outline=colour, width=int(size / 3))
+    pen.ellipse(_bounding_box(centre, size), outline=colour, width=int(size / 3))
 
 
 def _bar(pen: Any, centre: Point, size: float, turn: float, colour: Any) -> None:
-    pen.line(_around(centre, [size, size], turn), fill=colour, width=int(size / 3))
+    pen.line(_polygon(centre, [size, size], turn), fill=colour, width=int(size / 3))
 
 
 def _cross(pen: Any, centre: Point, size: float, turn: float, colour: Any) -> None:

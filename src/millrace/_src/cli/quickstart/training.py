@@ -94,18 +94,18 @@ def run_training(console: Console, folder: Path, record: str, seed: int) -> int:
     console.print(done.stdout.rstrip(), markup=False, highlight=False)
     console.print(f"\nThat took {time.monotonic() - began:.0f} s.", markup=False)
     console.print("\n[bold]Killed, and resumed from its last checkpoint[/bold]\n")
-    at = _killed(script, folder / "killed")
+    at = _run_and_kill(script, folder / "killed")
     if at is None:
         console.print("With so few records the run was over before it could be killed; try more images.")
         return 0
     done = run_script(script, "killed", "--resume")
     if done.returncode:
         return fail("quickstart", f"{script} --resume failed: {error_of(done.stderr)}")
-    same = _weights(folder / "killed") == _weights(folder / "whole")
-    verdict = "the same, bit for bit" if same else "NOT the same: this is a bug, please report it"
+    same = _read_weights(folder / "killed") == _read_weights(folder / "whole")
+    outcome = "the same, bit for bit" if same else "NOT the same: this is a bug, please report it"
     console.print(
         f"A second run got SIGKILL after {at}. A third went on from that file, which holds weights, optimizer,\n"
-        f"random numbers and the place in the data. Its final weights are {verdict}.",
+        f"random numbers and the place in the data. Its final weights are {outcome}.",
         markup=False,
     )
     return 0 if same else 1
@@ -113,17 +113,17 @@ def run_training(console: Console, folder: Path, record: str, seed: int) -> int:
 
 def run_script(script: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run a Python file as this program runs, and keep what it says."""
-    return subprocess.run(_command(script, *options), capture_output=True, text=True, check=False)
+    return subprocess.run(_script_command(script, *options), capture_output=True, text=True, check=False)
 
 
-def _command(script: Path, *options: str) -> list[str]:
+def _script_command(script: Path, *options: str) -> list[str]:
     return [sys.executable, str(script), *options]
 
 
-def _killed(script: Path, saved: Path) -> str | None:
+def _run_and_kill(script: Path, saved: Path) -> str | None:
     """Start it, and kill it without warning once some checkpoints are there; gives the last one's name."""
     process = subprocess.Popen(
-        _command(script, saved.name), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        _script_command(script, saved.name), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         while process.poll() is None:
@@ -145,5 +145,5 @@ def error_of(text: str) -> str:
     )
 
 
-def _weights(saved: Path) -> bytes:
+def _read_weights(saved: Path) -> bytes:
     return saved.with_suffix(".ckpt").read_bytes()

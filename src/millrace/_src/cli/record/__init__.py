@@ -24,7 +24,7 @@ from millrace._src.observe.views.formatting import format_count
 
 __all__ = ["add_arguments", "run"]
 
-_KINDS = ("folder", "mnist", "cifar10", "cifar100", "imagenet", "csv", "tfrecord", "mindrecord")
+_SOURCE_FORMATS = ("folder", "mnist", "cifar10", "cifar100", "imagenet", "csv", "tfrecord", "mindrecord")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,15 +45,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     def action(name: str, text: str, files: bool = True) -> argparse.ArgumentParser:
-        made = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        subparser = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         if files:
-            made.add_argument("files", nargs="+", metavar="FILE", help="a file of the set, or several files")
-        made.add_argument("--json", action="store_true", help="answer in JSON, for machines")
-        made.add_argument("--key", help="the key of encrypted files; MILLRACE_RECORD_KEY is read without it")
-        made.add_argument(
+            subparser.add_argument(
+                "files", nargs="+", metavar="FILE", help="a file of the set, or several files"
+            )
+        subparser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+        subparser.add_argument(
+            "--key", help="the key of encrypted files; MILLRACE_RECORD_KEY is read without it"
+        )
+        subparser.add_argument(
             "--mode", default=AES, choices=(AES, STREAM), help="how they are encrypted (AES-GCM)"
         )
-        return made
+        return subparser
 
     inspect = action("inspect", "show schema, rows, shards, sizes and a few rows")
     inspect.add_argument("--rows", type=int, default=3, metavar="N", help="rows to show (3)")
@@ -64,22 +68,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     head.add_argument("-n", "--rows", type=int, default=10, metavar="N", help="how many (10)")
     check = action("verify", "walk every page, decode every row, and name what is damaged")
     check.epilog = "exit status: 0 whole, 1 damaged (or an index or checksums do not fit), 2 not done"
-    again = action("reindex", "rebuild the indexes (.db) that do not fit their data files")
-    again.add_argument("--force", action="store_true", help="rebuild all of them")
+    reindex = action("reindex", "rebuild the indexes (.db) that do not fit their data files")
+    reindex.add_argument("--force", action="store_true", help="rebuild all of them")
     action(
         "checksum", "write checksums (.crc) beside the files of a set that is whole, for verify and repair"
     )
-    mend = action("repair", "write the rows of a damaged set that can be saved to a new set", files=False)
-    mend.epilog = (
+    repair = action("repair", "write the rows of a damaged set that can be saved to a new set", files=False)
+    repair.epilog = (
         "A row that cannot be proven whole is lost. Checksums (.crc) prove most, the index (.db)\n"
         "less, the lengths in the file least.\n"
         "exit status: 0 every row was saved, 1 some were lost, 2 nothing was written"
     )
-    mend.add_argument("files", nargs="+", metavar="FILE", help="a file of the set, or several files")
-    mend.add_argument("target", metavar="TARGET", help="the name of the new set")
-    mend.add_argument("--overwrite", action="store_true", help="replace what is at TARGET")
+    repair.add_argument("files", nargs="+", metavar="FILE", help="a file of the set, or several files")
+    repair.add_argument("target", metavar="TARGET", help="the name of the new set")
+    repair.add_argument("--overwrite", action="store_true", help="replace what is at TARGET")
     make = action("convert", "make MindRecord files of something else", files=False)
-    make.add_argument("kind", choices=_KINDS, help="what the source is")
+    make.add_argument("kind", choices=_SOURCE_FORMATS, help="what the source is")
     make.add_argument("source", help="a folder or file")
     make.add_argument("target", metavar="TARGET", help="the name of the new set")
     make.add_argument("--shards", type=int, default=1, metavar="N", help="files to write (1)")
@@ -102,24 +106,24 @@ def run(arguments: argparse.Namespace) -> int:
         set_enc_mode(arguments.mode)
         for name in getattr(arguments, "files", None) or [arguments.source]:
             if "://" not in name and not os.path.exists(name) and not glob.glob(name):
-                return _failed(arguments, f"{name} is missing{path_nearby(name)}")
+                return _print_failure(arguments, f"{name} is missing{path_nearby(name)}")
         return _ACTIONS[arguments.action](arguments)
     except FileExists as error:
         ways = "remove it, or add --overwrite" if "overwrite" in arguments else "remove it first"
-        return _failed(arguments, f"{error.context['file']} exists: {ways}")
+        return _print_failure(arguments, f"{error.context['file']} exists: {ways}")
     except MillraceError as error:
-        return _failed(arguments, str(error))
+        return _print_failure(arguments, str(error))
     except BrokenPipeError:
         raise
     except OSError as error:
-        return _failed(arguments, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
+        return _print_failure(arguments, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
     finally:
         if key is not None:
             set_enc_key(None)
         set_enc_mode()
 
 
-def _failed(arguments: argparse.Namespace, text: str) -> int:
+def _print_failure(arguments: argparse.Namespace, text: str) -> int:
     if arguments.json:
         say_json({"ok": False, "error": text})
     else:
@@ -127,13 +131,13 @@ def _failed(arguments: argparse.Namespace, text: str) -> int:
     return 2
 
 
-def _files(arguments: argparse.Namespace) -> Any:
+def _file_arguments(arguments: argparse.Namespace) -> Any:
     return arguments.files[0] if len(arguments.files) == 1 else arguments.files
 
 
-def _say(arguments: argparse.Namespace, found: dict[str, Any], lines: list[str]) -> None:
+def _print_result(arguments: argparse.Namespace, fields: dict[str, Any], lines: list[str]) -> None:
     if arguments.json:
-        say_json(found)
+        say_json(fields)
     else:
         say("\n".join(map(escape_controls, lines)))
 
@@ -142,47 +146,54 @@ def _say(arguments: argparse.Namespace, found: dict[str, Any], lines: list[str])
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
-    with MindRecordReader(_files(arguments), check_index=False) as reader:
-        found = _description(reader)
+    with MindRecordReader(_file_arguments(arguments), check_index=False) as reader:
+        description = _describe(reader)
         rows = list(reader.rows(0, min(len(reader), max(0, arguments.rows))))
         if arguments.sheet:
             from .contact_sheet import write_sheet
 
-            found["sheet"] = write_sheet(reader, arguments.sheet, arguments.images, arguments.column)
+            description["sheet"] = write_sheet(reader, arguments.sheet, arguments.images, arguments.column)
     if arguments.json:
-        say_json(found | {"first_rows": [_row_json(row) for row in rows]})
+        say_json(description | {"first_rows": [_row_json(row) for row in rows]})
         return 0
-    shards = found["shards"]
+    shards = description["shards"]
     say(
-        f"{format_count(found['rows'], 'row')} in {format_count(len(shards), 'file')}, version {found['version']}",
+        f"{format_count(description['rows'], 'row')} in {format_count(len(shards), 'file')}, "
+        f"version {description['version']}",
         end="",
     )
-    say(f", {_size(found['bytes'])} of rows, {_size(found['row_bytes'])} each" if found["rows"] else "")
-    if found["desc"]:
-        say(f"description: {escape_controls(str(found['desc']))}")
+    say(
+        f", {_format_size(description['bytes'])} of rows, {_format_size(description['row_bytes'])} each"
+        if description["rows"]
+        else ""
+    )
+    if description["desc"]:
+        say(f"description: {escape_controls(str(description['desc']))}")
     say()
-    index = set(found["index_fields"])
+    index = set(description["index_fields"])
     print_table(
         ["field", "type", "shape", "index"],
         [
             [n, e["type"], str(e.get("shape", "")), "yes" if n in index else ""]
-            for n, e in found["schema"].items()
+            for n, e in description["schema"].items()
         ],
     )
     columns = ["shard", "file", "rows", "pages", "on disk", "index"]
     shown = [
-        [str(n), s["file"], f"{s['rows']:,}", str(s["pages"]), _size(s["disk_bytes"]), s["index"]]
+        [str(n), s["file"], f"{s['rows']:,}", str(s["pages"]), _format_size(s["disk_bytes"]), s["index"]]
         for n, s in enumerate(shards)
     ]
     print_table(columns, shown)
     if rows:
-        print_table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
+        print_table(list(rows[0]), [[_shorten_value(value) for value in row.values()] for row in rows])
     if arguments.sheet:
-        say(f"{found['sheet']['images']} images of column '{found['sheet']['column']}': {arguments.sheet}")
+        say(
+            f"{description['sheet']['images']} images of column '{description['sheet']['column']}': {arguments.sheet}"
+        )
     return 0
 
 
-def _description(reader: MindRecordReader) -> dict[str, Any]:
+def _describe(reader: MindRecordReader) -> dict[str, Any]:
     shards = []
     for shard in reader.shards:
         status = os.stat(str(shard.path)) if shard.is_local else None
@@ -214,13 +225,13 @@ def _description(reader: MindRecordReader) -> dict[str, Any]:
 
 
 def _head(arguments: argparse.Namespace) -> int:
-    with MindRecordReader(_files(arguments), check_index=False) as reader:
+    with MindRecordReader(_file_arguments(arguments), check_index=False) as reader:
         rows = list(reader.rows(0, min(len(reader), max(0, arguments.rows))))
     if arguments.json:
         for row in rows:
             say_json(_row_json(row))
     elif rows:
-        print_table(list(rows[0]), [[_short(value) for value in row.values()] for row in rows])
+        print_table(list(rows[0]), [[_shorten_value(value) for value in row.values()] for row in rows])
     return 0
 
 
@@ -239,15 +250,15 @@ def _row_json(row: dict[str, Any]) -> dict[str, Any]:
     return {name: plain(value) for name, value in row.items()}
 
 
-def _short(value: Any, most: int = 40) -> str:
+def _shorten_value(value: Any, most: int = 40) -> str:
     if isinstance(value, bytes):
         from millrace._src.data.kernels.vision.decode import image_format, image_size
 
-        kind = image_format(value)
-        size = image_size(memoryview(value)) if kind else None
-        picture = f", {kind} {size[1]}x{size[0]}" if size else ""
-        return f"{_size(len(value))}{picture}" + (
-            "" if kind or len(value) > 12 else f": {value.hex(' ')}".rstrip(": ")
+        image_type = image_format(value)
+        size = image_size(memoryview(value)) if image_type else None
+        image_text = f", {image_type} {size[1]}x{size[0]}" if size else ""
+        return f"{_format_size(len(value))}{image_text}" + (
+            "" if image_type or len(value) > 12 else f": {value.hex(' ')}".rstrip(": ")
         )
     if isinstance(value, np.ndarray):
         inside = np.array2string(value.ravel()[:4], separator=", ")[1:-1]
@@ -256,7 +267,7 @@ def _short(value: Any, most: int = 40) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-def _size(count: float) -> str:
+def _format_size(count: float) -> str:
     for unit in ("B", "KB", "MB", "GB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -271,44 +282,44 @@ def _verify(arguments: argparse.Namespace) -> int:
     from millrace._src.data.formats.mindrecord.recovery.verify import verify
 
     with progress("verifying") as count:
-        verdict = verify(_files(arguments), count)
-    problems = [*verdict.problems, *verdict.index_problems]
-    found = {
-        "ok": verdict.ok,
-        "files": verdict.files,
-        "rows": verdict.rows,
-        "rows_lost": verdict.rows_lost,
-        "total_known": verdict.total_known,
-        "checksums": verdict.checksums,
-        "problems": [vars(problem) for problem in verdict.problems],
-        "index_problems": [vars(problem) for problem in verdict.index_problems],
+        verification = verify(_file_arguments(arguments), count)
+    problems = [*verification.problems, *verification.index_problems]
+    report = {
+        "ok": verification.ok,
+        "files": verification.files,
+        "rows": verification.rows,
+        "rows_lost": verification.rows_lost,
+        "total_known": verification.total_known,
+        "checksums": verification.checksums,
+        "problems": [vars(problem) for problem in verification.problems],
+        "index_problems": [vars(problem) for problem in verification.index_problems],
     }
     lines = [str(problem) for problem in problems]
-    if verdict.ok:
-        sure = " by their checksums" if verdict.checksums == len(verdict.files) else ""
+    if verification.ok:
+        sure = " by their checksums" if verification.checksums == len(verification.files) else ""
         lines.append(
-            f"ok: {format_count(verdict.rows, 'row')} in {format_count(len(verdict.files), 'file')}{sure}"
+            f"ok: {format_count(verification.rows, 'row')} in {format_count(len(verification.files), 'file')}{sure}"
         )
-    elif not verdict.problems:
-        ways = {"checksum" if p.file.endswith(".crc") else "reindex" for p in verdict.index_problems}
-        mend = " and ".join(f"`millrace record {way}`" for way in sorted(ways, reverse=True))
+    elif not verification.problems:
+        ways = {"checksum" if p.file.endswith(".crc") else "reindex" for p in verification.index_problems}
+        commands = " and ".join(f"`millrace record {way}`" for way in sorted(ways, reverse=True))
         what = {"reindex": "the index", "checksum": "the checksums"}
         named = " and ".join(what[way] for way in sorted(ways, reverse=True))
-        lines.append(f"the data is whole ({verdict.rows:,} rows); {mend} mends {named}")
+        lines.append(f"the data is whole ({verification.rows:,} rows); {commands} mends {named}")
     else:
-        lost = f"{verdict.rows_lost:,} of {verdict.rows:,} rows"
-        if not verdict.total_known:
-            lost = f"at least {format_count(verdict.rows_lost, 'row')}, and how many there were is not known"
+        lost = f"{verification.rows_lost:,} of {verification.rows:,} rows"
+        if not verification.total_known:
+            lost = f"at least {format_count(verification.rows_lost, 'row')}, and how many there were is not known"
         lines.append(f"damaged: {lost}; `millrace record repair` saves the rest")
-    _say(arguments, found, lines)
-    return 0 if verdict.ok else 1
+    _print_result(arguments, report, lines)
+    return 0 if verification.ok else 1
 
 
 def _reindex(arguments: argparse.Namespace) -> int:
     from millrace._src.data.formats.mindrecord.recovery.verify import reindex
 
-    done = reindex(_files(arguments), arguments.force)
-    _say(
+    done = reindex(_file_arguments(arguments), arguments.force)
+    _print_result(
         arguments, {"ok": True, "rebuilt": done}, [f"rebuilt {name}" for name in done] or ["every index fits"]
     )
     return 0
@@ -318,9 +329,9 @@ def _repair(arguments: argparse.Namespace) -> int:
     from millrace._src.data.formats.mindrecord.recovery.repair import repair
 
     with progress("saving") as count:
-        done = repair(_files(arguments), arguments.target, arguments.overwrite, count)
+        done = repair(_file_arguments(arguments), arguments.target, arguments.overwrite, count)
     whole = not done.lost and done.total_known
-    found = {
+    report = {
         "ok": whole,
         "files": done.files,
         "saved": done.saved,
@@ -330,15 +341,15 @@ def _repair(arguments: argparse.Namespace) -> int:
     lines = [str(problem) for problem in done.problems]
     lost = f"lost {'' if done.total_known else 'at least '}{done.lost:,}"
     lines.append(f"saved {done.saved:,} rows in {', '.join(done.files)}; {lost}")
-    _say(arguments, found | {"problems": [vars(problem) for problem in done.problems]}, lines)
+    _print_result(arguments, report | {"problems": [vars(problem) for problem in done.problems]}, lines)
     return 0 if whole else 1
 
 
 def _checksum(arguments: argparse.Namespace) -> int:
     from millrace._src.data.formats.mindrecord.recovery.verify import add_checksums
 
-    done = add_checksums(_files(arguments))
-    _say(arguments, {"ok": True, "written": done}, [f"wrote {name}" for name in done])
+    done = add_checksums(_file_arguments(arguments))
+    _print_result(arguments, {"ok": True, "written": done}, [f"wrote {name}" for name in done])
     return 0
 
 
@@ -353,8 +364,10 @@ def _convert(arguments: argparse.Namespace) -> int:
     for file in files:
         with MindRecordReader(file) as reader:
             rows.append(len(reader))
-    found = {"ok": True, "sets": [{"file": file, "rows": count} for file, count in zip(files, rows)]}
-    _say(arguments, found, [f"{file}: {format_count(count, 'row')}" for file, count in zip(files, rows)])
+    report = {"ok": True, "sets": [{"file": file, "rows": count} for file, count in zip(files, rows)]}
+    _print_result(
+        arguments, report, [f"{file}: {format_count(count, 'row')}" for file, count in zip(files, rows)]
+    )
     return 0
 
 

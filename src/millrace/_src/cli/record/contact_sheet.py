@@ -21,29 +21,31 @@ def write_sheet(reader: MindRecordReader, path: str, count: int, column: str | N
     """Write a PNG; return the column that was taken and the number of images."""
     from PIL import Image, ImageDraw
 
-    chosen = _column(reader, column)
+    chosen = _choose_column(reader, column)
     number = max(0, min(count, len(reader)))
     across = max(1, math.ceil(math.sqrt(number)))
     down = max(1, math.ceil(number / across))
     height = _TILE + _LINE
     sheet = Image.new("RGB", (across * (_TILE + _GAP) + _GAP, down * (height + _GAP) + _GAP), "white")
-    draw = ImageDraw.Draw(sheet)
+    canvas = ImageDraw.Draw(sheet)
     labels = [f.name for f in reader.schema.raw if f.name in ("label", "file_name", "fine_label")]
     for n, row in enumerate(reader.rows(0, number, [chosen, *labels])):
         left, top = _GAP + n % across * (_TILE + _GAP), _GAP + n // across * (height + _GAP)
-        tile = _tile(row[chosen])
+        tile = _create_tile(row[chosen])
         if tile is None:
-            draw.rectangle((left, top, left + _TILE - 1, top + _TILE - 1), outline="red")
-            draw.text((left + 4, top + 4), "no image", fill="red")
+            canvas.rectangle((left, top, left + _TILE - 1, top + _TILE - 1), outline="red")
+            canvas.text((left + 4, top + 4), "no image", fill="red")
         else:
             sheet.paste(tile, (left + (_TILE - tile.width) // 2, top + (_TILE - tile.height) // 2))
         text = " ".join([f"{n}:", *(str(row[name]) for name in labels)])
-        draw.text((left, top + _TILE), text[:26].encode("latin-1", "replace").decode("latin-1"), fill="black")
+        canvas.text(
+            (left, top + _TILE), text[:26].encode("latin-1", "replace").decode("latin-1"), fill="black"
+        )
     sheet.save(path, "PNG")
     return {"file": path, "column": chosen, "images": number}
 
 
-def _column(reader: MindRecordReader, column: str | None) -> str:
+def _choose_column(reader: MindRecordReader, column: str | None) -> str:
     names = [field.name for field in reader.schema.fields if field.type == "bytes"]
     if column is not None:
         if column not in names:
@@ -59,7 +61,7 @@ def _column(reader: MindRecordReader, column: str | None) -> str:
     )
 
 
-def _tile(data: bytes) -> Any:
+def _create_tile(data: bytes) -> Any:
     from PIL import Image
 
     size = image_size(data) if image_format(data) else None

@@ -19,46 +19,51 @@ __all__ = ["convert"]
 
 def convert(arguments: argparse.Namespace) -> list[str]:
     """Convert, and return a file of each set that was made."""
-    kind, source, target, shards = arguments.kind, arguments.source, arguments.target, arguments.shards
-    if kind in ("cifar10", "cifar100", "tfrecord") and shards != 1:
+    source_format, source, target, shards = (
+        arguments.kind,
+        arguments.source,
+        arguments.target,
+        arguments.shards,
+    )
+    if source_format in ("cifar10", "cifar100", "tfrecord") and shards != 1:
         raise ArgumentValueError(
-            f"{kind} is written as one file; convert it, then split it with 'mindrecord'"
+            f"{source_format} is written as one file; convert it, then split it with 'mindrecord'"
         )
-    if kind == "folder":
+    if source_format == "folder":
         converters.ImageFolderToMR(source, target, shards).transform()
-    elif kind == "mnist":
+    elif source_format == "mnist":
         converters.MnistToMR(source, target, shards).transform()
-        return [_first(f"{target}_{part}.mindrecord", shards) for part in ("train", "test")]
-    elif kind in ("cifar10", "cifar100"):
-        made = converters.Cifar10ToMR if kind == "cifar10" else converters.Cifar100ToMR
-        made(source, target).transform()
+        return [_first_file(f"{target}_{part}.mindrecord", shards) for part in ("train", "test")]
+    elif source_format in ("cifar10", "cifar100"):
+        converter = converters.Cifar10ToMR if source_format == "cifar10" else converters.Cifar100ToMR
+        converter(source, target).transform()
         return [target, f"{target}_test"]
-    elif kind == "imagenet":
+    elif source_format == "imagenet":
         if not arguments.map_file:
             raise ArgumentValueError("imagenet needs --map-file, with a line 'folder label' for each class")
         converters.ImageNetToMR(arguments.map_file, source, target, shards).transform()
-    elif kind == "csv":
+    elif source_format == "csv":
         converters.CsvToMR(source, target, arguments.columns, shards).transform()
-    elif kind == "tfrecord":
-        features, fields = _features(source, arguments)
+    elif source_format == "tfrecord":
+        features, fields = _resolve_features(source, arguments)
         converters.TFRecordToMR(source, target, features, fields).transform()
     else:
         _copy(source, target, shards)
-    return [_first(target, shards)]
+    return [_first_file(target, shards)]
 
 
-def _first(target: str, shards: int) -> str:
+def _first_file(target: str, shards: int) -> str:
     return target if shards == 1 else f"{target}{0:0{len(str(shards - 1))}d}"
 
 
-def _features(source: str, arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str] | None]:
+def _resolve_features(source: str, arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str] | None]:
     """What the user says, or what the first Example shows."""
     if arguments.features:
         try:
-            given = json.loads(arguments.features)
+            shapes = json.loads(arguments.features)
         except ValueError as error:
             raise ArgumentValueError(f"--features is not JSON: {error}") from None
-        return given, arguments.bytes_fields
+        return shapes, arguments.bytes_fields
     first = next(read_records(source), None)
     if first is None:
         raise ArgumentValueError(f"{source} holds no record")

@@ -48,18 +48,18 @@ class ProxyModule(types.ModuleType):
         self._targets = targets
 
     def __getattr__(self, name: str) -> Any:
-        found = lookup_name(vars(self)["_targets"], name)
-        if not isinstance(found, types.ModuleType):
-            return found
+        value = lookup_name(vars(self)["_targets"], name)
+        if not isinstance(value, types.ModuleType):
+            return value
         child = f"{self.__name__}.{name}"
         if child in MODULE_MAP:
             try:
                 return importlib.import_module(child)
             except UnsupportedModuleError as error:
                 raise AttributeError(str(error), name=name, obj=self) from None
-        if found is not NOTHING:
-            return found
-        raise AttributeError(_lacks(self.__name__, name), name=name, obj=self)
+        if value is not NOTHING:
+            return value
+        raise AttributeError(_missing_attribute_error(self.__name__, name), name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         # the import system hangs a sub-module on its package; where a function has its name, that is what stays
@@ -97,13 +97,13 @@ def lookup_name(targets: Sequence[types.ModuleType], name: str) -> Any:
         listed = getattr(target, "__all__", None)
         if listed is not None and name not in listed and not name.startswith("_"):
             continue
-        found = getattr(target, name, NOTHING)
-        if found is not NOTHING and (not isinstance(found, types.ModuleType) or name in (listed or ())):
-            return found
+        value = getattr(target, name, NOTHING)
+        if value is not NOTHING and (not isinstance(value, types.ModuleType) or name in (listed or ())):
+            return value
     return NOTHING
 
 
-def _lacks(module: str, name: str) -> str:
+def _missing_attribute_error(module: str, name: str) -> str:
     why = UNSUPPORTED_REASONS.get(f"{module}.{name}")
     return (
         f"module {module!r} has no attribute {name!r}: Millrace stands in for MindSpore here (millrace.as_mindspore), "
@@ -133,11 +133,11 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         targets = [importlib.import_module(name) for name in MODULE_MAP[spec.name] if exists(name)]
-        face = ProxyModule(spec.name, targets)
+        module = ProxyModule(spec.name, targets)
         if spec.name == ROOT:
-            face.__version__ = VERSION
-        face.__file__ = targets[0].__file__
-        return face
+            module.__version__ = VERSION
+        module.__file__ = targets[0].__file__
+        return module
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Nothing runs: a face has no code of its own."""
@@ -167,7 +167,7 @@ def install() -> None:
         if module is None:  # somebody has blocked the import
             del sys.modules[name]
         elif not isinstance(module, ProxyModule):
-            raise MindSporeAlreadyImportedError(_refusal(name, module), name=ROOT)
+            raise MindSporeAlreadyImportedError(_already_imported_error(name, module), name=ROOT)
     if not installed():
         sys.meta_path.insert(0, _finder)
     if "millrace.as_mindspore" not in prelude:
@@ -179,7 +179,7 @@ def installed() -> bool:
     return _finder in sys.meta_path
 
 
-def _refusal(name: str, module: types.ModuleType) -> str:
+def _already_imported_error(name: str, module: types.ModuleType) -> str:
     where = getattr(module, "__file__", None) or "an unknown place"
     if ROOT in sys.modules:
         what = f"MindSpore is already imported in this process (from {where})"

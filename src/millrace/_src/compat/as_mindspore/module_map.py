@@ -21,7 +21,7 @@ _DATASETS = (
 _SAMPLERS = ("millrace._src.data.samplers",)
 
 # Names that modules of MindSpore have because they import them, and that scripts take from there.
-_WING = (
+_RUNTIME_MODULES = (
     "millrace.ops",
     "millrace",
     "millrace.common.initializer",
@@ -34,43 +34,47 @@ _WING = (
 # MindSpore a name has many paths, and which of them a script takes is chance.
 PACKAGE_MAP: dict[str, tuple[str, ...]] = {
     "mindspore.amp": ("millrace.amp",),
-    "mindspore.boost": ("millrace.boost", "millrace.nn", *_WING),
-    "mindspore.common": ("millrace.common", "millrace", "millrace.nn", *_WING),
-    "mindspore.communication": ("millrace.communication", *_WING),
+    "mindspore.boost": ("millrace.boost", "millrace.nn", *_RUNTIME_MODULES),
+    "mindspore.common": ("millrace.common", "millrace", "millrace.nn", *_RUNTIME_MODULES),
+    "mindspore.communication": ("millrace.communication", *_RUNTIME_MODULES),
     "mindspore.communication.comm_func": ("millrace.communication.comm_func",),
     "mindspore.device_context": ("millrace.device_context",),
     "mindspore.device_manager": ("millrace",),
     "mindspore.experimental": ("millrace.experimental",),
-    "mindspore.experimental.optim": ("millrace.experimental.optim", *_WING),
+    "mindspore.experimental.optim": ("millrace.experimental.optim", *_RUNTIME_MODULES),
     "mindspore.experimental.optim.lr_scheduler": ("millrace.experimental.optim.lr_scheduler",),
     "mindspore.hal": ("millrace.hal",),
     "mindspore.mint": ("millrace.mint",),
     "mindspore.mint.distributed": ("millrace.mint.distributed",),
     "mindspore.mint.linalg": ("millrace.mint.linalg",),
-    "mindspore.mint.nn": ("millrace.mint.nn", "millrace.nn", *_WING),
+    "mindspore.mint.nn": ("millrace.mint.nn", "millrace.nn", *_RUNTIME_MODULES),
     "mindspore.mint.nn.functional": ("millrace.mint.nn.functional",),
-    "mindspore.mint.optim": ("millrace.mint.optim", "millrace.experimental.optim", *_WING),
+    "mindspore.mint.optim": ("millrace.mint.optim", "millrace.experimental.optim", *_RUNTIME_MODULES),
     "mindspore.mint.special": ("millrace.mint.special",),
-    "mindspore.nn": ("millrace.nn", *_WING, "millrace.train"),
+    "mindspore.nn": ("millrace.nn", *_RUNTIME_MODULES, "millrace.train"),
     "mindspore.nn.probability": ("millrace.nn.probability",),
     **{
-        f"mindspore.nn.probability.{part}": (f"millrace.nn.probability.{part}", "millrace.nn", *_WING)
+        f"mindspore.nn.probability.{part}": (
+            f"millrace.nn.probability.{part}",
+            "millrace.nn",
+            *_RUNTIME_MODULES,
+        )
         for part in ("bijector", "bnn_layers", "distribution")
     },
-    "mindspore.numpy": ("millrace.numpy", "millrace.nn", *_WING),
+    "mindspore.numpy": ("millrace.numpy", "millrace.nn", *_RUNTIME_MODULES),
     "mindspore.numpy.fft": ("millrace.numpy.fft",),
-    "mindspore.ops": ("millrace.ops", *_WING),
-    "mindspore.ops.auto_generate": ("millrace.ops", "millrace.mint", *_WING),
-    "mindspore.parallel": ("millrace.parallel", "millrace.nn", *_WING, "millrace.train"),
-    "mindspore.profiler": ("millrace.profiler", *_WING),
+    "mindspore.ops": ("millrace.ops", *_RUNTIME_MODULES),
+    "mindspore.ops.auto_generate": ("millrace.ops", "millrace.mint", *_RUNTIME_MODULES),
+    "mindspore.parallel": ("millrace.parallel", "millrace.nn", *_RUNTIME_MODULES, "millrace.train"),
+    "mindspore.profiler": ("millrace.profiler", *_RUNTIME_MODULES),
     "mindspore.runtime": ("millrace.runtime",),
     "mindspore.scipy": ("millrace.scipy",),
     **{
-        f"mindspore.scipy.{part}": (f"millrace.scipy.{part}", *_WING)
+        f"mindspore.scipy.{part}": (f"millrace.scipy.{part}", *_RUNTIME_MODULES)
         for part in ("fft", "linalg", "optimize")
     },
-    "mindspore.train": ("millrace.train", "millrace.nn", *_WING),
-    "mindspore.utils": ("millrace.utils", *_WING),
+    "mindspore.train": ("millrace.train", "millrace.nn", *_RUNTIME_MODULES),
+    "mindspore.utils": ("millrace.utils", *_RUNTIME_MODULES),
 }
 
 
@@ -116,7 +120,7 @@ MODULE_MAP: dict[str, tuple[str, ...]] = {
     },
     "mindspore.ops.P": ("millrace.ops",),
     "mindspore.ops.functional.P": ("millrace.ops",),
-    "mindspore.parallel._utils": ("millrace._src.compat.parallel_utils", *_WING),
+    "mindspore.parallel._utils": ("millrace._src.compat.parallel_utils", *_RUNTIME_MODULES),
     "mindspore.nn.learning_rate_schedule": (
         "millrace.nn",
         "millrace._src.runtime.optim.learning_rate_schedule",

@@ -77,15 +77,15 @@ mindspore.utils: dryrun runtime_execution_order_check sdc_detect utils
 """
 
 
-def _paths() -> list[str]:
-    found = []
+def _list_paths() -> list[str]:
+    paths = []
     package = ""
-    for word in _LISTED.split():
-        if word.endswith(":"):
-            package = word[:-1]
+    for entry in _LISTED.split():
+        if entry.endswith(":"):
+            package = entry[:-1]
         else:
-            found.append(f"{package}.{word}")
-    return found
+            paths.append(f"{package}.{entry}")
+    return paths
 
 
-PATHS = _paths()
+PATHS = _list_paths()

@@ -46,13 +46,13 @@ def main(arguments: list[str]) -> None:
     elif first in ("-c", "-m") and not rest:
         _stop(f"argument expected for the {first} option")
     elif first == "-c":
-        _command(rest[0], rest[1:])
+        _run_command(rest[0], rest[1:])
     elif first == "-m":
-        _module(rest[0], rest[1:])
+        _run_module(rest[0], rest[1:])
     elif first.startswith("-") and first != "-":
         _stop(f"unknown option {first}")
     else:
-        _script(first, rest)
+        _run_script(first, rest)
 
 
 def _stop(text: str) -> NoReturn:
@@ -60,15 +60,15 @@ def _stop(text: str) -> NoReturn:
     raise SystemExit(2)
 
 
-def _command(text: str, arguments: list[str]) -> None:
-    _begin("-c", arguments, "")
+def _run_command(text: str, arguments: list[str]) -> None:
+    _set_program("-c", arguments, "")
     _run(compile(text, "<string>", "exec"), {})
 
 
-def _script(path: str, arguments: list[str]) -> None:
+def _run_script(path: str, arguments: list[str]) -> None:
     importer = importlib.machinery.PathFinder.find_spec("__main__", [path])
     if importer is not None and importer.loader is not None:  # a folder or a zip file
-        _begin(path, arguments, path)
+        _set_program(path, arguments, path)
         _run_spec(importer)
         return
     full = os.path.abspath(path)
@@ -77,12 +77,12 @@ def _script(path: str, arguments: list[str]) -> None:
             text = file.read()
     except OSError as error:
         _stop(f"can't open file {path!r}: {error.strerror}")
-    _begin(path, arguments, os.path.dirname(os.path.realpath(path)))
+    _set_program(path, arguments, os.path.dirname(os.path.realpath(path)))
     _run(compile(text, full, "exec"), {"__file__": full, "__cached__": None})
 
 
-def _module(name: str, arguments: list[str]) -> None:
-    _begin("-m", arguments, os.getcwd())
+def _run_module(name: str, arguments: list[str]) -> None:
+    _set_program("-m", arguments, os.getcwd())
     try:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations is not None:
@@ -111,13 +111,13 @@ def _run_spec(spec: importlib.machinery.ModuleSpec) -> None:
     _run(code, names | {"__spec__": spec if spec.name != "__main__" else None})
 
 
-def _begin(program: str, arguments: list[str], folder: str) -> None:
+def _set_program(program: str, arguments: list[str], folder: str) -> None:
     """argv, the first entry of the path and what an error shows, as python itself has them."""
     sys.argv[:] = [program, *arguments]
     if not sys.flags.safe_path:
         sys.path[0] = folder
     if sys.excepthook is sys.__excepthook__:
-        sys.excepthook = _show
+        sys.excepthook = _print_error
 
 
 def _run(code: types.CodeType, names: dict[str, Any]) -> None:
@@ -134,9 +134,11 @@ def _run(code: types.CodeType, names: dict[str, Any]) -> None:
 _ENTRY = os.path.join(PACKAGE_ROOT, "as_mindspore", "__main__.py")
 
 
-def _show(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
+def _print_error(
+    exception_type: type[BaseException], error: BaseException, trace: types.TracebackType | None
+) -> None:
     """Show an error without the frames of this file, as if the program had been run directly."""
     outer = trace
     while outer is not None and outer.tb_frame.f_code.co_filename in (__file__, _ENTRY, "<frozen runpy>"):
         outer = outer.tb_next
-    sys.__excepthook__(kind, error.with_traceback(outer), outer)
+    sys.__excepthook__(exception_type, error.with_traceback(outer), outer)

@@ -61,27 +61,27 @@ class AutoBoost:
         self.grad_accumulation_step = self.settings["grad_accumulation_step"]
         self._param_processer = ParameterProcess()
 
-    def _configuration(self, given: Any) -> dict[str, bool]:
-        found = {part: part in LEVELS[self.level or "O0"] for part in PARTS}
-        if not given:
-            return found
-        wanted = given.get("boost", {})
+    def _configuration(self, config: Any) -> dict[str, bool]:
+        enabled = {part: part in LEVELS[self.level or "O0"] for part in PARTS}
+        if not config:
+            return enabled
+        wanted = config.get("boost", {})
         mode = wanted.get("mode", "auto")
         if mode not in MODES:
             raise ArgumentValueError(f"The boost mode must be in {MODES}, but got {mode}")
         if mode == "manual":
-            found |= {part: bool(wanted[part]) for part in PARTS if part in wanted}
+            enabled |= {part: bool(wanted[part]) for part in PARTS if part in wanted}
         elif mode != "auto":
-            found = dict.fromkeys(PARTS, mode == "enable_all")
-        if found["dim_reduce"]:
+            enabled = dict.fromkeys(PARTS, mode == "enable_all")
+        if enabled["dim_reduce"]:
             raise ArgumentValueError(
                 "For 'AutoBoost', 'dim_reduce' is not to be had: it needs principal components of earlier runs on "
                 "Ascend devices. Set boost: {mode: manual, dim_reduce: False}."
             )
-        for part, values in given.items():
-            if part == "common" or found.get(part):
+        for part, values in config.items():
+            if part == "common" or enabled.get(part):
                 self.settings |= {name: value for name, value in values.items() if name in SETTINGS}
-        return found
+        return enabled
 
     def network_auto_process_train(self, network: Any, optimizer: Any) -> tuple[Any, Any]:
         """The net and the optimizer to train with."""

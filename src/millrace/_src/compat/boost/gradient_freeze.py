@@ -58,16 +58,16 @@ class FreezeOpt(Cell):
                 "The each element of 'train_parameter_groups' should be tuple or list to store the Parameter"
             )
         self.groups_num = len(groups)
-        self.train_strategy = _strategy(train_strategy, len(groups))
-        made = []
+        self.train_strategy = _check_strategy(train_strategy, len(groups))
+        optimizers = []
         for number, group in enumerate(groups):
             each = rebuild_optimizer(opt, list(group), self._rate(number))
-            own = {id(parameter) for parameter in inner.parameters}
+            parameter_ids = {id(parameter) for parameter in inner.parameters}
             for parameter in each.get_parameters():
-                if id(parameter) not in own:
+                if id(parameter) not in parameter_ids:
                     parameter.name = f"boost_{number}{parameter.name}"
-            made.append(each)
-        self.opts = CellList(made, auto_prefix=False)
+            optimizers.append(each)
+        self.opts = CellList(optimizers, auto_prefix=False)
 
     def _rate(self, number: int) -> Any:
         """Of rates that change with each step, those of the steps in which a group is trained."""
@@ -84,25 +84,25 @@ class FreezeOpt(Cell):
         return chosen or rates
 
 
-def _strategy(given: Any, groups: int) -> Tensor | None:
-    if given is None:
+def _check_strategy(strategy: Any, groups: int) -> Tensor | None:
+    if strategy is None:
         return None
-    if isinstance(given, (tuple, list)):
-        if not all(isinstance(each, int) for each in given):
+    if isinstance(strategy, (tuple, list)):
+        if not all(isinstance(each, int) for each in strategy):
             raise ArgumentValueError("The element in train_strategy should be int number")
-        given = Tensor(list(given), int32)
-    elif not isinstance(given, Tensor):
+        strategy = Tensor(list(strategy), int32)
+    elif not isinstance(strategy, Tensor):
         raise ArgumentTypeError("The specified 'train_strategy' should be None, tuple, list or Tensor")
-    if given.ndim != 1 or given.dtype != int32:
+    if strategy.ndim != 1 or strategy.dtype != int32:
         raise ArgumentValueError(
             "When train_strategy is a Tensor, the dimension should be 1 and the dtype should be int32"
         )
-    array = given.asnumpy()
+    array = strategy.asnumpy()
     if array.size == 0 or array.min() < 0 or array.max() >= groups:
         raise ArgumentValueError(
             f"The elements of train_strategy must be in [0, {groups}), but got {array.tolist()}."
         )
-    return given
+    return strategy
 
 
 @public("boost")
@@ -144,23 +144,25 @@ class GradientFreeze:
         total = int(total_steps * 1.01)
         if parameter_groups_number <= 1:
             return [0] * total
-        others = list(range(1, parameter_groups_number))
+        later_groups = list(range(1, parameter_groups_number))
         if freeze_strategy == CONTINUOUS_STRATEGY:
             if not 0 <= freeze_p < 1:
                 raise ArgumentValueError(f"The 'freeze_p' must be in [0, 1), but got {freeze_p}.")
-            turn = [0] * int(freeze_p * len(others) // (1 - freeze_p) + 0.5) + others
+            turn = [0] * int(freeze_p * len(later_groups) // (1 - freeze_p) + 0.5) + later_groups
             return turn * -(-total // len(turn))
         if freeze_strategy != INTERVAL_STRATEGY:
             raise ArgumentValueError(f"Unsupported freezing training strategy '{freeze_strategy}'")
-        weights = torch.tensor(others[::-1], dtype=torch.float64)  # the fewer are frozen, the likelier
-        found, frozen = [0], 0
-        while len(found) < total:
-            if frozen / len(found) < 1 - freeze_p:
-                found.append(others[int(torch.multinomial(weights, 1, generator=initializer_generator()))])
+        weights = torch.tensor(later_groups[::-1], dtype=torch.float64)  # the fewer are frozen, the likelier
+        sequence, frozen = [0], 0
+        while len(sequence) < total:
+            if frozen / len(sequence) < 1 - freeze_p:
+                sequence.append(
+                    later_groups[int(torch.multinomial(weights, 1, generator=initializer_generator()))]
+                )
                 frozen += 1
             else:
-                found.append(0)
-        return found
+                sequence.append(0)
+        return sequence
 
     def freeze_generate(self, network: Any, optimizer: Any) -> tuple[Any, FreezeOpt]:
         """The net, and the optimizer that freezes."""

@@ -37,9 +37,9 @@ class CommonHeadLastFN(Cell):
             self.bias = Parameter(initializer(bias_init, (out_channels,)), name="bias")
 
     def construct(self, x: Any) -> Any:
-        made = matmul(L2Normalize(1)(x), L2Normalize(1)(self.weight).T)
-        made = made + self.bias if self.has_bias else made
-        return self.multiplier * made
+        logits = matmul(L2Normalize(1)(x), L2Normalize(1)(self.weight).T)
+        logits = logits + self.bias if self.has_bias else logits
+        return self.multiplier * logits
 
 
 @public("boost")
@@ -79,9 +79,9 @@ def _normalise_last(net: Cell) -> None:
             _normalise_last(cell)
     if last is not None:
         name, dense = last
-        made = CommonHeadLastFN(dense.in_channels, dense.out_channels, dense.weight, has_bias=False)
-        for each in made.get_parameters():
+        layer = CommonHeadLastFN(dense.in_channels, dense.out_channels, dense.weight, has_bias=False)
+        for each in layer.get_parameters():
             each.name = f"{dense.weight.name.removesuffix('weight')}{each.name}"
-        made.set_train(dense.training)
+        layer.set_train(dense.training)
         if isinstance(net._cells.get(name), Dense):
-            net._cells[name] = made
+            net._cells[name] = layer

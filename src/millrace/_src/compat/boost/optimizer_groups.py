@@ -23,17 +23,17 @@ def rebuild_optimizer(opt: Any, params: Any, rate: Any = None) -> Any:
     if isinstance(opt, LARS):
         return LARS(rebuild_optimizer(opt.opt, params, rate), **opt.init_args)
     rate = opt.init_learning_rate if rate is None else rate
-    kind: Any = type(opt)  # whose parameters are `params`, other than the base's
-    return kind(params=params, learning_rate=rate, **opt.init_args)
+    optimizer_class: Any = type(opt)  # whose parameters are `params`, other than the base's
+    return optimizer_class(params=params, learning_rate=rate, **opt.init_args)
 
 
-def _listed(params: Any) -> list[Any]:
-    found = list(params) if params is not None else []
-    if not found:
+def _list_parameters(params: Any) -> list[Any]:
+    parameters = list(params) if params is not None else []
+    if not parameters:
         raise ArgumentValueError("Optimizer got an empty parameter list.")
-    if not isinstance(found[0], (dict, Parameter)):
+    if not isinstance(parameters[0], (dict, Parameter)):
         raise ArgumentTypeError("Only a list of Parameter or dict can be supported.")
-    return found
+    return parameters
 
 
 @public("boost")
@@ -72,22 +72,22 @@ class OptimizerProcess:
         params_dict: dict[int, Any], parameters: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
         """Groups split in two: parameters whose gradients are centred, and the others."""
-        made = []
+        groups = []
         for group in parameters:
             if "order_params" in group:
-                made.append(group)
+                groups.append(group)
                 continue
             centred = [each for each in group["params"] if _is_centred(each, params_dict)]
-            others = [each for each in group["params"] if not _is_centred(each, params_dict)]
+            uncentred = [each for each in group["params"] if not _is_centred(each, params_dict)]
             if centred:
-                made.append({**group, "params": centred, "grad_centralization": True})
-            if others:
-                made.append({**group, "params": others})
-        return made
+                groups.append({**group, "params": centred, "grad_centralization": True})
+            if uncentred:
+                groups.append({**group, "params": uncentred})
+        return groups
 
     def add_grad_centralization(self, network: Any) -> None:
         """Centre the gradients of weights. Parameters that are in no groups stay as they are."""
-        parameters = _listed(self.origin_params)
+        parameters = _list_parameters(self.origin_params)
         if isinstance(parameters[0], dict):
             self.origin_params = self.build_gc_params_group(self.build_params_dict(network), parameters)
 
@@ -97,7 +97,7 @@ class OptimizerProcess:
 
 
 def _is_centred(parameter: Any, cells: dict[int, Any]) -> bool:
-    if any(word in parameter.name for word in ("beta", "gamma", "bias")):
+    if any(part in parameter.name for part in ("beta", "gamma", "bias")):
         return False
     cell = cells[id(parameter)]
     return not (isinstance(cell, CommonHeadLastFN) or (isinstance(cell, Conv2d) and cell.group > 1))
@@ -119,31 +119,31 @@ class ParameterProcess:
     @staticmethod
     def generate_group_params(parameters: Any, origin_params: Any) -> list[dict[str, Any]]:
         """The groups that an optimizer had, with these parameters; those it did not have go to the fullest kind."""
-        origin = _listed(origin_params)
+        origin = _list_parameters(origin_params)
         if isinstance(origin[0], Parameter):
             return [{"params": list(parameters)}]
         by_name = {each.name: each for each in parameters}
         left = dict(by_name)
-        made: list[dict[str, Any]] = []
+        groups: list[dict[str, Any]] = []
         fullest: dict[str, Any] = {}
         for group in origin:
             if "order_params" in group:
-                made.append({**group, "order_params": list(parameters)})
+                groups.append({**group, "order_params": list(parameters)})
                 continue
             names = [each.name for each in group["params"] if each.name in by_name]
-            made.append({**group, "params": [by_name[name] for name in names]})
+            groups.append({**group, "params": [by_name[name] for name in names]})
             left = {name: each for name, each in left.items() if name not in names}
             fullest = group if len(group) > len(fullest) else fullest
         if left:
-            made.append({**fullest, "params": list(left.values())})
-        return [group for group in made if group.get("params") != []]
+            groups.append({**fullest, "params": list(left.values())})
+        return [group for group in groups if group.get("params") != []]
 
     def assign_parameter_group(self, parameters: Any, split_point: Any = None) -> Any:
         """Number the parameters whose gradients travel together; they are split in half, or at `split_point`."""
         if not isinstance(parameters, (list, tuple)) or not parameters:
             return parameters
         points = split_point or [len(parameters) // 2]
-        for place, each in enumerate(parameters):
-            self._parameter_indices += place in points
+        for index, each in enumerate(parameters):
+            self._parameter_indices += index in points
             each.comm_fusion = self._parameter_indices
         return parameters

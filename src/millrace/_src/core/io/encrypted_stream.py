@@ -67,9 +67,9 @@ class StreamWriter:
                 self._encrypt(view[: self._block], last=False)
                 view = view[self._block :]
                 continue
-            room = self._block - len(self._pending)
-            self._pending += view[:room]
-            view = view[room:]
+            available = self._block - len(self._pending)
+            self._pending += view[:available]
+            view = view[available:]
 
     def finish(self) -> None:
         """Write the last block."""

@@ -36,12 +36,12 @@ def encrypt_block(plain: bytes, key: bytes, mode: str) -> bytes:
     tag = b""
     body: bytes
     if mode == "AES-GCM":
-        sealed = _gcm(key).encrypt(vector[:12], plain, None)  # sixteen bytes are stored, twelve are used
-        body, tag = sealed[:-_TAG], sealed[-_TAG:]
+        encrypted = _gcm(key).encrypt(vector[:12], plain, None)  # sixteen bytes are stored, twelve are used
+        body, tag = encrypted[:-_TAG], encrypted[-_TAG:]
     else:
         padder = _padding().PKCS7(128).padder()
-        pen = _cbc(key, vector, mode).encryptor()
-        body = pen.update(padder.update(plain) + padder.finalize()) + pen.finalize()
+        encryptor = _cbc(key, vector, mode).encryptor()
+        body = encryptor.update(padder.update(plain) + padder.finalize()) + encryptor.finalize()
     head = struct.pack("<I", MAGIC[mode])
     return head + tag + _LENGTHS.pack(24 + len(body), 16, vector, len(body)) + body
 
@@ -72,10 +72,10 @@ def decrypt_block(block: bytes, key: bytes, mode: str) -> bytes:
             return bytes(_gcm(key).decrypt(vector[:12], body + block[4 : 4 + tag], None))
         except invalid:
             raise DecryptionError("the key is not the right one, or the file was changed") from None
-    pen = _cbc(key, vector, mode).decryptor()
+    decryptor = _cbc(key, vector, mode).decryptor()
     padder = _padding().PKCS7(128).unpadder()
     try:
-        return bytes(padder.update(pen.update(body) + pen.finalize()) + padder.finalize())
+        return bytes(padder.update(decryptor.update(body) + decryptor.finalize()) + padder.finalize())
     except ValueError:
         raise DecryptionError("the key is not the right one, or the file was changed") from None
 
@@ -90,6 +90,6 @@ def _padding() -> Any:
 
 def _cbc(key: bytes, vector: bytes, mode: str) -> Any:
     ciphers = require("cryptography.hazmat.primitives.ciphers", "crypto", "encrypted files")
-    kinds = require("cryptography.hazmat.primitives.ciphers.algorithms", "crypto", "encrypted files")
-    kind = kinds.AES(key) if mode == "AES-CBC" else kinds.SM4(key)
-    return ciphers.Cipher(kind, ciphers.modes.CBC(vector))
+    algorithms = require("cryptography.hazmat.primitives.ciphers.algorithms", "crypto", "encrypted files")
+    algorithm = algorithms.AES(key) if mode == "AES-CBC" else algorithms.SM4(key)
+    return ciphers.Cipher(algorithm, ciphers.modes.CBC(vector))

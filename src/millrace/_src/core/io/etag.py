@@ -27,15 +27,15 @@ def etag_matches(tag: str | None, data: Any) -> bool | None:
     >>> etag_matches("version 3", b"abc") is None
     True
     """
-    if found := _WHOLE.fullmatch(tag or ""):
-        return bool(_md5(data).hexdigest() == found[1])
-    if not (found := _IN_PARTS.fullmatch(tag or "")):
+    if match := _WHOLE.fullmatch(tag or ""):
+        return bool(_md5(data).hexdigest() == match[1])
+    if not (match := _IN_PARTS.fullmatch(tag or "")):
         return None
-    view, count = memoryview(data), int(found[2])
+    view, count = memoryview(data), int(match[2])
     sizes = [size for size in (*_SIZES, -(-len(view) // 9000)) if size and -(-len(view) // size) == count]
     for size in sizes:
-        sums = b"".join(_md5(view[at : at + size]).digest() for at in range(0, len(view), size))
-        if _md5(sums).hexdigest() == found[1]:
+        sums = b"".join(_md5(view[offset : offset + size]).digest() for offset in range(0, len(view), size))
+        if _md5(sums).hexdigest() == match[1]:
             return True
     return False if sizes else None  # parts of a size that nobody uses tell nothing
 

@@ -22,7 +22,7 @@ __all__ = ["NoSuchBucket", "ObjectChanged", "S3FileSystem", "s3_file_system"]
 
 # A larger file goes up in parts of this size, or of more where there would be too many: a store takes 10,000.
 PART = 8 << 20
-MOST_PARTS = 9000
+MAX_PARTS = 9000
 # What has arrived is kept in pieces of about this size when a connection breaks.
 PIECE = 64 << 10
 
@@ -51,27 +51,29 @@ def s3_file_system(options: Mapping[str, Any]) -> S3FileSystem | None:
     except MissingExtra:
         return None
     config = _config(options)
-    surroundings = tuple(item for item in os.environ.items() if item[0].startswith("AWS_"))
-    return _opened(tuple(sorted(config.items())), surroundings)
+    environment = tuple(item for item in os.environ.items() if item[0].startswith("AWS_"))
+    return _cached_file_system(tuple(sorted(config.items())), environment)
 
 
 def _config(options: Mapping[str, Any]) -> dict[str, Any]:
-    given = {**options.get("client_kwargs", {}), **options}
-    endpoint = given.get("endpoint_url") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    settings = {**options.get("client_kwargs", {}), **options}
+    endpoint = settings.get("endpoint_url") or os.environ.get("AWS_ENDPOINT_URL") or ""
     config: dict[str, Any] = {
-        "region": given.get("region_name") or os.environ.get("AWS_REGION") or "us-east-1",
+        "region": settings.get("region_name") or os.environ.get("AWS_REGION") or "us-east-1",
         # stores of one's own rarely have a name for each bucket
         "virtual_hosted_style_request": not endpoint,
     }
     names = {"key": "access_key_id", "secret": "secret_access_key", "token": "session_token"}
-    config |= {theirs: given[ours] for ours, theirs in names.items() if given.get(ours)}
+    config |= {setting: settings[option] for option, setting in names.items() if settings.get(option)}
     if endpoint:
         config["endpoint"] = endpoint
     return config
 
 
 @functools.lru_cache(maxsize=32)
-def _opened(config: tuple[tuple[str, Any], ...], surroundings: tuple[tuple[str, str], ...]) -> S3FileSystem:
+def _cached_file_system(
+    config: tuple[tuple[str, Any], ...], environment: tuple[tuple[str, str], ...]
+) -> S3FileSystem:
     """One for each set of options and state of the environment: its connections are used again."""
     return S3FileSystem(dict(config))
 
@@ -109,7 +111,7 @@ class S3FileSystem:
         )
 
     @contextlib.contextmanager
-    def _at(self, path: str) -> Iterator[tuple[Any, str]]:
+    def _store_for(self, path: str) -> Iterator[tuple[Any, str]]:
         """The store and the key of a path; errors that no other try can mend become Python's."""
         bucket, _, key = path.partition("/")
         errors = self._errors
@@ -133,7 +135,7 @@ class S3FileSystem:
     def info(self, path: str) -> dict[str, Any]:
         """Size and tag of an object; of a folder, that it is one."""
         try:
-            with self._at(path) as (store, key):
+            with self._store_for(path) as (store, key):
                 head = self._obstore.head(store, key)
         except FileNotFoundError:
             files, folders = self.ls(path)
@@ -160,12 +162,12 @@ class S3FileSystem:
             options["range"] = (start, end)
         elif start:
             options["range"] = {"offset": start}
-        with self._at(path) as (store, key):
+        with self._store_for(path) as (store, key):
             result = self._obstore.get(store, key, options=options)
         return result.meta["size"], result.meta["e_tag"], self._pieces(path, result)
 
     def _pieces(self, path: str, result: Any) -> Iterator[bytes]:
-        with self._at(path):
+        with self._store_for(path):
             for piece in result.stream(min_chunk_size=PIECE):
                 yield bytes(piece)
 
@@ -174,11 +176,11 @@ class S3FileSystem:
 
     def ls(self, path: str) -> tuple[list[str], list[str]]:
         """The names of the objects and of the folders in a folder."""
-        with self._at(path) as (store, key):
-            found = self._obstore.list_with_delimiter(store, prefix=key.rstrip("/") or None)
+        with self._store_for(path) as (store, key):
+            listing = self._obstore.list_with_delimiter(store, prefix=key.rstrip("/") or None)
         inner = len(key.rstrip("/")) + 1 if key.rstrip("/") else 0
-        files = [meta["path"][inner:] for meta in found["objects"]]
-        return [name for name in files if name], [name[inner:] for name in found["common_prefixes"]]
+        files = [meta["path"][inner:] for meta in listing["objects"]]
+        return [name for name in files if name], [name[inner:] for name in listing["common_prefixes"]]
 
     def glob(self, pattern: str) -> list[str]:
         """The objects that a pattern means, in fsspec's manner."""
@@ -188,12 +190,12 @@ class S3FileSystem:
             : min((pattern.find(sign) for sign in "*?[" if sign in pattern), default=len(pattern))
         ]
         folder = fixed.rpartition("/")[0] or fixed
-        fits = re.compile(glob_translate(pattern)).match
+        matches = re.compile(glob_translate(pattern)).match
         bucket = folder.partition("/")[0]
-        with self._at(folder) as (store, key):
+        with self._store_for(folder) as (store, key):
             pages = self._obstore.list(store, prefix=key or None)
             names = [f"{bucket}/{meta['path']}" for page in pages for meta in page]
-        return [name for name in names if fits(name)]
+        return [name for name in names if matches(name)]
 
     # --- writing ------------------------------------------------------------------------------------------------
 
@@ -203,18 +205,18 @@ class S3FileSystem:
     def put_file(self, local: str, path: str) -> None:
         """An object from a local file, there whole or not at all."""
         size = os.path.getsize(local)
-        with self._at(path) as (_, key):
+        with self._store_for(path) as (_, key):
             store = self._bucket(path.partition("/")[0], 3)
-            part = max(PART, -(-size // MOST_PARTS))
+            part = max(PART, -(-size // MAX_PARTS))
             self._obstore.put(store, key, Path(local), use_multipart=size > part, chunk_size=part)
 
     def pipe_file(self, path: str, value: bytes) -> None:
-        with self._at(path) as (store, key):
+        with self._store_for(path) as (store, key):
             self._obstore.put(store, key, value)
 
     def rm_file(self, path: str) -> None:
         """Remove an object; one that is gone already is removed."""
-        with contextlib.suppress(FileNotFoundError), self._at(path) as (store, key):
+        with contextlib.suppress(FileNotFoundError), self._store_for(path) as (store, key):
             self._obstore.delete(store, key)
 
     def unstrip_protocol(self, path: str) -> str:
@@ -233,10 +235,10 @@ _ROLES = ("169.254.169.254", "169.254.170.2")
 
 def _first_line(error: Exception) -> str:
     """What the store said, without the page of its own words that follows."""
-    said = " ".join(str(error).split("Debug source")[0].split())
-    if any(address in said for address in _ROLES):
+    message = " ".join(str(error).split("Debug source")[0].split())
+    if any(address in message for address in _ROLES):
         return (
             "no keys for the store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (OBSMindDataset takes "
-            f"them as ak and sk); this machine has no role that gives some: {said}"
+            f"them as ak and sk); this machine has no role that gives some: {message}"
         )
-    return said
+    return message

@@ -14,12 +14,12 @@ def varint(value: int) -> bytes:
     'ac 02'
     """
     value &= 0xFFFFFFFFFFFFFFFF
-    made = bytearray()
+    encoded = bytearray()
     while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    made.append(value)
-    return bytes(made)
+    encoded.append(value)
+    return bytes(encoded)
 
 
 def field(number: int, content: bytes) -> bytes:

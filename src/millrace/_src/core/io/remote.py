@@ -117,11 +117,11 @@ class Retries:
             before = moved()
             tries += 1
             try:
-                answer = call()
+                result = call()
             except MillraceError:
                 raise
             except _FINAL as error:
-                raise FormatError(f"{what} failed: {_said(error)}", file=address) from error
+                raise FormatError(f"{what} failed: {_format_error(error)}", file=address) from error
             except Exception as error:
                 idle = idle + 1 if moved() == before else 0
                 with self._lock:
@@ -129,7 +129,7 @@ class Retries:
                     empty = self.budget < 0
                 if idle >= self.attempts or empty:
                     spent = " (the retry budget is spent)" if empty else ""
-                    text = f"{what} failed {tries} times{spent}: {_said(error)}"
+                    text = f"{what} failed {tries} times{spent}: {_format_error(error)}"
                     raise DataError(text, file=address) from error
                 log.info(
                     "%s of %s failed, trying again: %s",
@@ -142,10 +142,10 @@ class Retries:
             else:
                 with self._lock:
                     self.budget = min(self.most, self.budget + 0.1)
-                return answer
+                return result
 
 
-def _said(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
@@ -162,11 +162,11 @@ def file_system(address: str | RemotePath) -> tuple[Any, str]:
     import fsspec  # local paths do without it
 
     try:
-        found: tuple[Any, str] = fsspec.core.url_to_fs(str(address), **options)
+        location: tuple[Any, str] = fsspec.core.url_to_fs(str(address), **options)
     except (ImportError, ValueError) as error:
         hint = "; pip install obstore" if str(address).startswith(("s3:", "s3a:")) else ""
         raise FormatError(f"no way to reach this address: {error}{hint}", file=str(address)) from error
-    return found
+    return location
 
 
 def remote_exists(address: str | RemotePath) -> bool:
@@ -178,8 +178,8 @@ def remote_exists(address: str | RemotePath) -> bool:
 def remote_glob(pattern: str) -> list[str]:
     """The files that match a pattern, sorted, as full addresses."""
     fs, path = file_system(pattern)
-    found = RETRIES("listing files", pattern, lambda: list(fs.glob(path)))
-    return sorted(fs.unstrip_protocol(name) for name in found)
+    names = RETRIES("listing files", pattern, lambda: list(fs.glob(path)))
+    return sorted(fs.unstrip_protocol(name) for name in names)
 
 
 def list_directory(address: str) -> tuple[list[str], list[str]]:
@@ -194,11 +194,11 @@ def list_directory(address: str) -> tuple[list[str], list[str]]:
             entries = fs.ls(path, detail=True)
         except FileNotFoundError:
             return [], []
-        kinds = [
+        listing = [
             (entry["name"].rstrip("/").rpartition("/")[2], entry["type"] == "directory") for entry in entries
         ]
-        return sorted(name for name, folder in kinds if not folder), sorted(
-            name for name, folder in kinds if folder
+        return sorted(name for name, folder in listing if not folder), sorted(
+            name for name, folder in listing if folder
         )
 
     return RETRIES("listing the folder", address, names)
@@ -208,7 +208,7 @@ def list_directory(address: str) -> tuple[list[str], list[str]]:
 MAX_BYTES_PER_REQUEST = 8 << 20
 
 
-class _Pull:
+class _ResumableRead:
     """Bytes on their way. What came before a connection broke stays, and the next try asks for the rest."""
 
     def __init__(
@@ -242,7 +242,7 @@ class _Pull:
 
 def read_range(fs: Any, path: str, address: str, start: int, end: int, tag: str | None = None) -> bytearray:
     """Some bytes of a file, all of them and from one version of it."""
-    pull = _Pull(fs, path, start, end, tag)
+    pull = _ResumableRead(fs, path, start, end, tag)
     return RETRIES(f"reading bytes {start} to {end}", address, pull, lambda: len(pull.got))
 
 
@@ -282,13 +282,13 @@ def read_bytes(address: str | RemotePath) -> bytearray:
     fs, path = file_system(address)
     checked = ChecksumValidator(fs, path)
 
-    def whole() -> bytearray:
-        pull = _Pull(fs, path)
-        found = RETRIES("reading", str(address), pull, lambda: len(pull.got))
-        checked(pull.tag, found)
-        return found
+    def fetch() -> bytearray:
+        pull = _ResumableRead(fs, path)
+        data = RETRIES("reading", str(address), pull, lambda: len(pull.got))
+        checked(pull.tag, data)
+        return data
 
-    return RETRIES("reading", str(address), whole)
+    return RETRIES("reading", str(address), fetch)
 
 
 def first_bytes(address: str, most: int) -> bytearray:
@@ -307,7 +307,7 @@ def download(address: str | RemotePath, target: Path) -> None:
         raise FormatError("this is a folder, not a file", file=str(address))
     checked = ChecksumValidator(fs, path)
 
-    def whole() -> None:
+    def fetch() -> None:
         with open(target, "w+b") as file:
             for start in range(0, size, MAX_BYTES_PER_REQUEST):
                 end = min(size, start + MAX_BYTES_PER_REQUEST)
@@ -317,7 +317,7 @@ def download(address: str | RemotePath, target: Path) -> None:
                 with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                     checked(tag, data)
 
-    RETRIES("downloading", str(address), whole)
+    RETRIES("downloading", str(address), fetch)
 
 
 def upload(local: Path, address: str | RemotePath) -> None:

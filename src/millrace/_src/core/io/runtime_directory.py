@@ -24,7 +24,7 @@ def runtime_directory(*, make: bool = False, error: type[MillraceError] = Resour
     base = os.environ.get("XDG_RUNTIME_DIR")
     # one that is not there, or not ours, came with the environment of another login (su, docker exec)
     usable = base and os.access(base, os.W_OK | os.X_OK)
-    folder = Path(base) / "millrace" if base and usable else _beside_temporary_files()
+    folder = Path(base) / "millrace" if base and usable else _temporary_runtime_directory()
     if make:
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -33,13 +33,13 @@ def runtime_directory(*, make: bool = False, error: type[MillraceError] = Resour
                 f"{folder} cannot be made ({reason.strerror}): name a folder of your own in XDG_RUNTIME_DIR"
             ) from reason
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except FileNotFoundError:
         return folder
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise error(
-            f"{folder} is not a folder that only you may enter (owner {found.st_uid}, mode "
-            f"{stat.S_IMODE(found.st_mode):o}): remove it, or name another one in XDG_RUNTIME_DIR"
+            f"{folder} is not a folder that only you may enter (owner {status.st_uid}, mode "
+            f"{stat.S_IMODE(status.st_mode):o}): remove it, or name another one in XDG_RUNTIME_DIR"
         )
     return folder
 
@@ -73,5 +73,5 @@ def _user_cache() -> Path:
     return Path(base) / "millrace"
 
 
-def _beside_temporary_files() -> Path:
+def _temporary_runtime_directory() -> Path:
     return Path(tempfile.gettempdir()) / f"millrace-{os.getuid()}"

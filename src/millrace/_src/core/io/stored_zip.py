@@ -186,13 +186,14 @@ def _widen(extra: bytes, size: int, packed: int, header: int) -> tuple[int, int,
         tag, length = struct.unpack_from("<2H", extra, offset)
         if tag == 1:
             numbers = [
-                struct.unpack_from("<Q", extra, offset + 4 + place)[0] for place in range(0, length - 7, 8)
+                struct.unpack_from("<Q", extra, offset + 4 + position)[0]
+                for position in range(0, length - 7, 8)
             ]
-            for place, value in enumerate(values):
+            for position, value in enumerate(values):
                 if value == _FULL32:
                     if not numbers:
                         break
-                    values[place] = numbers.pop(0)
+                    values[position] = numbers.pop(0)
             return values[0], values[1], values[2]
         offset += 4 + length
     raise ValueError("a member has no 64-bit sizes")

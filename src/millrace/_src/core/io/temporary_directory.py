@@ -32,9 +32,9 @@ class LockedTemporaryDirectory:
     False
     """
 
-    def __init__(self, kind: str, parent: str | None = None) -> None:
-        assert kind in PURPOSES, kind
-        self.path = Path(tempfile.mkdtemp(prefix=f"millrace-{kind}-{os.getpid()}-", dir=parent))
+    def __init__(self, purpose: str, parent: str | None = None) -> None:
+        assert purpose in PURPOSES, purpose
+        self.path = Path(tempfile.mkdtemp(prefix=f"millrace-{purpose}-{os.getpid()}-", dir=parent))
         lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,14 +61,14 @@ def owner_of(name: str) -> int | None:
     >>> owner_of("millrace-upload-4711-x_a1b2c3"), owner_of("millrace-results-4711-2")
     (4711, None)
     """
-    found = _NAME.fullmatch(name)
-    return int(found["pid"]) if found else None
+    match = _NAME.fullmatch(name)
+    return int(match["pid"]) if match else None
 
 
 def is_stale(path: Path, proc: Path = Path("/proc")) -> bool:
     """Whether the process that made it is gone. What cannot be told is taken to be in use."""
     pid = owner_of(path.name)
-    if pid is None or _runs(pid, path, proc):
+    if pid is None or _is_running(pid, path, proc):
         return False
     try:
         lock = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -85,7 +85,7 @@ def is_stale(path: Path, proc: Path = Path("/proc")) -> bool:
     return True
 
 
-def _runs(pid: int, path: Path, proc: Path) -> bool:
+def _is_running(pid: int, path: Path, proc: Path) -> bool:
     """Whether that process still runs; one that started after the folder's last change only has its number."""
     try:
         # the name, in brackets, may hold spaces; the start is the 20th word after it, in ticks since boot

@@ -14,8 +14,8 @@ _CONTROLS = re.compile(
 )
 
 
-def _python_escape(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode("ascii")
+def _python_escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
 
 
 def escape_controls(
@@ -31,7 +31,7 @@ def escape_controls(
     >>> print(escape_controls("a\\x1b[31m\\x9b2J\\u202e\\n"))
     a\\x1b[31m\\x9b2J\\u202e\\n
     """
-    return _CONTROLS.sub(lambda found: found[0] if found[0] in keep else escape(found), text)
+    return _CONTROLS.sub(lambda match: match[0] if match[0] in keep else escape(match), text)
 
 
 def escape_json(text: str) -> str:
@@ -43,6 +43,6 @@ def escape_json(text: str) -> str:
     return escape_controls(text, keep="\n", escape=_json_escape)
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+def _json_escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))

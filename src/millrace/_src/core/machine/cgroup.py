@@ -32,16 +32,16 @@ def group_folders(controller: str, root: str = ROOT, membership: str = MEMBERSHI
 
 @functools.lru_cache(maxsize=16)
 def _folders(controller: str, root: str, text: str) -> tuple[tuple[int, Path], ...]:
-    found = []
+    folders = []
     for version, path in _groups(controller, text):
         top = Path(root) if version == 2 else Path(root) / controller
         here = top / path.lstrip("/")
         # inside a container the path may name the host's tree, which is not mounted: fall back to the top
         for folder in [here, *here.parents] if top in (here, *here.parents) else [top]:
-            found.append((version, folder))
+            folders.append((version, folder))
             if folder == top:
                 break
-    return tuple(found)
+    return tuple(folders)
 
 
 def cgroup_memory(root: str = ROOT, membership: str = MEMBERSHIP) -> int | None:
@@ -75,12 +75,12 @@ def memory_info(text: str | None = None) -> dict[str, int]:
     >>> memory_info("MemTotal: 2 kB")
     {'MemTotal': 2048}
     """
-    said = read_text("/proc/meminfo") if text is None else text
-    lines = (line.split() for line in (said or "").splitlines())
+    content = read_text("/proc/meminfo") if text is None else text
+    lines = (line.split() for line in (content or "").splitlines())
     return {
-        words[0].rstrip(":"): int(words[1]) * 1024
-        for words in lines
-        if len(words) >= 2 and words[1].isdigit()
+        fields[0].rstrip(":"): int(fields[1]) * 1024
+        for fields in lines
+        if len(fields) >= 2 and fields[1].isdigit()
     }
 
 
@@ -111,14 +111,14 @@ def read_text(path: str | Path) -> str | None:
 
 def _groups(controller: str, text: str) -> list[tuple[int, str]]:
     """(version, path) of this process; the roots of both versions when that cannot be read."""
-    found = []
+    groups = []
     for line in text.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if ".." in path.split("/"):  # a group outside our namespace shows as /../..
             path = "/"
         if number == "0" and controllers == "":
-            found.append((2, path))
+            groups.append((2, path))
         elif controller in controllers.split(","):
-            found.append((1, path))
-    return found or [(2, "/"), (1, "/")]
+            groups.append((1, path))
+    return groups or [(2, "/"), (1, "/")]

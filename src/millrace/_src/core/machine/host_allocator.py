@@ -23,31 +23,31 @@ __all__ = ["ALIGN", "AlignedAllocator", "HostAllocator"]
 # Where arrays begin: a cache line, which is what other libraries want in order to use memory without a copy.
 ALIGN = 64
 # Bytes that are kept for later at the most, unless one block has more.
-MOST_SPARE_BYTES = 512 << 20
+MAX_SPARE_BYTES = 512 << 20
 
 
 class HostAllocator(BufferPool):
     """Plain memory on the borders of cache lines; a subclass makes its own kind.
 
-    >>> lender = HostAllocator()
-    >>> batch = lender.array((2, 3), np.dtype("f4"))
-    >>> batch.shape, batch.ctypes.data % ALIGN, lender.allocated_bytes
+    >>> allocator = HostAllocator()
+    >>> batch = allocator.array((2, 3), np.dtype("f4"))
+    >>> batch.shape, batch.ctypes.data % ALIGN, allocator.blocks_in_use
     ((2, 3), 0, 1)
     >>> del batch
-    >>> lender.allocated_bytes, lender.spare
+    >>> allocator.blocks_in_use, allocator.spare_blocks
     (0, 1)
     """
 
     # blocks that are kept for later; plain memory is had again soon, and what is kept here no budget knows of
-    most_spare = 4
+    max_spare = 4
 
     def __init__(self) -> None:
         super().__init__()
         # what comes back, from any thread and in the middle of anything: appending takes no lock of ours
         self.blocks: deque[npt.NDArray[np.uint8]] = deque()
         self._by_size: dict[int, list[npt.NDArray[np.uint8]]] = {}
-        self._made = 0
-        self._turn = threading.Lock()
+        self._num_blocks = 0
+        self._lock = threading.Lock()
         self._pid = os.getpid()
 
     def __reduce__(self) -> tuple[type[HostAllocator], tuple[()]]:
@@ -57,10 +57,10 @@ class HostAllocator(BufferPool):
 
     def make(self, size: int) -> npt.NDArray[np.uint8]:
         """Fresh memory of at least this size, beginning on a border."""
-        return aligned(size)
+        return allocate_aligned(size)
 
     def accepts(self, array: npt.NDArray[Any]) -> bool:
-        """Whether an array lies well where it is, so that it need not be copied into memory of the lender."""
+        """Whether an array lies well where it is, so that it need not be copied into memory of the allocator."""
         return True
 
     def pin_external(self, shared: npt.NDArray[np.uint8]) -> None:
@@ -75,62 +75,67 @@ class HostAllocator(BufferPool):
         whole = np.asarray(BatchBuffer(block, self))
         return whole[:size].view(dtype).reshape(shape)
 
-    def release_unused(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The same values where they lie well: the array itself, or a copy in memory of the lender."""
-        if array.dtype.kind not in "biufc" or not array.nbytes or self._elsewhere() or self.accepts(array):
+    def copy_if_needed(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The same values where they lie well: the array itself, or a copy in memory of the allocator."""
+        if (
+            array.dtype.kind not in "biufc"
+            or not array.nbytes
+            or self._in_forked_child()
+            or self.accepts(array)
+        ):
             return array
-        made = self.array(array.shape, array.dtype)
-        made[...] = array
-        return made
+        copy = self.array(array.shape, array.dtype)
+        copy[...] = array
+        return copy
 
     @property
-    def allocated_bytes(self) -> int:
+    def blocks_in_use(self) -> int:
         """Blocks that somebody holds."""
-        with self._turn:
-            self._gather()
-            return self._made - self._kept()
+        with self._lock:
+            self._collect_returned()
+            return self._num_blocks - self._num_spare()
 
     @property
-    def spare(self) -> int:
+    def spare_blocks(self) -> int:
         """Blocks that nobody holds."""
-        with self._turn:
-            self._gather()
-            return self._kept()
+        with self._lock:
+            self._collect_returned()
+            return self._num_spare()
 
     def _block(self, size: int) -> npt.NDArray[np.uint8]:
-        if self._elsewhere():
-            return aligned(size)
-        with self._turn:
-            self._gather()
+        if self._in_forked_child():
+            return allocate_aligned(size)
+        with self._lock:
+            self._collect_returned()
             free = self._by_size.get(size)
             if free:
                 return free.pop()
-            self._made += 1
+            self._num_blocks += 1
         try:
             return self.make(size)
         except BaseException:
-            with self._turn:
-                self._made -= 1
+            with self._lock:
+                self._num_blocks -= 1
             raise
 
-    def _elsewhere(self) -> bool:
+    def _in_forked_child(self) -> bool:
         """In a child of fork: the blocks are the parent's, and what made them may not work here."""
         return os.getpid() != self._pid
 
-    def _gather(self) -> None:
+    def _collect_returned(self) -> None:
         """Sort in what came back; sizes that are not asked for any more go first when there is too much."""
         while self.blocks:
             block = self.blocks.popleft()
             self._by_size.setdefault(block.nbytes, []).append(block)
         sizes = [size for size, free in self._by_size.items() for _ in free]
-        while len(sizes) > self.most_spare or (len(sizes) > 1 and sum(sizes) > MOST_SPARE_BYTES):
+        while len(sizes) > self.max_spare or (len(sizes) > 1 and sum(sizes) > MAX_SPARE_BYTES):
             self._by_size[sizes[0]].pop()
             if not self._by_size[sizes[0]]:
                 del self._by_size[sizes[0]]
-            self._made -= 1
+            self._num_blocks -= 1
             del sizes[0]
 
-    def _kept(self) -> int:
+    def _num_spare(self) -> int:
         return sum(map(len, self._by_size.values()))
 
 
@@ -142,12 +147,12 @@ class AlignedAllocator(HostAllocator):
         return address % ALIGN == 0
 
 
-def aligned(size: int) -> npt.NDArray[np.uint8]:
+def allocate_aligned(size: int) -> npt.NDArray[np.uint8]:
     """Fresh memory that begins on a border.
 
-    >>> aligned(1000).nbytes, aligned(1000).ctypes.data % ALIGN
+    >>> allocate_aligned(1000).nbytes, allocate_aligned(1000).ctypes.data % ALIGN
     (1000, 0)
     """
-    room = np.empty(size + ALIGN, np.uint8)
-    start = -room.ctypes.data % ALIGN
-    return room[start : start + size]
+    memory = np.empty(size + ALIGN, np.uint8)
+    start = -memory.ctypes.data % ALIGN
+    return memory[start : start + size]

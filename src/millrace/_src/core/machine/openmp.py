@@ -17,9 +17,9 @@ SPINS = 1000
 def limit_openmp_spin(environment: MutableMapping[str, str] = os.environ) -> None:
     """Ask GNU's OpenMP, which looks once when PyTorch is loaded, unless the user has asked for something already.
 
-    >>> asked = {"OMP_WAIT_POLICY": "PASSIVE"}
-    >>> limit_openmp_spin(asked)
-    >>> asked
+    >>> environment = {"OMP_WAIT_POLICY": "PASSIVE"}
+    >>> limit_openmp_spin(environment)
+    >>> environment
     {'OMP_WAIT_POLICY': 'PASSIVE'}
     """
     if "OMP_WAIT_POLICY" not in environment:

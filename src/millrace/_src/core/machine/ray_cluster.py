@@ -84,16 +84,16 @@ class Cluster:
         if not paths:
             return None
         folder = os.getcwd() if not all(map(os.path.isabs, paths)) else None
-        asked = {
+        pending = {
             self.on_node(missing_paths, node["NodeID"], name="millrace: look for files").remote(
                 paths, folder
             ): node
             for node in self.nodes()
         }
-        for answer, node in asked.items():
+        for reference, node in pending.items():
             name = f"{node['NodeManagerAddress']} ({node['NodeID'][:8]})"
             try:
-                missing = self.ray.get(answer, timeout=_LOOK)
+                missing = self.ray.get(reference, timeout=_LOOK)
             except self.ray.exceptions.RayError as error:  # lost meanwhile: nothing will run there
                 log.info("node %s was not asked for its files: %s", name, type(error).__name__)
                 continue
@@ -140,23 +140,23 @@ def acquire_cluster(ray: Any, address: str | None, object_store_memory: int | No
         if _current is not None and (_current.pid != os.getpid() or not ray.is_initialized()):
             _current = None  # a forked child, or somebody called ray.shutdown()
         if _current is None:
-            _current = _found(ray, address) or _connected(ray, address, object_store_memory)
+            _current = _existing_cluster(ray, address) or _connect(ray, address, object_store_memory)
         else:
-            _same(_current, address)
+            _check_address_matches(_current, address)
         _current.users += 1
         return _current
 
 
-def _found(ray: Any, address: str | None) -> Cluster | None:
+def _existing_cluster(ray: Any, address: str | None) -> Cluster | None:
     """The user's program has connected already: then it also ends it."""
     if not ray.is_initialized():
         return None
-    found = Cluster(ray, None, connected=False)
-    _same(found, address)
-    return found
+    cluster = Cluster(ray, None, connected=False)
+    _check_address_matches(cluster, address)
+    return cluster
 
 
-def _connected(ray: Any, address: str | None, object_store_memory: int | None) -> Cluster:
+def _connect(ray: Any, address: str | None, object_store_memory: int | None) -> Cluster:
     address = address or os.environ.get("RAY_ADDRESS") or None
     if address is not None and "://" in address:
         raise ArgumentValueError(
@@ -171,7 +171,7 @@ def _connected(ray: Any, address: str | None, object_store_memory: int | None) -
                 "address is that of its GCS, port 6379 unless another was given"
             )
     folder = None
-    with _own_signals():
+    with _preserve_sigterm_handler():
         try:
             if not starts_here(ray, address):
                 ray.init(address=address, logging_level=logging.ERROR, log_to_driver=True)
@@ -264,7 +264,7 @@ def connection_error(address: str) -> str:
 
 
 @contextlib.contextmanager
-def _own_signals() -> Iterator[None]:
+def _preserve_sigterm_handler() -> Iterator[None]:
     """Ray puts a handler of its own in the place of the program's for SIGTERM: put it back."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -277,7 +277,7 @@ def _own_signals() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _same(cluster: Cluster, address: str | None) -> None:
+def _check_address_matches(cluster: Cluster, address: str | None) -> None:
     if address in (None, "auto", "local", cluster.address):
         return
     raise ArgumentValueError(

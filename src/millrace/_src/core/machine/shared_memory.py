@@ -40,7 +40,7 @@ _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _FAILED = ctypes.c_void_p(-1).value
 
 # Memory may be short for a moment while others finish; these are the system's words for "no room".
-_NO_ROOM = (errno.ENOSPC, errno.ENOMEM, errno.EDQUOT)
+_NO_SPACE_ERRORS = (errno.ENOSPC, errno.ENOMEM, errno.EDQUOT)
 
 
 class MemoryMapping:
@@ -103,11 +103,11 @@ def create(size: int, name: str = "millrace") -> int:
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 raise _no_descriptors(error) from error
         else:
-            return _sized(fd, size)
-    return _file(size, fallback_folders())
+            return _set_size(fd, size)
+    return _create_unlinked_file(size, fallback_folders())
 
 
-def _sized(fd: int, size: int) -> int:
+def _set_size(fd: int, size: int) -> int:
     try:
         os.ftruncate(fd, size)
         seal(fd)  # the other side may then trust the size for as long as it maps the slab
@@ -119,9 +119,9 @@ def _sized(fd: int, size: int) -> int:
 
 def seal(fd: int, *, write: bool = False) -> None:
     """Fix the size for good, and with ``write`` the content too. Files of a fallback folder have no seals."""
-    kinds = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | (fcntl.F_SEAL_WRITE if write else 0)
+    seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | (fcntl.F_SEAL_WRITE if write else 0)
     with contextlib.suppress(OSError):
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, kinds)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
 
 
 def fallback_folders() -> list[str]:
@@ -129,15 +129,15 @@ def fallback_folders() -> list[str]:
     return ["/dev/shm", tempfile.gettempdir()]
 
 
-def _file(size: int, folders: Iterable[str]) -> int:
+def _create_unlinked_file(size: int, folders: Iterable[str]) -> int:
     """An unlinked file with its space reserved, in the first folder that has room."""
     tried = []
     for folder in folders:
         try:
-            room = os.statvfs(folder)
-            have = room.f_bavail * room.f_frsize
-            if have < size:
-                tried.append(f"{folder} has {have}")
+            statistics = os.statvfs(folder)
+            free_bytes = statistics.f_bavail * statistics.f_frsize
+            if free_bytes < size:
+                tried.append(f"{folder} has {free_bytes}")
                 continue
             with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
                 # Without the blocks reserved, writing past what is free would kill the process with SIGBUS.
@@ -146,7 +146,7 @@ def _file(size: int, folders: Iterable[str]) -> int:
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 raise _no_descriptors(error) from error
-            what = f"has no {size} left" if error.errno in _NO_ROOM else f"answers {error.strerror}"
+            what = f"has no {size} left" if error.errno in _NO_SPACE_ERRORS else f"answers {error.strerror}"
             tried.append(f"{folder} {what}")
     raise ResourceError(
         f"no room for {size} bytes of shared memory: {'; '.join(tried)} (bytes). Free some, enlarge /dev/shm "

@@ -64,8 +64,8 @@ RULES: dict[tuple[str, str], DeviceSupport] = {
     ),
 }
 
-_way = "threads"
-_told: list[Callable[[str], None]] = []
+_start_method = "threads"
+_listeners: list[Callable[[str], None]] = []
 
 
 def worker_start_method() -> str:
@@ -74,25 +74,25 @@ def worker_start_method() -> str:
     >>> worker_start_method()
     'threads'
     """
-    return _way
+    return _start_method
 
 
-def set_start_method(how: str) -> None:
+def set_start_method(start_method: str) -> None:
     """This process is a worker that was started so; whoever watches over devices is told."""
-    global _way
-    _way = how
-    for tell in _told:
-        tell(how)
+    global _start_method
+    _start_method = start_method
+    for listener in _listeners:
+        listener(start_method)
 
 
-def on_worker_start(tell: Callable[[str], None]) -> None:
+def on_worker_start(listener: Callable[[str], None]) -> None:
     """Call this in a worker with the way it was started; at once where that is known already."""
-    _told.append(tell)
-    if _way != "threads":
-        tell(_way)
+    _listeners.append(listener)
+    if _start_method != "threads":
+        listener(_start_method)
 
 
-def unsupported_error(how: str, device: str, what: str) -> PlanError:
+def unsupported_error(start_method: str, device: str, operation: str) -> PlanError:
     """The error for a combination that the table refuses.
 
     >>> print(unsupported_error("fork", "GPU", "zeros"))
@@ -100,10 +100,10 @@ def unsupported_error(how: str, device: str, what: str) -> PlanError:
 driver's state that does not work: the driver belongs to the parent. Instead, start workers anew, \
 config.set_multiprocessing_start_method("spawn") or "forkserver", or use threads, python_multiprocessing=False.
     """
-    rule = RULES[how, device]
+    rule = RULES[start_method, device]
     return PlanError(
-        f"{what}: the {device} cannot be used in a worker process that was started by {how}: {rule.note}. "
-        f"Instead, {rule.instead}."
+        f"{operation}: the {device} cannot be used in a worker process that was started by {start_method}: "
+        f"{rule.note}. Instead, {rule.instead}."
     )
 
 

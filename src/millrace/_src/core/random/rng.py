@@ -97,25 +97,27 @@ def global_state() -> dict[str, Any]:
     """Where Python's and numpy's generators for everybody stand, for JSON: a user's code may draw from them.
 
     >>> kept = global_state()
-    >>> drawn = random.random(), np.random.rand()
+    >>> sampled = random.random(), np.random.rand()
     >>> set_global_state(kept)
-    >>> (random.random(), np.random.rand()) == drawn
+    >>> (random.random(), np.random.rand()) == sampled
     True
     """
-    version, words, gauss = random.getstate()
-    kind, keys, *rest = np.random.get_state()
+    version, internal_state, gauss = random.getstate()
+    bit_generator, keys, *rest = np.random.get_state()
     return {
-        "python": [version, np.array(words, "<u4").tobytes().hex(), gauss],
-        "numpy": [str(kind), np.asarray(keys, "<u4").tobytes().hex(), *map(float, rest)],
+        "python": [version, np.array(internal_state, "<u4").tobytes().hex(), gauss],
+        "numpy": [str(bit_generator), np.asarray(keys, "<u4").tobytes().hex(), *map(float, rest)],
     }
 
 
 def set_global_state(state: dict[str, Any]) -> None:
     """Go on from :func:`global_state`."""
-    version, words, gauss = state["python"]
-    random.setstate((version, tuple(np.frombuffer(bytes.fromhex(words), "<u4").tolist()), gauss))
-    kind, keys, at, has_gauss, cached = state["numpy"]
-    np.random.set_state((kind, np.frombuffer(bytes.fromhex(keys), "<u4"), int(at), int(has_gauss), cached))
+    version, internal_state, gauss = state["python"]
+    random.setstate((version, tuple(np.frombuffer(bytes.fromhex(internal_state), "<u4").tolist()), gauss))
+    bit_generator, keys, position, has_gauss, cached = state["numpy"]
+    np.random.set_state(
+        (bit_generator, np.frombuffer(bytes.fromhex(keys), "<u4"), int(position), int(has_gauss), cached)
+    )
 
 
 def reseed_after_fork() -> None:
@@ -132,11 +134,11 @@ def _slot_keys(slots: range) -> U64:
 class RandomStream:
     """The random numbers of one op for one chunk: one independent stream per row.
 
-    >>> draws = RandomStream.for_rows(np.arange(3, dtype=np.uint64), seed=1, epoch=0, op=2)
-    >>> draws.uniform(0).shape
+    >>> stream = RandomStream.for_rows(np.arange(3, dtype=np.uint64), seed=1, epoch=0, op=2)
+    >>> stream.uniform(0).shape
     (3,)
     >>> one = RandomStream.for_rows(np.array([1], dtype=np.uint64), seed=1, epoch=0, op=2)
-    >>> bool(one.uniform(0)[0] == draws.uniform(0)[1])
+    >>> bool(one.uniform(0)[0] == stream.uniform(0)[1])
     True
     """
 
@@ -209,23 +211,27 @@ def rng_parameter_index(function: Any) -> int | None:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return None
-    found = parameters.get("rng")
-    if found is None or found.kind in (found.POSITIONAL_ONLY, found.VAR_POSITIONAL, found.VAR_KEYWORD):
+    parameter = parameters.get("rng")
+    if parameter is None or parameter.kind in (
+        parameter.POSITIONAL_ONLY,
+        parameter.VAR_POSITIONAL,
+        parameter.VAR_KEYWORD,
+    ):
         return None
-    return sys.maxsize if found.kind is found.KEYWORD_ONLY else list(parameters).index("rng")
+    return sys.maxsize if parameter.kind is parameter.KEYWORD_ONLY else list(parameters).index("rng")
 
 
-def with_rng(function: Callable[..., Any], draws: RandomStream) -> Callable[..., Any]:
+def with_rng(function: Callable[..., Any], stream: RandomStream) -> Callable[..., Any]:
     """A function of (i, *values) that hands a user's function the generator of row i, where it asks for one.
 
     A value that stands where ``rng`` would is the user's own: a column may have that name.
     """
-    place, keys = rng_parameter_index(function), draws.bits(0)
-    if place is None:
+    index, keys = rng_parameter_index(function), stream.bits(0)
+    if index is None:
         return lambda i, *values: function(*values)
 
     def call(i: int, *values: Any) -> Any:
-        if len(values) > place:
+        if len(values) > index:
             return function(*values)
         return function(*values, rng=np.random.Generator(np.random.Philox(key=int(keys[i]))))
 
@@ -296,8 +302,11 @@ class RandomPermutation:
         half = np.uint64(max(1, ((self.size - 1).bit_length() + 1) // 2))
         mask = np.uint64((1 << int(half)) - 1)
         left, right = x >> half, x & mask
-        for turn in range(6):
-            left, right = right, left ^ (_scramble(right ^ np.uint64(hash_integers(self.key, turn))) & mask)
+        for round_index in range(6):
+            left, right = (
+                right,
+                left ^ (_scramble(right ^ np.uint64(hash_integers(self.key, round_index))) & mask),
+            )
         return (left << half) | right
 
 
@@ -307,8 +316,14 @@ def is_generator(value: Any) -> bool:
     >>> is_generator(np.random.default_rng(1)), is_generator(1)
     (True, False)
     """
-    homes = (("random", ("Random",)), ("numpy.random", ("Generator", "RandomState", "BitGenerator")))
-    kinds = [
-        getattr(sys.modules[home], name) for home, names in homes if home in sys.modules for name in names
+    generator_classes = (
+        ("random", ("Random",)),
+        ("numpy.random", ("Generator", "RandomState", "BitGenerator")),
+    )
+    types = [
+        getattr(sys.modules[module], name)
+        for module, names in generator_classes
+        if module in sys.modules
+        for name in names
     ]
-    return isinstance(value, tuple(kinds))
+    return isinstance(value, tuple(types))

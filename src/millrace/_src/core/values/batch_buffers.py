@@ -110,8 +110,8 @@ class ChunkBufferPool:
 class BatchAssembler:
     """The batches under way, ``rows`` rows each.
 
-    >>> slots = BatchAssembler(rows=2)
-    >>> rows = [slots.put("x", 0, i, np.full(5000, i)) for i in range(2)]
+    >>> assembler = BatchAssembler(rows=2)
+    >>> rows = [assembler.put("x", 0, i, np.full(5000, i)) for i in range(2)]
     >>> contiguous_view(rows).shape
     (2, 5000)
     """
@@ -121,7 +121,7 @@ class BatchAssembler:
         # by column, epoch and number of the batch: its array, and how many rows are missing
         self._open: dict[tuple[str, int, int], tuple[npt.NDArray[Any], int]] = {}
         self._spare = spare or BufferPool()
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def __getstate__(self) -> int:
         return self.rows
@@ -133,13 +133,13 @@ class BatchAssembler:
         """The row at this position of the epoch, moved to its place if it has one."""
         if type(value) is not np.ndarray:
             return value
-        place = self.place(column, epoch, position, value.shape, value.dtype)
-        if place is None:
+        destination = self.reserve_row(column, epoch, position, value.shape, value.dtype)
+        if destination is None:
             return value
-        place[...] = value
-        return place
+        destination[...] = value
+        return destination
 
-    def place(
+    def reserve_row(
         self, column: str, epoch: int, position: int, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> npt.NDArray[Any] | None:
         """Where a row of this shape and type goes; None for small ones, and for one that differs from its batch."""
@@ -149,28 +149,28 @@ class BatchAssembler:
         array = self._array((column, epoch, number), shape, dtype)
         if array.shape[1:] != shape or array.dtype != dtype:
             return None
-        place: npt.NDArray[Any] = array[slot]
-        return place
+        row: npt.NDArray[Any] = array[slot]
+        return row
 
     def _array(
         self, key: tuple[str, int, int], shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> npt.NDArray[Any]:
-        with self._turn:
-            found = self._open.pop(key, None)
-            if found is None:
-                found = (self._spare.array((self.rows, *shape), dtype), self.rows)
-                self._give_up(key)
-            array, missing = found
+        with self._lock:
+            entry = self._open.pop(key, None)
+            if entry is None:
+                entry = (self._spare.array((self.rows, *shape), dtype), self.rows)
+                self._drop_unfilled(key)
+            array, missing = entry
             if missing > 1:
                 self._open[key] = (array, missing - 1)
             return array
 
-    def _give_up(self, key: tuple[str, int, int]) -> None:
+    def _drop_unfilled(self, key: tuple[str, int, int]) -> None:
         """Let go of batches that will not be filled: the last one of an epoch, and any when there are too many."""
-        same = [each for each in self._open if each[0] == key[0]]
-        for each in same if key[2] else ():
-            if each[1] < key[1]:
-                del self._open[each]
+        same = [open_key for open_key in self._open if open_key[0] == key[0]]
+        for open_key in same if key[2] else ():
+            if open_key[1] < key[1]:
+                del self._open[open_key]
         if len(same) >= MAX_OPEN_BATCHES:
             self._open.pop(same[0], None)
 

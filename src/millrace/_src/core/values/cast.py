@@ -27,12 +27,12 @@ def cast_numbers(values: Array, dtype: npt.DTypeLike) -> Array:
     """
     wanted = np.dtype(dtype)
     if values.dtype.kind == "f" and wanted.kind in "iu":
-        return _whole(values, wanted)
+        return _float_to_integer(values, wanted)
     with np.errstate(over="ignore"):
         return values.astype(wanted, copy=False)
 
 
-def _whole(values: Array, wanted: np.dtype[Any]) -> Array:
+def _float_to_integer(values: Array, wanted: np.dtype[Any]) -> Array:
     bits = 31 if wanted.itemsize < 4 or wanted == np.int32 else 63
     limit = 2.0**bits
     # mostly all fit, and then every platform agrees
@@ -40,12 +40,12 @@ def _whole(values: Array, wanted: np.dtype[Any]) -> Array:
     if bool(np.all(np.abs(values) < values.dtype.type(most))):
         return values.astype(np.int32 if bits == 31 else np.int64).astype(wanted, copy=False)
     wide = np.trunc(values.astype(np.float64))
-    found = _signed(wide, limit)
+    integers = _signed(wide, limit)
     if wanted != np.uint64:
-        return found.astype(wanted)
+        return integers.astype(wanted)
     # from 2**63 on the upper half counts by itself
     upper = _signed(wide - limit, limit).astype(np.uint64) ^ np.uint64(1 << 63)
-    return np.where(wide >= limit, upper, found.astype(np.uint64))
+    return np.where(wide >= limit, upper, integers.astype(np.uint64))
 
 
 def _signed(wide: Array, limit: float) -> Array:

@@ -91,7 +91,7 @@ class Chunk:
         if len(chunks) == 1:
             return chunks[0]
         first = chunks[0]
-        columns = {name: _join([c.columns[name] for c in chunks]) for name in first.columns}
+        columns = {name: _concat_columns([c.columns[name] for c in chunks]) for name in first.columns}
         ids = np.concatenate([c.ids for c in chunks])
         origin = np.concatenate([c.origin for c in chunks])
         return Chunk(columns, ids, origin, first.epoch, first.start)
@@ -103,7 +103,7 @@ def _describe(column: Column) -> str:
     return "text" if isinstance(column, StringColumn) else "ragged"
 
 
-def _join(parts: list[Column]) -> Column:
+def _concat_columns(parts: list[Column]) -> Column:
     first = parts[0]
     if all(
         isinstance(p, np.ndarray)
@@ -154,18 +154,18 @@ def normalize_value(value: Any) -> Any:
     >>> normalize_value(3).dtype, normalize_value("hé").dtype.kind, normalize_value([1.5, 2.5]).shape
     (dtype('int64'), 'U', (2,))
     """
-    kind = type(value)
-    if kind is np.ndarray:
+    value_type = type(value)
+    if value_type is np.ndarray:
         if value.dtype.kind == "O":
             return _from_objects(value)
         return value
-    if kind is dict:
+    if value_type is dict:
         return value
     host = getattr(value, "asnumpy", None)
     if host is not None:
         warn_once(
             "tensor-in-pipeline",
-            f"a {kind.__name__} came out of a user function and is converted to a numpy array; "
+            f"a {value_type.__name__} came out of a user function and is converted to a numpy array; "
             "data pipelines carry numpy arrays (said once)",
         )
         return host()
@@ -181,7 +181,7 @@ def normalize_value(value: Any) -> Any:
             array = np.asarray(value)
         except ValueError:
             raise TypeError(
-                f"a {kind.__name__} of values with different shapes is not an array; "
+                f"a {value_type.__name__} of values with different shapes is not an array; "
                 "return one column per shape, or pad them to one shape"
             ) from None
         return _from_objects(array) if array.dtype.kind == "O" else array
@@ -194,22 +194,22 @@ def normalize_value(value: Any) -> Any:
 
 def make_column(values: list[Any]) -> Column:
     """Values of one column; plain numbers and text become one dense array at once."""
-    kinds = set(map(type, values))
-    if len(kinds) == 1:
-        kind = kinds.pop()
-        if kind is np.ndarray:
+    types = set(map(type, values))
+    if len(types) == 1:
+        value_type = types.pop()
+        if value_type is np.ndarray:
             if any(v.dtype.hasobject for v in values):
                 return [normalize_value(v) for v in values]
             return values
-        if kind in _DENSE_KINDS or issubclass(kind, np.generic):
+        if value_type in _DENSE_TYPES or issubclass(value_type, np.generic):
             try:
-                return np.array(values, dtype=_DENSE_KINDS.get(kind))
+                return np.array(values, dtype=_DENSE_TYPES.get(value_type))
             except OverflowError:
                 pass
     return [normalize_value(v) for v in values]
 
 
-_DENSE_KINDS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_, str: None, bytes: None}
+_DENSE_TYPES: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_, str: None, bytes: None}
 
 
 def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -219,9 +219,9 @@ def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array.astype(np.str_)
     if flat and all(isinstance(item, bytes) for item in flat):
         return array.astype(np.bytes_)
-    kinds = sorted({type(item).__name__ for item in flat}) or ["nothing"]
+    type_names = sorted({type(item).__name__ for item in flat}) or ["nothing"]
     raise TypeError(
-        f"an array of Python objects ({', '.join(kinds)}) is not a column value; "
+        f"an array of Python objects ({', '.join(type_names)}) is not a column value; "
         "give it a number or text dtype, or return a dict"
     )
 

@@ -17,7 +17,7 @@ from .chunk import Column, make_column, nbytes_of, normalize_value
 
 __all__ = ["ChunkBuilder"]
 
-Ways: TypeAlias = "tuple[list[tuple[int, Any, Any, Any]], list[tuple[int, Any, Any]], list[int]]"
+ColumnHandlers: TypeAlias = "tuple[list[tuple[int, Any, Any, Any]], list[tuple[int, Any, Any]], list[int]]"
 
 
 class ChunkBuilder:
@@ -48,7 +48,7 @@ class ChunkBuilder:
         self._lists: list[list[Any]] = [[] for _ in columns]
         # how the next values are taken if they are like the first: columns with their dense arrays and what fits there;
         # with the type of values that go into a list as they are; and all others
-        self._ways: Ways = ([], [], [])
+        self._handlers: ColumnHandlers = ([], [], [])
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Take one row; nothing of it is kept by reference unless it cannot change."""
@@ -64,32 +64,32 @@ class ChunkBuilder:
             for row in rows:
                 self._extend((row,), shaped)
                 break
-        dense, plain, others = self._ways
-        if len(dense) == len(plain) == 1 and not others:
-            rows = self._pairs(rows, dense[0], plain[0])
+        dense, plain, generic = self._handlers
+        if len(dense) == len(plain) == 1 and not generic:
+            rows = self._extend_pairs(rows, dense[0], plain[0])
         self._extend(rows, shaped)
 
-    def _pairs(
+    def _extend_pairs(
         self, rows: Iterator[Any], dense: tuple[int, Any, Any, Any], plain: tuple[int, Any, Any]
     ) -> Any:
         """Take the rows of an array and a plain value, by far the most common ones; give back those from the first
         other one on.
         """
         array = np.ndarray
-        (c, buffer, shape, dtype), (d, kind, append) = dense, plain
+        (c, buffer, shape, dtype), (d, value_type, append) = dense, plain
         k = self.count
         try:
             for row in rows:
                 if type(row) is tuple and len(row) == 2:
-                    value, other = row[c], row[d]
+                    value, plain_value = row[c], row[d]
                     if (
                         type(value) is array
                         and value.dtype is dtype
                         and value.shape == shape
-                        and type(other) is kind
+                        and type(plain_value) is value_type
                     ):
                         buffer[k] = value
-                        append(other)
+                        append(plain_value)
                         k += 1
                         continue
                 return itertools.chain((row,), rows)
@@ -99,32 +99,32 @@ class ChunkBuilder:
 
     def _extend(self, rows: Iterable[Any], shaped: Callable[[Any], tuple[Any, ...]] | None) -> None:
         width, array = len(self.columns), np.ndarray
-        dense, plain, others = self._ways
+        dense, plain, generic = self._handlers
         k, changed = self.count, False
         try:
             for row in rows:
                 if shaped is not None and (type(row) is not tuple or len(row) != width):
                     row = shaped(row)
                 if k == 0:
-                    dense, plain, others = self._begin(row)
+                    dense, plain, generic = self._begin(row)
                 for c, buffer, shape, dtype in dense:
                     value = row[c]
                     if type(value) is array and value.dtype is dtype and value.shape == shape:
                         buffer[k] = value
                     else:
-                        self._take(c, k, value)
+                        self._add_mismatched(c, k, value)
                         changed = True
-                for c, kind, append in plain:
+                for c, value_type, append in plain:
                     value = row[c]
-                    if type(value) is kind:
+                    if type(value) is value_type:
                         append(value)
                     else:
-                        self._take(c, k, value)
-                for c in others:
-                    self._take(c, k, row[c])
+                        self._add_mismatched(c, k, value)
+                for c in generic:
+                    self._add_mismatched(c, k, row[c])
                 k += 1
                 if changed:
-                    dense, plain, others = self._ways
+                    dense, plain, generic = self._handlers
                     changed = False
         except BaseException:
             for values in self._lists:
@@ -133,7 +133,7 @@ class ChunkBuilder:
         finally:
             self.count = k
 
-    def _take(self, c: int, k: int, value: Any) -> None:
+    def _add_mismatched(self, c: int, k: int, value: Any) -> None:
         """A value that is not like the first of its column."""
         if type(value) is np.ndarray:
             base: Any = value.base
@@ -153,8 +153,8 @@ class ChunkBuilder:
                 return
             self._lists[c] = [buffer[i, ...] for i in range(k)]
             self._dense[c] = None
-            dense, plain, others = self._ways
-            self._ways = [way for way in dense if way[0] != c], plain, [*others, c]
+            dense, plain, generic = self._handlers
+            self._handlers = [handler for handler in dense if handler[0] != c], plain, [*generic, c]
             value = normalize_value(value)
         self._lists[c].append(value)
 
@@ -162,44 +162,44 @@ class ChunkBuilder:
     def full(self) -> bool:
         return self.count >= self.rows
 
-    def _begin(self, row: tuple[Any, ...]) -> Ways:
+    def _begin(self, row: tuple[Any, ...]) -> ColumnHandlers:
         row = tuple([v if type(v) is np.ndarray or _is_safe(type(v)) else _as_owned_array(v) for v in row])
         if self._most_bytes is not None:
             self.rows = max(1, min(self.rows, self._most_bytes // max(1, nbytes_of(row))))
-        made, plain, others = self._ways = ([], [], [])
+        dense_columns, plain, generic = self._handlers = ([], [], [])
         for c, value in enumerate(row):
-            kind = type(value)
-            if kind is np.ndarray and value.dtype.kind in "biufc":
+            value_type = type(value)
+            if value_type is np.ndarray and value.dtype.kind in "biufc":
                 shape, dtype = value.shape, value.dtype
                 whole = (self.rows, *shape)
                 dense = np.empty(whole, dtype) if self._passing is None else self._passing.array(whole, dtype)
                 self._dense[c] = dense
-                made.append((c, dense, shape, dtype))
-            elif _is_safe(kind):
-                plain.append((c, kind, self._lists[c].append))
+                dense_columns.append((c, dense, shape, dtype))
+            elif _is_safe(value_type):
+                plain.append((c, value_type, self._lists[c].append))
             else:
-                others.append(c)
-        return self._ways
+                generic.append(c)
+        return self._handlers
 
     def finish(self) -> dict[str, Column]:
         """The columns of the rows that were added."""
-        made: dict[str, Column] = {}
+        columns: dict[str, Column] = {}
         for c, name in enumerate(self.columns):
             dense = self._dense[c]
-            made[name] = make_column(self._lists[c]) if dense is None else dense[: self.count]
-        return made
+            columns[name] = make_column(self._lists[c]) if dense is None else dense[: self.count]
+        return columns
 
 
 # values that cannot change under us, and dicts, which stay what they are
 _SAFE = frozenset({int, float, complex, bool, str, bytes, dict, np.str_, np.bytes_, np.bool_})
 
 
-def _is_safe(kind: type) -> bool:
-    return kind in _SAFE or issubclass(kind, np.generic)
+def _is_safe(value_type: type) -> bool:
+    return value_type in _SAFE or issubclass(value_type, np.generic)
 
 
 def _as_owned_array(value: Any) -> Any:
     """Tensors, images and lists as an array of our own."""
-    made = normalize_value(value)
-    shares = isinstance(made, np.ndarray) and not isinstance(value, (list, tuple))
-    return made.copy() if shares else made
+    array = normalize_value(value)
+    shares = isinstance(array, np.ndarray) and not isinstance(value, (list, tuple))
+    return array.copy() if shares else array

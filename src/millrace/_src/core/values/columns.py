@@ -61,7 +61,7 @@ class VariableLengthColumn(Sequence[Any]):
         """All rows as one array, each filled up or cut at its end to this length."""
         raise NotImplementedError
 
-    def can_concat(self, other: object) -> bool:
+    def can_concat(self, column: object) -> bool:
         """Whether another column is of one kind with this one, so that both can be joined."""
         raise NotImplementedError
 
@@ -100,8 +100,8 @@ class VariableLengthColumn(Sequence[Any]):
 
     def __repr__(self) -> str:
         shown = [self.value(i).tolist() for i in range(min(3, len(self)))]
-        more = f" and {len(self) - 3} more" if len(self) > 3 else ""
-        return f"{type(self).__name__}({str(shown)[1:-1]}{more})"
+        suffix = f" and {len(self) - 3} more" if len(self) > 3 else ""
+        return f"{type(self).__name__}({str(shown)[1:-1]}{suffix})"
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         return map(self.value, range(len(self)))
@@ -129,7 +129,7 @@ class StringColumn(VariableLengthColumn):
     @classmethod
     def of(cls, strings: list[str], rows: Offsets | None = None) -> StringColumn:
         """A column of these strings; the list is kept, not copied."""
-        return cls._made(None, strings, rows)
+        return cls._create(None, strings, rows)
 
     @classmethod
     def of_lines(cls, raw: bytes, starts: Offsets) -> StringColumn:
@@ -139,15 +139,17 @@ class StringColumn(VariableLengthColumn):
         >>> lines.strings, lines[1:].to_dense(), lines.data.tobytes()
         (['to', 'be', 'or'], array(['be', 'or'], dtype='<U2'), b'tobeor')
         """
-        return cls._made(
+        return cls._create(
             Utf8Strings(np.frombuffer(raw, np.uint8), np.append(starts, len(raw) + 1), 1), None, None
         )
 
     @classmethod
-    def _made(cls, raw: Utf8Strings | None, strings: list[str] | None, rows: Offsets | None) -> StringColumn:
-        made = cls.__new__(cls)
-        made._raw, made._strings, made.rows = raw, strings, rows
-        return made
+    def _create(
+        cls, raw: Utf8Strings | None, strings: list[str] | None, rows: Offsets | None
+    ) -> StringColumn:
+        column = cls.__new__(cls)
+        column._raw, column._strings, column.rows = raw, strings, rows
+        return column
 
     @classmethod
     def of_lists(cls, lists: Sequence[Sequence[str]]) -> StringColumn:
@@ -157,8 +159,8 @@ class StringColumn(VariableLengthColumn):
         [0, 1, 1, 3]
         """
         strings: list[str] = []
-        for each in lists:
-            strings += each
+        for row_strings in lists:
+            strings += row_strings
         return cls.of(strings, offsets_of(list(map(len, lists))))
 
     @property
@@ -186,7 +188,7 @@ class StringColumn(VariableLengthColumn):
             if whole.isascii():
                 data, sizes = whole.encode("ascii"), list(map(len, strings))
             else:
-                parts = [each.encode() for each in strings]
+                parts = [text.encode() for text in strings]
                 data, sizes = b"".join(parts), list(map(len, parts))
             self._raw = Utf8Strings(np.frombuffer(data, np.uint8), offsets_of(sizes), 0)
         return self._raw
@@ -211,30 +213,30 @@ class StringColumn(VariableLengthColumn):
         """All rows, each as an array."""
         if self.rows is None:
             return list(map(np.array, self.strings))
-        strings, at = self.strings, self.rows.tolist()
-        return [np.array(strings[a:b], np.str_) for a, b in itertools.pairwise(at)]
+        strings, offsets = self.strings, self.rows.tolist()
+        return [np.array(strings[a:b], np.str_) for a, b in itertools.pairwise(offsets)]
 
     def lists(self) -> list[list[str]]:
         """The strings of each row."""
         strings = self.strings
         if self.rows is None:
-            return [[each] for each in strings]
-        at = self.rows.tolist()
-        return [strings[a:b] for a, b in itertools.pairwise(at)]
+            return [[text] for text in strings]
+        offsets = self.rows.tolist()
+        return [strings[a:b] for a, b in itertools.pairwise(offsets)]
 
     def slice_rows(self, start: int, stop: int) -> StringColumn:
         if self.rows is None:
-            return self._run(start, stop, None)
+            return self._slice_strings(start, stop, None)
         rows = self.rows[start : stop + 1]
-        return self._run(int(rows[0]), int(rows[-1]), rows - rows[0])
+        return self._slice_strings(int(rows[0]), int(rows[-1]), rows - rows[0])
 
-    def _run(self, start: int, stop: int, rows: Offsets | None) -> StringColumn:
+    def _slice_strings(self, start: int, stop: int, rows: Offsets | None) -> StringColumn:
         """Strings [start, stop) under these rows."""
         if self._strings is not None:
             return StringColumn.of(self._strings[start:stop], rows)
         assert self._raw is not None
         data, offsets, gap = self._raw
-        return StringColumn._made(Utf8Strings(data, offsets[start : stop + 1], gap), None, rows)
+        return StringColumn._create(Utf8Strings(data, offsets[start : stop + 1], gap), None, rows)
 
     def take(self, rows: npt.NDArray[np.int64]) -> StringColumn:
         strings = self.strings
@@ -243,15 +245,15 @@ class StringColumn(VariableLengthColumn):
         lists = self.lists()
         return StringColumn.of_lists([lists[i] for i in rows.tolist()])
 
-    def can_concat(self, other: object) -> bool:
-        return isinstance(other, StringColumn) and (other.rows is None) == (self.rows is None)
+    def can_concat(self, column: object) -> bool:
+        return isinstance(column, StringColumn) and (column.rows is None) == (self.rows is None)
 
     @staticmethod
     def concat(parts: Sequence[StringColumn]) -> StringColumn:
         strings: list[str] = []
-        for each in parts:
-            strings += each.strings
-        return StringColumn.of(strings, _joined_rows(parts))
+        for column in parts:
+            strings += column.strings
+        return StringColumn.of(strings, _concat_offsets(parts))
 
     @property
     def nbytes(self) -> int:
@@ -265,27 +267,29 @@ class StringColumn(VariableLengthColumn):
         if self._raw is not None and self._raw.gap:
             return self._raw.sizes() * 4
         sizes = np.array(list(map(len, self.strings)), np.int64) * 4
-        return _summed(sizes, self.rows)
+        return _sum_by_row(sizes, self.rows)
 
     def to_dense(self) -> npt.NDArray[Any] | None:
         if self.rows is None:
-            return self._whole()
+            return self._dense()
         lengths = self.lengths
         if not len(lengths) or (lengths != lengths[0]).any():
             return None
-        return self._whole().reshape(len(lengths), int(lengths[0]))
+        return self._dense().reshape(len(lengths), int(lengths[0]))
 
-    def _whole(self) -> npt.NDArray[Any]:
+    def _dense(self) -> npt.NDArray[Any]:
         """All strings in one array."""
         if self._strings is None and self._raw is not None:
-            made = self._raw.wide()
-            if made is not None:
-                return made
+            array = self._raw.wide()
+            if array is not None:
+                return array
         return np.array(self.strings, np.str_)
 
     def padded(self, length: int, fill: Any) -> npt.NDArray[Any]:
         fill = fill.decode() if isinstance(fill, bytes) else str(fill or "")
-        lines = [(each + [fill] * (length - len(each)))[:length] for each in self.lists()]
+        lines = [
+            (row_strings + [fill] * (length - len(row_strings)))[:length] for row_strings in self.lists()
+        ]
         return np.array(lines, np.str_).reshape(len(lines), length)
 
 
@@ -294,7 +298,7 @@ class RaggedColumn(VariableLengthColumn):
 
     >>> column = RaggedColumn(np.arange(5), np.array([0, 2, 5]))
     >>> column
-    Ragged([0, 1], [2, 3, 4])
+    RaggedColumn([0, 1], [2, 3, 4])
     >>> column[1].tolist(), column.padded(3, -1).tolist()
     ([2, 3, 4], [[0, 1, -1], [2, 3, 4]])
     """
@@ -317,19 +321,19 @@ class RaggedColumn(VariableLengthColumn):
 
     def take(self, rows: npt.NDArray[np.int64]) -> RaggedColumn:
         lengths = self.lengths[rows]
-        at = offsets_of(lengths)
+        offsets = offsets_of(lengths)
         # the place of every value: where its row began, and how far into the row it is
-        places = np.repeat(self.rows[rows] - at[:-1], lengths) + np.arange(at[-1])
-        return RaggedColumn(self.values[places], at)
+        positions = np.repeat(self.rows[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return RaggedColumn(self.values[positions], offsets)
 
-    def can_concat(self, other: object) -> bool:
-        return isinstance(other, RaggedColumn) and other.values.dtype == self.values.dtype
+    def can_concat(self, column: object) -> bool:
+        return isinstance(column, RaggedColumn) and column.values.dtype == self.values.dtype
 
     @staticmethod
     def concat(parts: Sequence[RaggedColumn]) -> RaggedColumn:
-        rows = _joined_rows(parts)
+        rows = _concat_offsets(parts)
         assert rows is not None
-        return RaggedColumn(np.concatenate([each.values for each in parts]), rows)
+        return RaggedColumn(np.concatenate([column.values for column in parts]), rows)
 
     @property
     def nbytes(self) -> int:
@@ -362,9 +366,9 @@ def offsets_of(lengths: Any) -> Offsets:
     >>> offsets_of([2, 0, 3]).tolist()
     [0, 2, 2, 5]
     """
-    made = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=made[1:])
-    return made
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
 
 
 def as_string_column(column: Any) -> StringColumn | None:
@@ -386,10 +390,10 @@ def as_string_column(column: Any) -> StringColumn | None:
         return StringColumn.of(column.ravel().tolist(), np.arange(len(column) + 1) * column.shape[1])
     if not isinstance(column, list) or not column:
         return None
-    ranks = {each.ndim if type(each) is np.ndarray and each.dtype.kind == "U" else -1 for each in column}
+    ranks = {array.ndim if type(array) is np.ndarray and array.dtype.kind == "U" else -1 for array in column}
     if ranks == {0}:
-        return StringColumn.of([each.item() for each in column])
-    return StringColumn.of_lists([each.tolist() for each in column]) if ranks == {1} else None
+        return StringColumn.of([array.item() for array in column])
+    return StringColumn.of_lists([array.tolist() for array in column]) if ranks == {1} else None
 
 
 def as_ragged_column(column: Any) -> RaggedColumn | None:
@@ -402,22 +406,22 @@ def as_ragged_column(column: Any) -> RaggedColumn | None:
         return column
     if not isinstance(column, list) or not column:
         return None
-    kinds = {(each.ndim, each.dtype) if type(each) is np.ndarray else (-1, None) for each in column}
-    if len(kinds) != 1:
+    signatures = {(array.ndim, array.dtype) if type(array) is np.ndarray else (-1, None) for array in column}
+    if len(signatures) != 1:
         return None
-    rank, dtype = kinds.pop()
+    rank, dtype = signatures.pop()
     if rank != 1 or dtype is None or dtype.kind not in "biufc":
         return None
     return RaggedColumn(np.concatenate(column), offsets_of(list(map(len, column))))
 
 
-def _joined_rows(parts: Sequence[VariableLengthColumn]) -> Offsets | None:
+def _concat_offsets(parts: Sequence[VariableLengthColumn]) -> Offsets | None:
     if parts[0].rows is None:
         return None
-    return offsets_of(np.concatenate([each.lengths for each in parts]))
+    return offsets_of(np.concatenate([column.lengths for column in parts]))
 
 
-def _summed(sizes: npt.NDArray[np.int64], rows: Offsets | None) -> npt.NDArray[np.int64]:
+def _sum_by_row(sizes: npt.NDArray[np.int64], rows: Offsets | None) -> npt.NDArray[np.int64]:
     if rows is None:
         return sizes
     return np.diff(offsets_of(sizes)[rows])

@@ -88,9 +88,9 @@ class DType:
         # Only what has no value yet comes here: the numpy type of a kind that another library has.
         if name != "numpy":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        found = _extra(self.name)
-        object.__setattr__(self, "numpy", found)
-        return found
+        numpy_dtype = _load_ml_dtype(self.name)
+        object.__setattr__(self, "numpy", numpy_dtype)
+        return numpy_dtype
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{self!r} cannot be changed: {name}")
@@ -124,13 +124,13 @@ def _by_name(name: str) -> DType:
 
 
 def _define(name: str, label: str, numpy: npt.DTypeLike | None = None, python: type | None = None) -> DType:
-    made = DType()
+    dtype = DType()
     for field, value in (("name", name), ("label", label), ("python", python)):
-        object.__setattr__(made, field, value)
+        object.__setattr__(dtype, field, value)
     if name not in _EXTRA:
-        object.__setattr__(made, "numpy", None if numpy is None else np.dtype(numpy))
-    _ALL[name] = made
-    return made
+        object.__setattr__(dtype, "numpy", None if numpy is None else np.dtype(numpy))
+    _ALL[name] = dtype
+    return dtype
 
 
 # Types that numpy has where some other library brought ml_dtypes, and what arrays hold without it. It is loaded when
@@ -138,10 +138,10 @@ def _define(name: str, label: str, numpy: npt.DTypeLike | None = None, python: t
 _EXTRA: dict[str, npt.DTypeLike | None] = {"bfloat16": np.uint16, "float8_e4m3fn": None, "float8_e5m2": None}
 
 
-def _extra(name: str) -> np.dtype[Any] | None:
+def _load_ml_dtype(name: str) -> np.dtype[Any] | None:
     try:
-        found: np.dtype[Any] = np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
-        return found
+        numpy_dtype: np.dtype[Any] = np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+        return numpy_dtype
     except (ImportError, AttributeError):
         without = _EXTRA[name]
         return None if without is None else np.dtype(without)
@@ -182,7 +182,7 @@ _CONCRETE = [
     bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64,
     complex64, complex128,
 ]  # fmt: skip
-_FROM_NUMPY = {kind.numpy: kind for kind in _CONCRETE}
+_FROM_NUMPY = {dtype.numpy: dtype for dtype in _CONCRETE}
 
 _FROM_PYTHON: dict[type, DType] = {
     bool: bool_,
@@ -210,12 +210,12 @@ def from_numpy(dtype: npt.DTypeLike) -> DType:
     wanted = np.dtype(dtype)
     if wanted.kind in "US":
         return string
-    found = _FROM_NUMPY.get(wanted.newbyteorder("="))
-    if found is None and wanted.isbuiltin == 2:  # registered by another library
-        found = next((_ALL[name] for name in _EXTRA if _ALL[name].numpy == wanted), None)
-    if found is None:
+    element_type = _FROM_NUMPY.get(wanted.newbyteorder("="))
+    if element_type is None and wanted.isbuiltin == 2:  # registered by another library
+        element_type = next((_ALL[name] for name in _EXTRA if _ALL[name].numpy == wanted), None)
+    if element_type is None:
         raise ArgumentTypeError(f"numpy's {wanted} has no counterpart here; convert it")
-    return found
+    return element_type
 
 
 def np_dtype(value: Any) -> np.dtype[Any]:
@@ -230,8 +230,8 @@ def np_dtype(value: Any) -> np.dtype[Any]:
         return value.numpy
     if isinstance(value, str) and value in ("string", "bfloat16"):
         return np_dtype(string if value == "string" else bfloat16)
-    found: np.dtype[Any] = np.dtype(value)
-    return found
+    numpy_dtype: np.dtype[Any] = np.dtype(value)
+    return numpy_dtype
 
 
 @public("common.dtype", "millrace")

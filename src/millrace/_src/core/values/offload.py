@@ -24,13 +24,13 @@ __all__ = [
     "OffloadedColumn",
     "OffloadStep",
     "OffloadPlan",
-    "Kind",
+    "ValueSpec",
     "unpack_shape_and_dtype",
     "pack_value",
 ]
 
 # the shape and the type of a value
-Kind = tuple[tuple[int, ...], np.dtype[Any]]
+ValueSpec = tuple[tuple[int, ...], np.dtype[Any]]
 
 # In which form a row travels: encoded, as pixels of its own size, as pixels that need only what keeps sizes, or as the
 # result itself, where the card would not do the same (a Pillow image, five dimensions) and the host did it.
@@ -61,7 +61,7 @@ def pack_value(value: Any, size: tuple[int, ...] = ()) -> tuple[np.ndarray[Any, 
     return array.reshape(-1).view(np.uint8), what
 
 
-def unpack_shape_and_dtype(what: Any) -> Kind:
+def unpack_shape_and_dtype(what: Any) -> ValueSpec:
     """The shape and the type that `pack_value` wrote down."""
     number, dimensions, *shape = (int(one) for one in what)
     return tuple(shape[:dimensions]), _TYPES[number]
@@ -81,7 +81,7 @@ class OffloadStep:
 
     op: str
     kernel: str
-    accepts: Callable[[Kind], Kind | None]
+    accepts: Callable[[ValueSpec], ValueSpec | None]
     args: dict[str, Any] = dataclasses.field(default_factory=dict)
     row_params: Callable[..., Any] | None = None
     tolerance_text: str = ""

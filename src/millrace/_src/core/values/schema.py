@@ -78,11 +78,11 @@ class Schema(Mapping[str, ColumnType]):
         return Schema({name: self._columns[name] for name in names})
 
     def rename(self, names: Mapping[str, str]) -> Schema:
-        return Schema({names.get(name, name): kind for name, kind in self._columns.items()})
+        return Schema({names.get(name, name): column_type for name, column_type in self._columns.items()})
 
     @property
     def row_bytes(self) -> int | None:
-        sizes = [kind.nbytes for kind in self._columns.values()]
+        sizes = [column_type.nbytes for column_type in self._columns.values()]
         return (
             None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
         )

@@ -17,19 +17,19 @@ def shrink_width(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     >>> shrink_width(np.array(["ab", ""], "U9")).dtype.itemsize // 4, shrink_width(np.array([], "S3")).dtype
     (2, dtype('S1'))
     """
-    kind = values.dtype.kind
-    each = 4 if kind == "U" else 1
-    width = wide = values.dtype.itemsize // each
+    type_code = values.dtype.kind
+    char_bytes = 4 if type_code == "U" else 1
+    width = wide = values.dtype.itemsize // char_bytes
     if not values.size or not width:
-        return np.zeros(values.shape, f"{kind}1") if width != 1 else values
+        return np.zeros(values.shape, f"{type_code}1") if width != 1 else values
     if not values.ndim:  # a row of its own, by far the most common: its text knows its length
         text = values.item()
         return values if len(text) == width or width == 1 else np.array(text)
     whole = values if values.flags.c_contiguous else values.copy()
-    signs = whole.reshape(-1).view(np.uint32 if each == 4 else np.uint8).reshape(-1, width)
-    while wide > 1 and not signs[:, wide - 1].any():
+    characters = whole.reshape(-1).view(np.uint32 if char_bytes == 4 else np.uint8).reshape(-1, width)
+    while wide > 1 and not characters[:, wide - 1].any():
         wide -= 1
-    return whole if wide == width else whole.astype(f"{kind}{wide}")
+    return whole if wide == width else whole.astype(f"{type_code}{wide}")
 
 
 class Utf8Strings(NamedTuple):
@@ -76,11 +76,11 @@ class Utf8Strings(NamedTuple):
         sizes = self.sizes()
         width = max(1, int(sizes.max()))
         # each string is copied as one item as long as the longest; what follows a shorter one is blanked after that
-        room = np.zeros(len(raw) + width, np.uint8)
-        room[: len(raw)] = np.frombuffer(raw, np.uint8)
-        items: npt.NDArray[Any] = np.ndarray((len(raw) + 1,), f"V{width}", room, 0, (1,))
+        buffer = np.zeros(len(raw) + width, np.uint8)
+        buffer[: len(raw)] = np.frombuffer(raw, np.uint8)
+        items: npt.NDArray[Any] = np.ndarray((len(raw) + 1,), f"V{width}", buffer, 0, (1,))
         letters = items[self.offsets[:-1] - self.offsets[0]].view(np.uint8).reshape(len(sizes), width)
         if int(sizes.min()) < width:
             letters *= np.arange(width) < sizes[:, None]
-        made: npt.NDArray[Any] = letters.astype(np.uint32).view(f"U{width}").reshape(len(sizes))
-        return made
+        array: npt.NDArray[Any] = letters.astype(np.uint32).view(f"U{width}").reshape(len(sizes))
+        return array

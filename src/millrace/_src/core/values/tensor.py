@@ -62,19 +62,19 @@ class Tensor:
             self._begin(input_data, dtype, shape, init)
             return
         if dtype is not None and not (isinstance(dtype, DType) and dtype.numpy is not None):
-            known = [kind for kind in mstype._ALL.values() if kind.numpy is not None]
+            known = [known_dtype for known_dtype in mstype._ALL.values() if known_dtype.numpy is not None]
             raise ArgumentTypeError(f"For 'Tensor', the 'dtype' should be one of {known}, but got {dtype!r}.")
-        array, kind = _parts(input_data)
-        wanted = kind if dtype is None else dtype
-        self._array: Array = cast(array, kind, wanted)
-        self._dtype: DType = wanted
+        array, source_dtype = _array_and_dtype(input_data)
+        target = source_dtype if dtype is None else dtype
+        self._array: Array = cast(array, source_dtype, target)
+        self._dtype: DType = target
 
     @classmethod
     def _wrap(cls: type[T], array: Array, dtype: DType | None = None) -> T:
-        made = cls.__new__(cls)
-        made._array = array
-        made._dtype = mstype.from_numpy(array.dtype) if dtype is None else dtype
-        return made
+        tensor = cls.__new__(cls)
+        tensor._array = array
+        tensor._dtype = mstype.from_numpy(array.dtype) if dtype is None else dtype
+        return tensor
 
     @staticmethod
     def from_numpy(array: Array) -> Tensor:
@@ -103,7 +103,7 @@ class Tensor:
         """What this tensor does not hold yet: its storage in the other form, or a method of the training wing."""
         if name in _convert:
             return _convert[name](self)
-        if (name == "_torch" or name in METHODS) and not _woken:
+        if (name == "_torch" or name in METHODS) and not _runtime_ready:
             load_runtime()
             return getattr(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
@@ -221,8 +221,8 @@ class Tensor:
         return self._array.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        kind, number = self._array.__dlpack_device__()
-        return int(kind), int(number)
+        device_type, number = self._array.__dlpack_device__()
+        return int(device_type), int(number)
 
     def __len__(self) -> int:
         if self.ndim == 0:
@@ -238,8 +238,8 @@ class Tensor:
         return self._wrap(np.asarray(self._array[_index(index)]), self._dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        array, kind = _parts(value)
-        self._array[_index(index)] = cast(array, kind, self._dtype)
+        array, value_dtype = _array_and_dtype(value)
+        self._array[_index(index)] = cast(array, value_dtype, self._dtype)
 
     def __bool__(self) -> bool:
         return bool(self.item())
@@ -330,7 +330,7 @@ for _name, _function in _UNARY.items():
 # `_torch`, `_array` and `_dtype` of a tensor that holds the other storage.
 _convert: dict[str, Callable[[Tensor], Any]] = {}
 _loaders: list[Callable[[], object]] = []
-_woken: list[bool] = []  # whether the loader has run: storage may be there before the methods
+_runtime_ready: list[bool] = []  # whether the loader has run: storage may be there before the methods
 
 
 def register_runtime(load: Callable[[], object]) -> None:
@@ -345,11 +345,11 @@ def is_runtime_loaded() -> bool:
 
 def load_runtime() -> None:
     """Load the training wing, which gives Tensor its operations; an error names the extra where PyTorch is missing."""
-    if _woken:
+    if _runtime_ready:
         return
     for load in _loaders:
         load()
-    _woken[:] = [True]
+    _runtime_ready[:] = [True]
 
 
 def install_runtime(convert: dict[str, Callable[[Tensor], Any]], members: dict[str, Any]) -> None:
@@ -370,7 +370,7 @@ def _index(index: Any) -> Any:
     return index.asnumpy() if isinstance(index, Tensor) else index
 
 
-def _parts(value: Any) -> tuple[Array, DType]:
+def _array_and_dtype(value: Any) -> tuple[Array, DType]:
     return (value._array, value._dtype) if isinstance(value, Tensor) else as_array(value)
 
 
@@ -387,8 +387,8 @@ def _binary(
     if not isinstance(right, (Tensor, np.ndarray, np.generic, bool, int, float, complex)):
         return NotImplemented
     scalar = isinstance(right, (bool, int, float, complex)) and not isinstance(right, np.generic)
-    array, kind = _parts(right)
-    common = promote(left._dtype, right if scalar else kind)
+    array, right_dtype = _array_and_dtype(right)
+    common = promote(left._dtype, right if scalar else right_dtype)
     if divides and common.python in (bool, int):
         common = mstype.float32
     a = to_computable(cast(left._array, left._dtype, common), common)
@@ -396,20 +396,20 @@ def _binary(
         # MindSpore lets a Python integer wrap round: uint8 3 + 300 is 47
         b = np.array(int(right) & 0xFFFFFFFFFFFFFFFF, np.uint64).astype(a.dtype)
     else:
-        b = to_computable(cast(array, kind, common), common)
+        b = to_computable(cast(array, right_dtype, common), common)
     with np.errstate(all="ignore"):
-        made = np.asarray(function(b, a) if swapped else function(a, b))
-    return left._wrap(made) if result is mstype.bool_ else left._wrap(to_storage(made, common), common)
+        values = np.asarray(function(b, a) if swapped else function(a, b))
+    return left._wrap(values) if result is mstype.bool_ else left._wrap(to_storage(values, common), common)
 
 
 def _compare(left: Tensor, right: object, function: Callable[..., Any], different: bool) -> Any:
     """== and !=: what no number can equal (None, a list, text) is just different."""
     if isinstance(right, (str, bytes)) or (isinstance(right, Tensor) and left._dtype is mstype.string):
-        other = right._array if isinstance(right, Tensor) else np.asarray(right)
-        if left._dtype is not mstype.string or left._array.dtype.kind != other.dtype.kind:
+        array = right._array if isinstance(right, Tensor) else np.asarray(right)
+        if left._dtype is not mstype.string or left._array.dtype.kind != array.dtype.kind:
             return different
-        return left._wrap(np.asarray(left._array != other if different else left._array == other))
+        return left._wrap(np.asarray(left._array != array if different else left._array == array))
     if left._dtype is mstype.string or (isinstance(right, Tensor) and right._dtype is mstype.string):
         return different
-    answer = _binary(left, right, function, result=mstype.bool_)
-    return different if answer is NotImplemented else answer
+    mask = _binary(left, right, function, result=mstype.bool_)
+    return different if mask is NotImplemented else mask

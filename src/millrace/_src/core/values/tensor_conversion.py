@@ -49,7 +49,7 @@ def as_array(value: Any) -> tuple[Array, DType]:
 
 def _from_python(value: Any) -> Array:
     if isinstance(value, (list, tuple)):
-        value = _plain(value)
+        value = _unwrap_tensors(value)
     try:
         array = np.asarray(value)
     except ValueError:  # lists of different lengths
@@ -59,10 +59,10 @@ def _from_python(value: Any) -> Array:
     return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
-def _plain(values: Any) -> Any:
+def _unwrap_tensors(values: Any) -> Any:
     """Nested lists with the arrays of tensors in the tensors' places."""
     if isinstance(values, (list, tuple)):
-        return [_plain(value) for value in values]
+        return [_unwrap_tensors(value) for value in values]
     host = getattr(values, "asnumpy", None)
     return values if host is None else host()
 
@@ -97,13 +97,13 @@ def to_storage(array: Array, dtype: DType) -> Array:
         return array.astype(mstype.np_dtype(dtype), copy=False)
 
 
-def cast(array: Array, kind: DType, wanted: DType) -> Array:
+def cast(array: Array, source: DType, target: DType) -> Array:
     """An array kept as one element type as it is kept for another.
 
     >>> cast(np.array([1, 2]), mstype.int64, mstype.float32).dtype
     dtype('float32')
     """
-    return array if kind is wanted else to_storage(to_computable(array, kind), wanted)
+    return array if source is target else to_storage(to_computable(array, source), target)
 
 
 def promote(left: DType, right: Any) -> DType:
@@ -121,24 +121,24 @@ def promote(left: DType, right: Any) -> DType:
             (float, mstype.float32),
             (complex, mstype.complex64),
         ]
-        right = next(kind for family, kind in families if isinstance(right, family))
+        right = next(dtype for family, dtype in families if isinstance(right, family))
         return right if _rank(right) > _rank(left) else left
     if left is right:
         return left
     if _rank(left) != _rank(right) and 3 not in (_rank(left), _rank(right)):
         return left if _rank(left) > _rank(right) else right
     # bfloat16 meets float16 in float32, which holds both; numpy knows nothing of it
-    pair = [mstype.float32 if kind is mstype.bfloat16 else kind for kind in (left, right)]
+    pair = [mstype.float32 if dtype is mstype.bfloat16 else dtype for dtype in (left, right)]
     return mstype.from_numpy(np.promote_types(mstype.np_dtype(pair[0]), mstype.np_dtype(pair[1])))
 
 
 def _rank(dtype: DType) -> int:
     if dtype.python is float:  # bfloat16 and the 8-bit floats are of no numeric kind to numpy
         return 2
-    kind = mstype.np_dtype(dtype).kind
-    if kind not in _RANK:
+    category = mstype.np_dtype(dtype).kind
+    if category not in _RANK:
         raise ArgumentTypeError(f"no arithmetic with {dtype!r}")
-    return _RANK[kind]
+    return _RANK[category]
 
 
 def format_elements(array: Array) -> str:

@@ -32,9 +32,9 @@ def with_kwargs_signature(function: F) -> F:
     Scripts look for it there to tell MindSpore 2 from 1. Calls are checked as before: a misspelt argument is
     still an error.
     """
-    shown = inspect.signature(function)
-    more = inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD, annotation="Any")
-    function.__signature__ = shown.replace(parameters=[*shown.parameters.values(), more])  # type: ignore[attr-defined]
+    signature = inspect.signature(function)
+    kwargs = inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD, annotation="Any")
+    function.__signature__ = signature.replace(parameters=[*signature.parameters.values(), kwargs])  # type: ignore[attr-defined]
     return function
 
 

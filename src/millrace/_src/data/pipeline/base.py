@@ -63,10 +63,10 @@ class DatasetState:
         return next(filter(None, (session.resolve_executor() for session in self.input_states)), None)
 
     def all_gates(self) -> dict[str, SyncGate]:
-        found: dict[str, SyncGate] = {}
+        gates: dict[str, SyncGate] = {}
         for session in self.input_states:
-            found |= session.all_gates()
-        return found | self.gates
+            gates |= session.all_gates()
+        return gates | self.gates
 
 
 class DatasetBase:
@@ -78,13 +78,13 @@ class DatasetBase:
     _node: Node
     _session: DatasetState
 
-    def _with_node(self, node: Node, *others: DatasetBase) -> Dataset:
+    def _with_node(self, node: Node, *datasets: DatasetBase) -> Dataset:
         """A new dataset with this node on top; this one stays as it is and may feed others too."""
-        parts = (self, *others)
-        made: Dataset = self._dataset_class._from_node(
+        parts = (self, *datasets)
+        dataset: Dataset = self._dataset_class._from_node(
             node, DatasetState(tuple(part._session for part in parts), parts)
         )
-        return made
+        return dataset
 
     @classmethod
     def _from_node(cls, node: Node, session: DatasetState) -> Any:
@@ -97,19 +97,19 @@ class DatasetBase:
 
         The user's source object is shared, as in MindSpore.
         """
-        made = copy.copy(self)
-        seen, columns = dict(self._session.cached_metadata), dict(self._session.dynamic_columns)
-        made._session = dataclasses.replace(
+        duplicate = copy.copy(self)
+        metadata, columns = dict(self._session.cached_metadata), dict(self._session.dynamic_columns)
+        duplicate._session = dataclasses.replace(
             self._session,
-            cached_metadata=seen,
+            cached_metadata=metadata,
             dynamic_columns=columns,
             runs=[],
             first_seed=None,
             has_run=False,
             iterated_at="",
         )
-        memo[id(self)] = made
-        return made
+        memo[id(self)] = duplicate
+        return duplicate
 
     def _first_seed(self) -> int:
         """The seed of the first run, drawn now if there was none and the user set none."""
@@ -117,17 +117,17 @@ class DatasetBase:
             self._session.first_seed = resolve_seed(self._node, settings.current())
         return self._session.first_seed
 
-    def _plan(self, seed: int | None = None, card: bool = False) -> Plan:
-        wanted, place = settings.current(), self._session.resolve_executor()
-        if place is not None:
-            wanted = wanted.replace(executor=place[0], executor_options=place[1])
-        return optimize(bind(self._node, wanted, seed), card)
+    def _plan(self, seed: int | None = None, for_device: bool = False) -> Plan:
+        values, executor_choice = settings.current(), self._session.resolve_executor()
+        if executor_choice is not None:
+            values = values.replace(executor=executor_choice[0], executor_options=executor_choice[1])
+        return optimize(bind(self._node, values, seed), for_device)
 
-    def _run(self, epochs: int | None, state: Any = None, card: bool = False) -> PipelineRun:
+    def _run(self, epochs: int | None, state: Any = None, for_device: bool = False) -> PipelineRun:
         seed = state.get("seed") if isinstance(state, dict) else None
         if seed is None and settings.current().seed is None and not self._session.has_run:
             seed = self._first_seed()
-        run = PipelineRun(self._plan(seed if isinstance(seed, int) else None, card), epochs, state)
+        run = PipelineRun(self._plan(seed if isinstance(seed, int) else None, for_device), epochs, state)
         self._session.runs, self._session.has_run = [run], True
         if self._session.first_seed is None:
             self._session.first_seed = run.plan.seed
@@ -148,7 +148,7 @@ class DatasetBase:
         """An epoch had this many rows: keep that where nothing else can tell (a filter, rows that failed)."""
         # a user's sampler is not asked once more only to hear the same
         if (
-            any(_sampler_predicate(node, "is_counted") for node in walk(self._node))
+            any(_sampler_predicate(node, "must_iterate_to_count") for node in walk(self._node))
             or self._known_size() != rows
         ):
             self._session.cached_metadata["size"] = rows

@@ -91,15 +91,15 @@ class DSCallback:
         AttributeError: Inheriting Callback class without overriding any methods, check the usage of user \
 defined Callback.
         """
-        found = frozenset(
+        overridden = frozenset(
             name for name in self._HOOKS if getattr(type(self), name) is not getattr(DSCallback, name)
         )
-        if not found:
+        if not overridden:
             raise AttributeError(
                 "Inheriting Callback class without overriding any methods, "
                 "check the usage of user defined Callback."
             )
-        return found
+        return overridden
 
     def create_runtime_obj(self) -> DSCallback:
         """What the engine calls: this object, once it is sure that some method is overridden.
@@ -222,8 +222,8 @@ class WaitedDSCallback(_TrainingCallback, DSCallback):
         self._interrupted = False
 
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_changed", "_reports", "_last", "_ended", "_interrupted")
-        return {name: value for name, value in self.__dict__.items() if name not in own}
+        transient = ("_changed", "_reports", "_last", "_ended", "_interrupted")
+        return {name: value for name, value in self.__dict__.items() if name not in transient}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._reset()
@@ -261,8 +261,8 @@ class WaitedDSCallback(_TrainingCallback, DSCallback):
         >>> WaitedDSCallback().ds_epoch_begin(CallbackParam(1, 0, 0))
         """
         if ds_run_context.cur_epoch_num > 1:
-            context, go_on = self._wait("epoch")
-            if go_on:
+            context, proceed = self._wait("epoch")
+            if proceed:
                 self.sync_epoch_begin(context, ds_run_context)
 
     def ds_step_begin(self, ds_run_context: CallbackParam) -> None:
@@ -271,22 +271,22 @@ class WaitedDSCallback(_TrainingCallback, DSCallback):
         >>> WaitedDSCallback(step_size=4).ds_step_begin(CallbackParam(1, 4, 4))
         """
         if ds_run_context.cur_step_num > self.step_size:
-            context, go_on = self._wait("step")
-            if go_on:
+            context, proceed = self._wait("step")
+            if proceed:
                 self.sync_step_begin(context, ds_run_context)
 
-    def _wait(self, kind: str) -> tuple[Any, bool]:
+    def _wait(self, event: str) -> tuple[Any, bool]:
         seconds = current().callback_timeout
         with self._changed:
             ready = self._changed.wait_for(
-                lambda: kind in self._reports or self._ended or self._interrupted, timeout=seconds
+                lambda: event in self._reports or self._ended or self._interrupted, timeout=seconds
             )
             if not ready:
-                raise StallError(f"ds_{kind}_begin timed out after {seconds} second(s).")
+                raise StallError(f"ds_{event}_begin timed out after {seconds} second(s).")
             if self._interrupted:
                 return None, False
             # several reports since the last wait count as one: the newest says where training stands
-            return self._reports.pop(kind, self._last.get(kind)), True
+            return self._reports.pop(event, self._last.get(event)), True
 
     # --- the training side --------------------------------------------------------------------------------
 
@@ -313,10 +313,10 @@ class WaitedDSCallback(_TrainingCallback, DSCallback):
             self._ended = True
         self._report(run_context, "step", "epoch")
 
-    def _report(self, run_context: Any, *kinds: str) -> None:
+    def _report(self, run_context: Any, *events: str) -> None:
         with self._changed:
-            for kind in kinds:
-                self._reports[kind] = self._last[kind] = run_context
+            for event in events:
+                self._reports[event] = self._last[event] = run_context
             self._changed.notify_all()
 
     # --- the engine's side --------------------------------------------------------------------------------

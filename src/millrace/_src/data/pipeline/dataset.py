@@ -99,7 +99,9 @@ class Dataset(
         >>> list(data.create_dict_iterator(num_epochs=1, output_numpy=True))
         [{'x': array(1)}, {'x': array(2)}]
         """
-        return DictIterator(self, num_epochs, _output_format(output_numpy, output), _copies(do_copy), state)
+        return DictIterator(
+            self, num_epochs, _output_format(output_numpy, output), _resolve_do_copy(do_copy), state
+        )
 
     @checked
     def create_tuple_iterator(
@@ -120,8 +122,10 @@ class Dataset(
         [3, 4]
         """
         check_columns(columns, "column_names")
-        kind = _output_format(output_numpy, output)
-        return TupleIterator(self, as_column_list(columns), num_epochs, kind, _copies(do_copy), state)
+        output_format = _output_format(output_numpy, output)
+        return TupleIterator(
+            self, as_column_list(columns), num_epochs, output_format, _resolve_do_copy(do_copy), state
+        )
 
     @checked
     def epochs(
@@ -148,10 +152,12 @@ class Dataset(
         1 [0, 4, 2, 1, 3]
         2 [0, 2, 1, 3, 4]
         """
-        kind = _output_format(output_numpy, output)
+        output_format = _output_format(output_numpy, output)
         if as_dict:
-            return Epochs(DictIterator(self, count, kind, _copies(do_copy), state), count)
-        return Epochs(TupleIterator(self, None, count, kind, _copies(do_copy), state), count)
+            return Epochs(DictIterator(self, count, output_format, _resolve_do_copy(do_copy), state), count)
+        return Epochs(
+            TupleIterator(self, None, count, output_format, _resolve_do_copy(do_copy), state), count
+        )
 
     def __iter__(self) -> Iterator[Any]:
         return self.create_tuple_iterator(num_epochs=1)
@@ -268,5 +274,5 @@ def _output_format(output_numpy: bool, output: str | None) -> str:
     return output or ("numpy" if output_numpy else "tensor")
 
 
-def _copies(do_copy: bool) -> bool:
+def _resolve_do_copy(do_copy: bool) -> bool:
     return do_copy or settings.current().iterator_do_copy

@@ -50,15 +50,15 @@ class ExecutorOps(DatasetBase):
             raise ArgumentValueError(f"num_cpus must be 0 or more, but got {num_cpus}")
         if object_store_memory is not None:
             object_store_memory = parse_bytes(object_store_memory, ArgumentValueError)
-        given = {"address": address, "num_cpus": num_cpus, "object_store_memory": object_store_memory}
-        options = {name: value for name, value in given.items() if value is not None}
-        taken = () if executor is None else EXECUTORS[executor].options
+        arguments = {"address": address, "num_cpus": num_cpus, "object_store_memory": object_store_memory}
+        options = {name: value for name, value in arguments.items() if value is not None}
+        supported = () if executor is None else EXECUTORS[executor].options
         for name in options:
-            if name not in taken:
-                has = ", ".join(taken) or "none"
+            if name not in supported:
+                known = ", ".join(supported) or "none"
                 raise ArgumentTypeError(
-                    f"run_on({executor!r}) takes no {name}; options of {executor!r}: {has}"
+                    f"run_on({executor!r}) takes no {name}; options of {executor!r}: {known}"
                 )
-        made: Any = copy.deepcopy(self)
-        made._session.executor_choice = (executor, tuple(options.items()))
-        return made
+        duplicate: Any = copy.deepcopy(self)
+        duplicate._session.executor_choice = (executor, tuple(options.items()))
+        return duplicate

@@ -47,8 +47,8 @@ class PipelineStructure(DatasetBase):
         >>> ds.NumpySlicesDataset([1, 2]).map(abs).operations
         [<built-in function abs>]
         """
-        given = self._own(ops.Map, "operations")
-        return [op.function if isinstance(op, PyFunc) else op for op in given]
+        operations = self._node_field(ops.Map, "operations")
+        return [op.function if isinstance(op, PyFunc) else op for op in operations]
 
     @property
     def batch_size(self) -> Any:
@@ -58,7 +58,7 @@ class PipelineStructure(DatasetBase):
         >>> ds.NumpySlicesDataset([1, 2]).batch(2).batch_size
         2
         """
-        return self._own(ops.Batch, "batch_size")
+        return self._node_field(ops.Batch, "batch_size")
 
     @property
     def drop_remainder(self) -> bool:
@@ -68,13 +68,13 @@ class PipelineStructure(DatasetBase):
         >>> ds.NumpySlicesDataset([1, 2]).batch(2).drop_remainder
         False
         """
-        return bool(self._own(ops.Batch, "drop_remainder"))
+        return bool(self._node_field(ops.Batch, "drop_remainder"))
 
-    def _own(self, kind: type, name: str) -> Any:
+    def _node_field(self, node_type: type, name: str) -> Any:
         """A field of this dataset's own op; an AttributeError, so that hasattr is right, if it has no such field."""
-        if not isinstance(self._node, kind):
+        if not isinstance(self._node, node_type):
             raise AttributeError(
-                f"{name!r} is an attribute of {kind.__name__.lower()}(), and this is {self._node.label}. "
+                f"{name!r} is an attribute of {node_type.__name__.lower()}(), and this is {self._node.label}. "
                 "`children` leads to the datasets below.",
                 name=name,
                 obj=self,

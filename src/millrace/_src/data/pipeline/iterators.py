@@ -43,21 +43,21 @@ class Iterator:
         self,
         dataset: DatasetBase,
         num_epochs: int,
-        kind: str,
+        output_format: str,
         do_copy: bool,
         state: Any = None,
-        card: bool = False,
+        for_device: bool = False,
     ) -> None:
         if num_epochs == 0:
             raise PlanError("RootNode: num_epochs should be either -1 or positive integer, num_epochs: 0")
         self.dataset = dataset
         self._epochs = None if num_epochs == -1 else num_epochs
-        self._convert = converter(kind, do_copy)
-        self._output_numpy = kind == "numpy"
+        self._convert = converter(output_format, do_copy)
+        self._output_numpy = output_format == "numpy"
         self._init_step = _init_step(dataset)
         if state is None and not self._init_step:
-            _warn_of_the_same_order(dataset)
-        self._run: PipelineRun = dataset._run(self._epochs, state, card)
+            _warn_same_order(dataset)
+        self._run: PipelineRun = dataset._run(self._epochs, state, for_device)
         # what is left to a card, where rows go to one: core/card.py
         self.device_work = self._run.plan.device_work
         self._rows_in_epoch = 0
@@ -87,9 +87,9 @@ class Iterator:
         return row
 
     def _next(self) -> Any:
-        got = self._run.next_row()
-        if isinstance(got, Signal):
-            if got is not END_OF_EPOCH:
+        item = self._run.next_row()
+        if isinstance(item, Signal):
+            if item is not END_OF_EPOCH:
                 raise PlanError(PAST_LAST_EPOCH_MESSAGE)
             if not self._rows_in_epoch and not self._run.stats.delivered:
                 log.warning("%s", _empty_epoch_message(self._run))
@@ -101,10 +101,10 @@ class Iterator:
             return None
         self._rows_in_epoch += 1
         if self._hidden is None:
-            self._hidden = [name for name in got if name.startswith(HIDDEN_PREFIX)]
+            self._hidden = [name for name in item if name.startswith(HIDDEN_PREFIX)]
         for name in self._hidden:
-            got.pop(name, None)
-        row = self._format_row(got)
+            item.pop(name, None)
+        row = self._format_row(item)
         stats = self._run.stats
         if stats.fresh:
             stats.record_delivery()
@@ -246,12 +246,12 @@ class TupleIterator(Iterator):
 _BELOW = tuple(str(Path(module).parent) for module in (__file__, str(settings.__file__)))
 
 
-def _warn_of_the_same_order(dataset: DatasetBase) -> None:
+def _warn_same_order(dataset: DatasetBase) -> None:
     """The same line makes an iterator again after an epoch: with a seed, each begins with the same order."""
     # the line that asked, be it one of Millrace's own commands, which make several iterators each
     session, where = dataset._session, call_site(outside=_BELOW)
-    again, session.iterated_at = session.iterated_at == where, where
-    if not again or settings.current().seed is None or not dataset.is_shuffled():
+    repeated, session.iterated_at = session.iterated_at == where, where
+    if not repeated or settings.current().seed is None or not dataset.is_shuffled():
         return
     if session.runs and session.runs[-1].epoch:
         warn_once(
@@ -264,14 +264,14 @@ def _warn_of_the_same_order(dataset: DatasetBase) -> None:
 
 def _empty_epoch_message(run: PipelineRun) -> str:
     """What to say about an epoch without a row; the filter that kept none is named."""
-    said = "Got 0 sample from dataset pipeline, check if drop all data or load dataset fail."
+    message = "Got 0 sample from dataset pipeline, check if drop all data or load dataset fail."
     for stage in run.stats.stages:
-        came = stage.ops[0].rows if stage.ops else 0
+        num_rows = stage.ops[0].rows if stage.ops else 0
         for op in stage.ops:
-            if came and not op.kept and op.kind == "Filter":
-                return f"{said} {op.name} dropped all of the {came} rows that came to it."
-            came = op.kept
-    return said
+            if num_rows and not op.kept and op.node_type == "Filter":
+                return f"{message} {op.name} dropped all of the {num_rows} rows that came to it."
+            num_rows = op.kept
+    return message
 
 
 def _init_step(dataset: DatasetBase) -> int:

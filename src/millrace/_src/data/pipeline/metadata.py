@@ -34,10 +34,10 @@ class DatasetMetadata(DatasetBase):
         """
         schema = schema_of(self._node)
         if schema is None and not self._first_row():
-            schema = schema_of(rewrite(self._node, self._asked))
+            schema = schema_of(rewrite(self._node, self._with_flat_map_columns))
         return list(self._first_row()) if schema is None else list(schema)
 
-    def _asked(self, node: Node) -> Node:
+    def _with_flat_map_columns(self, node: Node) -> Node:
         """A flat_map that gives no row still has columns: those of the dataset that it makes of the first row."""
         if not isinstance(node, ops.FlatMap):
             return node
@@ -123,7 +123,7 @@ class DatasetMetadata(DatasetBase):
         """
         if self._session.batch_size is not None:
             return self._session.batch_size
-        for node in _asked(self._node):
+        for node in _queried_nodes(self._node):
             if isinstance(node, ops.Batch):
                 return node.batch_size if isinstance(node.batch_size, int) else -1
         return 1
@@ -148,7 +148,7 @@ class DatasetMetadata(DatasetBase):
         >>> ds.NumpySlicesDataset([1]).repeat(3).batch(1).get_repeat_count()
         3
         """
-        repeats = [node.count for node in _asked(self._node) if isinstance(node, ops.Repeat)]
+        repeats = [node.count for node in _queried_nodes(self._node) if isinstance(node, ops.Repeat)]
         count = next((count for count in repeats if count != 1), 1)
         return -1 if count is None else count
 
@@ -159,7 +159,7 @@ class DatasetMetadata(DatasetBase):
         >>> ds.NumpySlicesDataset([1, 2]).num_classes() is None
         True
         """
-        return self._source_says("num_classes", None, last=True)
+        return self._source_attribute("num_classes", None, last=True)
 
     def get_class_indexing(self) -> dict[str, Any]:
         """Class names and their numbers, empty when the source has none.
@@ -168,13 +168,13 @@ class DatasetMetadata(DatasetBase):
         >>> ds.NumpySlicesDataset([1, 2]).get_class_indexing()
         {}
         """
-        return self._source_says("class_indexing", {}, last=False)
+        return self._source_attribute("class_indexing", {}, last=False)
 
-    def _source_says(self, question: str, default: Any, last: bool) -> Any:
-        for node in _asked(self._node, -1 if last else 0):
-            answer = getattr(node.source, question, None) if isinstance(node, ops.Read) else None
-            if answer is not None:
-                return answer()
+    def _source_attribute(self, question: str, default: Any, last: bool) -> Any:
+        for node in _queried_nodes(self._node, -1 if last else 0):
+            method = getattr(node.source, question, None) if isinstance(node, ops.Read) else None
+            if method is not None:
+                return method()
         return default
 
     @property
@@ -232,10 +232,10 @@ class DatasetMetadata(DatasetBase):
         >>> ds.NumpySlicesDataset([1, 2]).batch(2).to_json()["op_type"]
         'Batch'
         """
-        made = to_json(self._node)
+        pipeline = to_json(self._node)
         if filename:
-            Path(filename).write_text(json.dumps(made, separators=(",", ":")), encoding="utf-8")
-        return made
+            Path(filename).write_text(json.dumps(pipeline, separators=(",", ":")), encoding="utf-8")
+        return pipeline
 
     def explain(
         self, after: str | None = None, *, device_target: Literal["CPU", "GPU"] = "CPU"
@@ -250,7 +250,7 @@ class DatasetMetadata(DatasetBase):
         >>> print(ds.NumpySlicesDataset([1, 2]).batch(2).explain().splitlines()[1].strip().split(" · ")[0])
         1 batch
         """
-        return explain(self._plan(card=device_target == "GPU"), after)
+        return explain(self._plan(for_device=device_target == "GPU"), after)
 
     def report(self) -> Report:
         """What each stage of the last run did: rows/s, busy, waiting, queue fill, and the bottleneck.
@@ -300,7 +300,7 @@ def _type(value: Any) -> Any:
     return np.dtype("O")
 
 
-def _asked(node: Node, which: int = -1) -> Iterator[Node]:
+def _queried_nodes(node: Node, which: int = -1) -> Iterator[Node]:
     """The nodes that answer for the whole pipeline, downwards: of several inputs one, as MindSpore chooses it.
 
     Below a flat_map nobody is asked: its rows come from datasets that the user's function makes.

@@ -105,13 +105,15 @@ class OrderOps(DatasetBase):
         _check_sizes(sizes)
         if self.is_sharded():
             raise PlanError("Dataset should not be sharded before split.")
-        counts = _absolute(sizes, self.get_dataset_size())
+        counts = _row_counts(sizes, self.get_dataset_size())
         seed = settings.current().seed
         key = hash_integers(settings.DEFAULT_SEED if seed is None else seed, 0x5B117)
         starts = itertools.accumulate([0, *counts[:-1]])
-        return [self._part(start, rows, key, randomize) for start, rows in zip(starts, counts, strict=True)]
+        return [
+            self._split_part(start, rows, key, randomize) for start, rows in zip(starts, counts, strict=True)
+        ]
 
-    def _part(self, start: int, rows: int, key: int, randomize: bool) -> Dataset:
+    def _split_part(self, start: int, rows: int, key: int, randomize: bool) -> Dataset:
         """One part of a split; parts with one key share no row."""
         node = fix_random_order(self._node, key)
         if randomize:
@@ -129,19 +131,19 @@ class OrderOps(DatasetBase):
         [1, 2, 3]
         """
         check_type(datasets, (list, self._dataset_class), "datasets")
-        others = [datasets] if isinstance(datasets, DatasetBase) else datasets
-        for i, other in enumerate(others):
-            check_type(other, (self._dataset_class,), f"dataset[{i}]")
-        if not others:
+        added = [datasets] if isinstance(datasets, DatasetBase) else datasets
+        for i, dataset in enumerate(added):
+            check_type(dataset, (self._dataset_class,), f"dataset[{i}]")
+        if not added:
             raise PlanError("Concat: concatenated datasets are not specified.")
-        for i, part in enumerate([self, *others]):
+        for i, part in enumerate([self, *added]):
             if part._known_size() == 0:
                 raise ArgumentValueError(
                     f"There are no samples in the dataset number {i}. Please make sure there are valid "
                     "samples in the dataset."
                 )
         return self._with_node(
-            ops.Concat(inputs=(self._node, *(o._node for o in others)), call_site=call_site()), *others
+            ops.Concat(inputs=(self._node, *(o._node for o in added)), call_site=call_site()), *added
         )
 
     def __add__(self, datasets: Any) -> Dataset:
@@ -157,14 +159,14 @@ class OrderOps(DatasetBase):
         [[1, 3], [2, 4]]
         """
         check_type(datasets, (tuple, self._dataset_class), "datasets")
-        others = (datasets,) if isinstance(datasets, DatasetBase) else datasets
-        if not others:
+        added = (datasets,) if isinstance(datasets, DatasetBase) else datasets
+        if not added:
             raise PlanError("ZipNode: input datasets are not specified.")
-        return zip_datasets((self, *others))
+        return zip_datasets((self, *added))
 
 
 @public("dataset:zip")
-@partial(checks_names_only, called="zip")
+@partial(checks_names_only, display_name="zip")
 def zip_datasets(datasets: tuple[Any, ...]) -> Dataset:
     """Columns of several datasets side by side; what ``ds.zip((a, b))`` calls.
 
@@ -180,7 +182,7 @@ def zip_datasets(datasets: tuple[Any, ...]) -> Dataset:
         if not isinstance(dataset, DatasetBase):
             raise ArgumentTypeError(f"Invalid dataset, expected Dataset object, but got {type(dataset)}!")
     node = ops.Zip(inputs=tuple(d._node for d in datasets), call_site=call_site())
-    return datasets[0]._then(node, *datasets[1:])
+    return datasets[0]._with_node(node, *datasets[1:])
 
 
 @public("dataset:mix")
@@ -210,7 +212,7 @@ def mix_datasets(
     >>> ds.config.set_seed(1)
     >>> web = ds.NumpySlicesDataset({"x": range(0, 6)}, shuffle=False)
     >>> books = ds.NumpySlicesDataset({"x": range(100, 103)}, shuffle=False)
-    >>> [row[0].item() for row in ds.hash_integers([web, books], [2, 1], exhausted="drop")]
+    >>> [row[0].item() for row in ds.mix([web, books], [2, 1], exhausted="drop")]
     [0, 1, 2, 100, 3, 4, 5, 101, 102]
     """
     if not datasets:
@@ -222,7 +224,7 @@ def mix_datasets(
             )
         if dataset._known_size() == 0:
             raise ArgumentValueError(f"mix: dataset {number} has no rows; leave it out.")
-    weights = [1.0] * len(datasets) if weights is None else _numbers(weights)
+    weights = [1.0] * len(datasets) if weights is None else _as_weights(weights)
     if len(weights) != len(datasets):
         raise ArgumentValueError(
             f"mix needs a weight for each dataset, but got {len(weights)} for {len(datasets)} datasets."
@@ -236,18 +238,18 @@ def mix_datasets(
         weights=tuple(weights),
         exhausted=exhausted,
     )
-    return datasets[0]._then(node, *datasets[1:])
+    return datasets[0]._with_node(node, *datasets[1:])
 
 
-def _numbers(weights: Any) -> list[float]:
+def _as_weights(weights: Any) -> list[float]:
     """Weights as a list; an array of them is one too."""
-    found = weights.tolist() if isinstance(weights, np.ndarray) else weights
-    if not isinstance(found, (list, tuple)):
+    values = weights.tolist() if isinstance(weights, np.ndarray) else weights
+    if not isinstance(values, (list, tuple)):
         raise ArgumentTypeError(f"mix takes a list of weights, but got {type(weights).__name__}.")
-    for number, weight in enumerate(found):
+    for number, weight in enumerate(values):
         if isinstance(weight, bool) or not isinstance(weight, (int, float, np.integer, np.floating)):
             raise ArgumentTypeError(f"mix: weight {number} should be a number, but got {weight!r}.")
-    return [float(weight) for weight in found]
+    return [float(weight) for weight in values]
 
 
 def _check_sizes(sizes: list[Any]) -> None:
@@ -269,7 +271,7 @@ def _check_sizes(sizes: list[Any]) -> None:
         raise ArgumentValueError("sizes should be list of int or list of float.")
 
 
-def _absolute(sizes: list[Any], total: int) -> list[int]:
+def _row_counts(sizes: list[Any], total: int) -> list[int]:
     """Fractions as row counts: rounded, and the first part that can takes up the difference."""
     if total is None or total <= 0:
         raise PlanError("dataset_size is unknown, unable to split.")

@@ -14,9 +14,9 @@ from millrace._src.core.values.tensor import Tensor
 __all__ = ["converter"]
 
 
-def converter(kind: str, copy: bool) -> Callable[[Any], Any]:
+def converter(output_format: str, copy: bool) -> Callable[[Any], Any]:
     """A function from an engine value to what the user asked for; dicts are converted inside."""
-    if kind == "torch":
+    if output_format == "torch":
         torch = require("torch", extra="torch", purpose="an iterator that yields torch tensors")
 
         def leaf(array: Any) -> Any:
@@ -24,13 +24,13 @@ def converter(kind: str, copy: bool) -> Callable[[Any], Any]:
                 return array  # torch has no text
             return torch.from_numpy(np.array(array) if copy or not array.flags.writeable else array)
 
-    elif kind == "jax":
+    elif output_format == "jax":
         jnp = require("jax.numpy", extra="jax", purpose="an iterator that yields jax arrays")
 
         def leaf(array: Any) -> Any:
             return array if array.dtype.kind in "US" else jnp.asarray(array)
 
-    elif kind == "numpy":
+    elif output_format == "numpy":
 
         def leaf(array: Any) -> Any:
             return array.copy() if copy else array
@@ -40,27 +40,29 @@ def converter(kind: str, copy: bool) -> Callable[[Any], Any]:
         def leaf(array: Any) -> Any:
             return Tensor(array.copy() if copy else array)
 
-    def settled(array: Any) -> Any:
+    def convert_contiguous(array: Any) -> Any:
         """In C order, which users' extensions and other libraries take for granted."""
         return leaf(array if array.flags.c_contiguous else array.copy(order="C"))
 
     def convert(value: Any) -> Any:
         if type(value) is np.ndarray:
-            kind = value.dtype.kind
+            category = value.dtype.kind
             # bytes stay as wide as they came: a zero at their end is part of them
-            return settled(shrink_width(value) if kind == "U" or (kind == "S" and not value.size) else value)
-        return _inside(value, settled)
+            return convert_contiguous(
+                shrink_width(value) if category == "U" or (category == "S" and not value.size) else value
+            )
+        return _convert_nested(value, convert_contiguous)
 
     return convert
 
 
-def _inside(value: Any, leaf: Callable[[Any], Any]) -> Any:
+def _convert_nested(value: Any, leaf: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
-        return {key: _inside(item, leaf) for key, item in value.items()}
+        return {key: _convert_nested(item, leaf) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         return leaf(np.asarray(value))
     if isinstance(value, (bool, int, float, str, np.generic)):
         return leaf(np.asarray(value))
     if isinstance(value, (list, tuple)):
-        return type(value)(_inside(item, leaf) for item in value)
+        return type(value)(_convert_nested(item, leaf) for item in value)
     return value

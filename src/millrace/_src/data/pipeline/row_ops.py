@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 __all__ = ["RowOps"]
 
 
-def _tuple(columns: Any) -> tuple[str, ...] | None:
+def _column_tuple(columns: Any) -> tuple[str, ...] | None:
     names = as_column_list(columns)
     return None if names is None else tuple(names)
 
 
-def _listed(given: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     """One thing, several, or none, as a list."""
-    if given is None:
+    if value is None:
         return []
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 class RowOps(DatasetBase):
@@ -81,21 +81,21 @@ class RowOps(DatasetBase):
                 '>>                       output_columns=["column_b", "column_c"])\n'
                 '>> dataset = dataset.project(["column_b", "column_c"])'
             )
-        listed = _listed(operations)
-        if not listed:
+        operation_list = _as_list(operations)
+        if not operation_list:
             raise PlanError("Map: No 'operations' are specified.")
-        for operation in listed:
+        for operation in operation_list:
             _check_operation(operation)
         return self._with_node(
             ops.Map(
                 inputs=(self._node,),
                 call_site=call_site(),
-                operations=tuple(as_operation(operation) for operation in listed),
-                input_columns=_tuple(input_columns),
-                output_columns=_tuple(output_columns),
+                operations=tuple(as_operation(operation) for operation in operation_list),
+                input_columns=_column_tuple(input_columns),
+                output_columns=_column_tuple(output_columns),
                 num_workers=num_parallel_workers,
                 wants_processes=python_multiprocessing,
-                callbacks=tuple(callback.create_runtime_obj() for callback in _listed(callbacks)),
+                callbacks=tuple(callback.create_runtime_obj() for callback in _as_list(callbacks)),
                 cache=cache,
                 offload=offload,
             )
@@ -122,7 +122,7 @@ class RowOps(DatasetBase):
                 inputs=(self._node,),
                 call_site=call_site(),
                 predicate=predicate,
-                input_columns=_tuple(input_columns),
+                input_columns=_column_tuple(input_columns),
                 num_workers=num_parallel_workers,
             )
         )
@@ -152,7 +152,7 @@ class RowOps(DatasetBase):
         >>> data.get_col_names()
         ['b']
         """
-        names = _tuple(columns) or ()
+        names = _column_tuple(columns) or ()
         return self._with_node(ops.Project(inputs=(self._node,), call_site=call_site(), columns=names))
 
     @checked
@@ -163,7 +163,7 @@ class RowOps(DatasetBase):
         >>> ds.NumpySlicesDataset({"a": [1]}).rename("a", "image").get_col_names()
         ['image']
         """
-        before, after = _tuple(input_columns) or (), _tuple(output_columns) or ()
+        before, after = _column_tuple(input_columns) or (), _column_tuple(output_columns) or ()
         if len(before) != len(after):
             raise ArgumentValueError("Number of column in input_columns and output_columns is not equal.")
         node = ops.Rename(
@@ -180,10 +180,10 @@ class RowOps(DatasetBase):
         """
         if not hasattr(apply_func, "__call__"):  # noqa: B004
             raise ArgumentTypeError("apply_func must be a function.")
-        made = apply_func(self)
-        if not isinstance(made, DatasetBase):
+        dataset = apply_func(self)
+        if not isinstance(dataset, DatasetBase):
             raise ArgumentTypeError("apply_func must return a dataset.")
-        return made  # type: ignore[return-value]
+        return dataset  # type: ignore[return-value]
 
 
 def _check_operation(operation: Any) -> None:

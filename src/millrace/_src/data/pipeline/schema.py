@@ -34,7 +34,7 @@ TYPES: dict[str, DType] = {
     "float64": mstype.float64,
     "string": mstype.string,
 }
-_NAMES = {kind: name for name, kind in TYPES.items()}
+_NAMES = {dtype: name for name, dtype in TYPES.items()}
 
 # A schema file is written by a stranger: it may be huge, endless or nested without end.
 _FILE_BYTES = 16 << 20
@@ -59,7 +59,7 @@ class Schema:
         self.dataset_type = ""
         self.num_rows = 0
         if schema_file is not None:
-            self._take(read_schema_file(schema_file), "file")
+            self._load_values(read_schema_file(schema_file), "file")
 
     def add_column(self, name: str, de_type: DType | str, shape: list[int] | None = None) -> None:
         """Add a column; without a shape it has one axis of unknown length.
@@ -74,8 +74,8 @@ class Schema:
             raise ArgumentTypeError("Expected non-empty string for column name.")
         if de_type is None:
             raise ArgumentTypeError("Expected non-empty string for de_type.")
-        kind = _NAMES.get(de_type) if isinstance(de_type, DType) else de_type
-        if not isinstance(kind, str) or kind not in TYPES:
+        type_name = _NAMES.get(de_type) if isinstance(de_type, DType) else de_type
+        if not isinstance(type_name, str) or type_name not in TYPES:
             raise ArgumentTypeError("Unknown column type.")
         if shape is not None:
             check_type(shape, (list,), "shape")
@@ -85,7 +85,7 @@ class Schema:
                 check_type(length, (int,), f"shape[{i}]")
                 Range(-INT32_MAX - 1, INT32_MAX).check(f"shape[{i}]", length)
             column["shape"] = list(shape)
-        self.columns.append(column | {"type": kind})
+        self.columns.append(column | {"type": type_name})
 
     def parse_columns(self, columns: Any) -> None:
         """Add columns given as ``{name: {"type": ..., "shape": ...}}`` or as a list of dicts with a name.
@@ -114,26 +114,26 @@ class Schema:
         >>> Schema.get_num_rows(schema)
         7
         """
-        self._take(json_obj, "JSON")
+        self._load_values(json_obj, "JSON")
 
-    def _take(self, values: Any, where: str) -> None:
+    def _load_values(self, values: Any, where: str) -> None:
         if not isinstance(values, Mapping) or "columns" not in values:
             raise PlanError(f'"columns" node is required in the schema json {where}.')
-        made = Schema()
+        parsed = Schema()
         for key, value in values.items():
             if key == "datasetType":
-                made.dataset_type = _text(value, "FromJSONString")
+                parsed.dataset_type = _text(value, "FromJSONString")
             elif key == "numRows":
-                made.num_rows = _number(value, "FromJSONString")
+                parsed.num_rows = _number(value, "FromJSONString")
             elif key == "columns":
-                made.parse_columns(value)
+                parsed.parse_columns(value)
             else:
                 raise PlanError(f"Unknown field {key}")
-        if not made.columns:
+        if not parsed.columns:
             raise PlanError("Columns are missing.")
-        if made.num_rows < 0:
-            raise PlanError(f"numRows must be greater than or equal to 0, but got: {made.num_rows}")
-        self.__dict__.update(made.__dict__)
+        if parsed.num_rows < 0:
+            raise PlanError(f"numRows must be greater than or equal to 0, but got: {parsed.num_rows}")
+        self.__dict__.update(parsed.__dict__)
 
     def to_json(self) -> str:
         """The schema as JSON text.
@@ -213,15 +213,15 @@ def _field(column: Any, name: str) -> Any:
 
 
 def _column(name: Any, column: Any) -> dict[str, Any]:
-    made: dict[str, Any] = {"name": _text(name, "ParseColumnString")}
-    kind = _text(_field(column, "type"), "ParseColumnString")
-    if kind not in TYPES:
+    spec: dict[str, Any] = {"name": _text(name, "ParseColumnString")}
+    type_name = _text(_field(column, "type"), "ParseColumnString")
+    if type_name not in TYPES:
         raise PlanError("Type is unknown.")
     shape = column.get("shape", [])
     if not isinstance(shape, (list, tuple)) or len(shape) > _MAX_RANK:
         _refuse("ParseColumnString", "array of numbers", shape)
     lengths = [_number(length, "ParseColumnString") for length in shape]
-    return made | {"rank": len(lengths), "shape": lengths, "type": kind}
+    return spec | {"rank": len(lengths), "shape": lengths, "type": type_name}
 
 
 def _text(value: Any, where: str) -> str:
@@ -237,6 +237,13 @@ def _number(value: Any, where: str) -> int:
 
 
 def _refuse(where: str, wanted: str, value: Any) -> None:
-    kinds = {str: "string", int: "number", float: "number", bool: "boolean", dict: "object", list: "array"}
-    got = kinds.get(type(value), type(value).__name__)
-    raise PlanError(f"{where}: JSON string failed to parse: type must be {wanted}, but is {got}")
+    json_types = {
+        str: "string",
+        int: "number",
+        float: "number",
+        bool: "boolean",
+        dict: "object",
+        list: "array",
+    }
+    actual = json_types.get(type(value), type(value).__name__)
+    raise PlanError(f"{where}: JSON string failed to parse: type must be {wanted}, but is {actual}")

@@ -25,7 +25,7 @@ __all__ = ["cache_of", "can_rebuild", "compare", "deserialize", "serialize", "sh
 
 log = get_logger(__name__)
 
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 
 MAX_DEPTH = 900
 
@@ -111,9 +111,9 @@ def _load(path: str) -> dict[str, Any]:
     file = Path(path)
     if not file.is_file():
         raise PlanError(f"Invalid file, failed to open json file: {path}")
-    if file.stat().st_size > MOST_BYTES:
+    if file.stat().st_size > MAX_BYTES:
         raise PlanError(
-            f"{path} holds {file.stat().st_size} bytes; a pipeline's JSON has at most {MOST_BYTES}"
+            f"{path} holds {file.stat().st_size} bytes; a pipeline's JSON has at most {MAX_BYTES}"
         )
     loaded = parse_json(
         file.read_bytes(), lambda text: PlanError(f"Invalid file, {path} is not JSON: {text}"), MAX_DEPTH
@@ -173,24 +173,24 @@ def cache_of(saved: dict[str, Any]) -> dict[str, Any]:
     return {"cache": DatasetCache.from_dict(saved["cache"])}
 
 
-def _batch(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset:
+def _batch(data: Dataset, datasets: list[Dataset], saved: dict[str, Any]) -> Dataset:
     if "per_batch_map" in saved or saved["batch_size"] == -1 or "length_function" in saved:
         raise PlanError("Invalid data, a batch with a Python function cannot be rebuilt from JSON")
-    more = workers_of(saved, WORKERS)
+    options = workers_of(saved, WORKERS)
     info = {name: (shape, value) for name, (shape, value) in saved.get("pad_info", {}).items()}
     if "max_tokens" in saved:
-        more |= {name: saved[name] for name in ("max_tokens", "length_of")}
-        return data.batch(saved["batch_size"], saved["drop_remainder"], pad_info=info, **more)
+        options |= {name: saved[name] for name in ("max_tokens", "length_of")}
+        return data.batch(saved["batch_size"], saved["drop_remainder"], pad_info=info, **options)
     if "pad_info" in saved:
-        return data.padded_batch(saved["batch_size"], saved["drop_remainder"], pad_info=info, **more)
+        return data.padded_batch(saved["batch_size"], saved["drop_remainder"], pad_info=info, **options)
     columns = {name: saved[name] for name in ("input_columns", "output_columns") if saved.get(name)}
-    return data.batch(saved["batch_size"], saved["drop_remainder"], **columns, **more)
+    return data.batch(saved["batch_size"], saved["drop_remainder"], **columns, **options)
 
 
-def _map(data: Dataset, others: list[Dataset], saved: dict[str, Any]) -> Dataset:
-    operations = [_operation(one) for one in saved["operations"]]
-    more = workers_of(saved, WORKERS) | cache_of(saved)
-    return data.map(operations, saved["input_columns"] or None, saved["output_columns"] or None, **more)
+def _map(data: Dataset, datasets: list[Dataset], saved: dict[str, Any]) -> Dataset:
+    operations = [_operation(operation) for operation in saved["operations"]]
+    options = workers_of(saved, WORKERS) | cache_of(saved)
+    return data.map(operations, saved["input_columns"] or None, saved["output_columns"] or None, **options)
 
 
 def _operation(saved: dict[str, Any]) -> Transform:
@@ -207,20 +207,20 @@ _PACK = ("split", "too_long", "bins", "end_token", "pad_token", "drop_remainder"
 
 _OPS: dict[str, Callable[[Dataset, list[Dataset], dict[str, Any]], Dataset]] = {
     "Batch": _batch,
-    "Cache": lambda data, others, saved: data.cache(**cache_of(saved)),
+    "Cache": lambda data, datasets, saved: data.cache(**cache_of(saved)),
     "Map": _map,
-    "Repeat": lambda data, others, saved: data.repeat(saved["count"]),
-    "Skip": lambda data, others, saved: data.skip(saved["count"]),
-    "Take": lambda data, others, saved: data.take(saved["count"]),
-    "Shuffle": lambda data, others, saved: data.shuffle(saved["buffer_size"]),
-    "Project": lambda data, others, saved: data.project(saved["columns"]),
-    "Rename": lambda data, others, saved: data.rename(saved["input_columns"], saved["output_columns"]),
-    "Zip": lambda data, others, saved: data.zip(tuple(others)),
-    "Concat": lambda data, others, saved: data.concat(others),
-    "Pack": lambda data, others, saved: data.pack(
+    "Repeat": lambda data, datasets, saved: data.repeat(saved["count"]),
+    "Skip": lambda data, datasets, saved: data.skip(saved["count"]),
+    "Take": lambda data, datasets, saved: data.take(saved["count"]),
+    "Shuffle": lambda data, datasets, saved: data.shuffle(saved["buffer_size"]),
+    "Project": lambda data, datasets, saved: data.project(saved["columns"]),
+    "Rename": lambda data, datasets, saved: data.rename(saved["input_columns"], saved["output_columns"]),
+    "Zip": lambda data, datasets, saved: data.zip(tuple(datasets)),
+    "Concat": lambda data, datasets, saved: data.concat(datasets),
+    "Pack": lambda data, datasets, saved: data.pack(
         saved["length"], saved["columns"] or None, **{k: saved[k] for k in _PACK if k in saved}
     ),
-    "Mix": lambda data, others, saved: mix_datasets(
-        [data, *others], saved["weights"], exhausted=saved["exhausted"]
+    "Mix": lambda data, datasets, saved: mix_datasets(
+        [data, *datasets], saved["weights"], exhausted=saved["exhausted"]
     ),
 }

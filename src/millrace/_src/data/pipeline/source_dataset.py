@@ -159,13 +159,13 @@ class SourceDataset(Dataset):
             new_sampler.add_child(below)
         self._replace_node(self._read.replace(sampler=new_sampler))
 
-    def _part(self, start: int, rows: int, key: int, randomize: bool) -> Dataset:
+    def _split_part(self, start: int, rows: int, key: int, randomize: bool) -> Dataset:
         read = self._node
         if not isinstance(read, ops.Read) or read.sampler is None:
-            return super()._part(start, rows, key, randomize)
+            return super()._split_part(start, rows, key, randomize)
         part = copy.copy(self)
         part._node = read.replace(
-            sampler=FixedOrderSampler(read.sampler, key, randomize, start, rows), where=call_site()
+            sampler=FixedOrderSampler(read.sampler, key, randomize, start, rows), call_site=call_site()
         )
         part._session = DatasetState(input_states=(self._session,))
         return part

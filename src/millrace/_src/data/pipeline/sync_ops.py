@@ -42,7 +42,7 @@ class SyncOps(DatasetBase):
             raise PlanError("Condition name is already in use.")
         gate, token = SyncGate(num_batch, callback), secrets.token_hex(16)
         gates[token] = gate
-        made = self._with_node(
+        dataset = self._with_node(
             ops.SyncWait(
                 inputs=(self._node,),
                 call_site=call_site(),
@@ -51,8 +51,8 @@ class SyncOps(DatasetBase):
                 gate_id=token,
             )
         )
-        made._session.gates[condition_name] = gate
-        return made
+        dataset._session.gates[condition_name] = gate
+        return dataset
 
     def sync_update(self, condition_name: str, num_batch: int | None = None, data: Any = None) -> None:
         """Open the gate of this name for ``num_batch`` more batches (as many as sync_wait lets through).
@@ -69,10 +69,10 @@ class SyncOps(DatasetBase):
                 f"Argument condition_name with value {condition_name} is not of type str, "
                 f"but got {type(condition_name)}."
             )
-        found = self._session.all_gates()
-        if condition_name not in found:
+        known_gates = self._session.all_gates()
+        if condition_name not in known_gates:
             raise PlanError("Condition name not found.")
-        found[condition_name].update(num_batch, data)
+        known_gates[condition_name].update(num_batch, data)
 
     def disable_sync(self) -> None:
         """Open all gates for good.

@@ -73,13 +73,13 @@ class FixedOrderSampler(BuiltinSampler):
 
     def to_dict(self) -> dict[str, Any]:
         """As MindSpore writes a part: rows of a random order that is never drawn anew."""
-        made: dict[str, Any] = self.whole.to_dict()
+        description: dict[str, Any] = self.whole.to_dict()
         if self.permute:
-            drawn = {"sampler_name": "RandomSampler", "replacement": False, "num_samples": 0}
-            drawn |= {"reshuffle_each_epoch": False, "fixed_key": hash_integers(self.fixed_key, 1)}
-            made = drawn | {"child_sampler": [made]}
+            permutation = {"sampler_name": "RandomSampler", "replacement": False, "num_samples": 0}
+            permutation |= {"reshuffle_each_epoch": False, "fixed_key": hash_integers(self.fixed_key, 1)}
+            description = permutation | {"child_sampler": [description]}
         rows = {"sampler_name": "SequentialSampler", "start_index": self.start, "num_samples": self.rows or 0}
-        return rows | {"child_sampler": [made]}
+        return rows | {"child_sampler": [description]}
 
 
 def fix_random_order(root: Node, key: int) -> Node:
@@ -99,13 +99,13 @@ def fix_random_order(root: Node, key: int) -> Node:
 def apply_sampler_to_concat(concat: ops.Concat, sampler: Any) -> Node:
     """A concatenation dealt out to shards, or in random order; no other sampler fits rows of many sources."""
     if isinstance(sampler, SAMPLER_TYPES["DistributedSampler"]):
-        return _dealt(concat, sampler)
+        return _shard_concat(concat, sampler)
     if isinstance(sampler, SAMPLER_TYPES["RandomSampler"]):
-        return _shuffled(concat, sampler)
+        return _shuffle_concat(concat, sampler)
     raise ArgumentTypeError(f"The parameter {sampler} of concat must be DistributedSampler or RandomSampler!")
 
 
-def _dealt(concat: ops.Concat, sampler: Any) -> Node:
+def _shard_concat(concat: ops.Concat, sampler: Any) -> Node:
     if sampler.get_shuffle_mode().value != "false":
         raise ArgumentValueError("The parameter shuffle of DistributedSampler must be False!")
     if sampler.num_shards <= 0:
@@ -129,12 +129,12 @@ def _dealt(concat: ops.Concat, sampler: Any) -> Node:
                 shard=sampler.shard_id,
                 pad_to_equal=False,
             )
-        parts.append(_part_of_deal(part, sampler, before % shards))
+        parts.append(_shard_part(part, sampler, before % shards))
         before += int(size)
     return concat.replace(inputs=tuple(parts))
 
 
-def _part_of_deal(part: Node, sampler: Any, offset: int) -> Node:
+def _shard_part(part: Node, sampler: Any, offset: int) -> Node:
     """A part of the concatenation, ``offset`` rows of a round of dealing in. A source reads its shard only."""
     shards, shard = sampler.num_shards, sampler.shard_id
     read = part if isinstance(part, ops.Read) and part.source.random_access else None
@@ -146,8 +146,8 @@ def _part_of_deal(part: Node, sampler: Any, offset: int) -> Node:
             shard=(shard - offset) % shards,
             pad_to_equal=False,
         )
-    dealt = type(sampler)(shards, shard, shuffle=False, offset=offset, even_dist=False)
-    mine: BuiltinSampler = dealt.as_contiguous() if read.source.concat_shard == "run" else dealt
+    strided = type(sampler)(shards, shard, shuffle=False, offset=offset, even_dist=False)
+    shard_sampler: BuiltinSampler = strided.as_contiguous() if read.source.concat_shard == "run" else strided
     if read.sampler is not None and read.sampler.is_shuffled():
         warn_once(
             "concat-shuffle",
@@ -157,8 +157,8 @@ def _part_of_deal(part: Node, sampler: Any, offset: int) -> Node:
         )
     below = inner_sampler(read.sampler)
     if below is not None:
-        mine.add_child(below)
-    return read.replace(sampler=mine)
+        shard_sampler.add_child(below)
+    return read.replace(sampler=shard_sampler)
 
 
 def inner_sampler(present: BuiltinSampler | None) -> BuiltinSampler | None:
@@ -166,7 +166,7 @@ def inner_sampler(present: BuiltinSampler | None) -> BuiltinSampler | None:
     return present if isinstance(present, FixedOrderSampler) or present is None else present.get_child()
 
 
-def _shuffled(concat: ops.Concat, sampler: Any) -> Node:
+def _shuffle_concat(concat: ops.Concat, sampler: Any) -> Node:
     if sampler.replacement:
         raise ArgumentValueError("The parameter replacement of RandomSampler must be False!")
     if sampler.get_num_samples() is not None:

@@ -82,8 +82,8 @@ def _number(node: Node, counter: Iterator[int], passes: int, batch_rows: int = 1
         rows_below = 1
     inputs = tuple(_number(child, counter, below, rows_below) for child in node.inputs)
     if isinstance(node, Cache):  # no number of its own: with and without it, those above draw the same
-        return node.replace(inputs=inputs, op=inputs[0].op_id, subject=inputs[0])
-    node = node.replace(inputs=inputs, op=next(counter)).with_context(passes, batch_rows)
+        return node.replace(inputs=inputs, op_id=inputs[0].op_id, logical_input=inputs[0])
+    node = node.replace(inputs=inputs, op_id=next(counter)).with_context(passes, batch_rows)
     if node.inline_cache is not None:
         plain = node.replace(cache=None)
         return Cache(
@@ -96,11 +96,11 @@ def _number(node: Node, counter: Iterator[int], passes: int, batch_rows: int = 1
     return node
 
 
-def optimize(plan: Plan, card: bool = False) -> Plan:
+def optimize(plan: Plan, for_device: bool = False) -> Plan:
     """Run every pass in its order; the tree after each is kept for explain(). ``card``: batches go to one."""
     root, history = plan.root, list(plan.history)
     work = None
-    if card:
+    if for_device:
         root, work = offload_to_device(root, plan.settings)
         history.append(("move to the card", root))
     for name, apply in PASSES:

@@ -26,9 +26,9 @@ class Explanation(str):
 
         lines = []
         for line in self.splitlines():
-            found = _LINE.fullmatch(line)
-            assert found is not None  # every part may be empty
-            lead, name, rest, where = (escape(part or "") for part in found.groups())
+            match = _LINE.fullmatch(line)
+            assert match is not None  # every part may be empty
+            lead, name, rest, where = (escape(part or "") for part in match.groups())
             shown = f"<b>{name}</b>" if name and " · " not in line else name
             lines.append(f'{lead}{shown}{rest}<span style="opacity:.6">{where}</span>')
         return '<pre style="line-height:1.35">' + "\n".join(lines) + "</pre>"
@@ -49,7 +49,7 @@ def explain(plan: Plan, after_pass: str | None = None) -> Explanation:
             for step in column.steps
             if step.tolerance_text
         ]
-    _draw(tree_after_pass(plan, after_pass), "", "", lines)
+    _append_tree(tree_after_pass(plan, after_pass), "", "", lines)
     return Explanation("\n".join(lines))
 
 
@@ -65,7 +65,7 @@ def describe(op: Node) -> str:
     return f"{name} at {op.call_site}" if op.call_site else name
 
 
-def _draw(node: Node, lead: str, below: str, lines: list[str]) -> None:
+def _append_tree(node: Node, lead: str, below: str, lines: list[str]) -> None:
     columns = _columns(node)
     lines.append(f"{lead}{node.label}{_details(node)}")
     size, bar = _size(size_of(node), _gives_batches(node)), "│ " if node.inputs else "  "
@@ -75,8 +75,8 @@ def _draw(node: Node, lead: str, below: str, lines: list[str]) -> None:
             lines.append(f"{below}{bar}  - {op.label}{_details(op)}{_where(op)}")
     last = len(node.inputs) - 1
     for i, child in enumerate(node.inputs):
-        turn, rest = ("└─ ", "   ") if i == last else ("├─ ", "│  ")
-        _draw(child, below + turn, below + rest, lines)
+        branch, rest = ("└─ ", "   ") if i == last else ("├─ ", "│  ")
+        _append_tree(child, below + branch, below + rest, lines)
 
 
 def _columns(node: Node) -> str:

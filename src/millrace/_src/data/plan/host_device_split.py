@@ -15,8 +15,8 @@ from millrace._src.core.values.offload import (
     READY,
     SIZED,
     STAGE_FINISHED,
-    Kind,
     OffloadStep,
+    ValueSpec,
     pack_value,
 )
 from millrace._src.data.transforms.base import FusedTransform, Transform
@@ -47,9 +47,9 @@ class HostDeviceSplit(FusedTransform):
     def steps(self) -> tuple[OffloadStep, ...]:
         """What the card does, in order."""
         if self._steps is None:
-            made = tuple(part.device_step() for part in self.operations)
-            assert all(step is not None for step in made)
-            self._steps = made  # type: ignore[assignment]
+            steps = tuple(part.device_step() for part in self.operations)
+            assert all(step is not None for step in steps)
+            self._steps = steps  # type: ignore[assignment]
         return self._steps  # type: ignore[return-value]
 
     @property
@@ -71,20 +71,22 @@ class HostDeviceSplit(FusedTransform):
     def __repr__(self) -> str:
         return self.shown
 
-    def fused_row_function(self, draws: Sequence[RandomStream | None]) -> Callable[..., Any]:
+    def fused_row_function(self, streams: Sequence[RandomStream | None]) -> Callable[..., Any]:
         """A function of (i, value): the value, its form, its shape where it is packed, then what was drawn."""
         parts, sized = self.operations, self.sized
-        drawn = [() if one is None else part.params(one) for part, one in zip(parts, draws, strict=True)]
-        flat = [column for each in drawn for column in each]
-        on_host = _Host(self, draws)
+        random_params = [
+            () if stream is None else part.params(stream) for part, stream in zip(parts, streams, strict=True)
+        ]
+        flat = [column for columns in random_params for column in columns]
+        on_host = _HostTransforms(self, streams)
 
         def call(i: int, x: Any) -> Any:
             form, value, size = self._form(on_host, i, x)
-            made = [_FORMS[form]]
+            extra = [_FORMS[form]]
             if sized:
-                value, kind = pack_value(value, size)
-                made.append(kind)
-            return (value, *made, *(np.asarray(column[i]) for column in flat))
+                value, spec = pack_value(value, size)
+                extra.append(spec)
+            return (value, *extra, *(np.asarray(column[i]) for column in flat))
 
         return call
 
@@ -98,70 +100,70 @@ class HostDeviceSplit(FusedTransform):
             return None
         return xs, np.full(len(xs), READY, np.int8)
 
-    def _form(self, on_host: _Host, i: int, x: Any) -> tuple[int, Any, tuple[int, ...]]:
+    def _form(self, on_host: _HostTransforms, i: int, x: Any) -> tuple[int, Any, tuple[int, ...]]:
         """The form of a row, what travels, and the size that it will have where that is to be seen only here."""
         if self.decodes:
             encoded = _bytes_of(x)
             size = None if encoded is None else jpeg_size(encoded)
             fits = size is not None and self._fits((*size, 3), _UINT8, 1)
-            if fits and encoded is not None and size is not None and not self._is_the_hosts(encoded):
+            if fits and encoded is not None and size is not None and not self._decodes_on_host(encoded):
                 return ENCODED, encoded, size
-            made = on_host(i, x, 0, self.sized)
-            if type(made) is np.ndarray and self._fits(made.shape, made.dtype, self.sized):
-                return READY, made, ()
-            return STAGE_FINISHED, on_host(i, made, self.sized, len(self.operations)), ()
+            decoded = on_host(i, x, 0, self.sized)
+            if type(decoded) is np.ndarray and self._fits(decoded.shape, decoded.dtype, self.sized):
+                return READY, decoded, ()
+            return STAGE_FINISHED, on_host(i, decoded, self.sized, len(self.operations)), ()
         elif type(x) is np.ndarray and self._fits(x.shape, x.dtype):
             return (PIXELS if self.sized else READY), x, ()
         return STAGE_FINISHED, on_host(i, x, 0, len(self.operations)), ()
 
-    def _is_the_hosts(self, encoded: np.ndarray[Any, Any]) -> bool:
+    def _decodes_on_host(self, encoded: np.ndarray[Any, Any]) -> bool:
         """Whether the host decodes this one: a share of all, told by its bytes, so that it does so in any epoch."""
         share = 0.0 if self.share is None else self.share.get()
         if share <= 0:
             return False
         size = len(encoded)
-        some = int(encoded[size // 2]) << 8 | int(encoded[size // 3])
-        return (size * 2654435761 + some * 40503 & 0xFFFF) < share * 0x10000
+        sample = int(encoded[size // 2]) << 8 | int(encoded[size // 3])
+        return (size * 2654435761 + sample * 40503 & 0xFFFF) < share * 0x10000
 
     def _fits(self, shape: tuple[int, ...], dtype: np.dtype[Any], first: int = 0) -> bool:
         """Whether the card takes values of this shape and type, all the way from that step on."""
-        kind: Kind | None = (shape, dtype)
+        spec: ValueSpec | None = (shape, dtype)
         known = self._known.get((first, shape, dtype))
         if known is None:
             if len(self._known) > 4096:
                 self._known.clear()  # images of all sizes: those to come are others
             for step in self.steps[first:]:
-                kind = None if kind is None else step.accepts(kind)
-            known = self._known[first, shape, dtype] = kind is not None
+                spec = None if spec is None else step.accepts(spec)
+            known = self._known[first, shape, dtype] = spec is not None
         return known
 
 
-class _Host:
+class _HostTransforms:
     """The transforms on the host, for the rows that do not travel."""
 
-    def __init__(self, cut: HostDeviceSplit, draws: Sequence[RandomStream | None]) -> None:
-        self.cut, self.draws = cut, draws
-        self._made: dict[tuple[int, int], list[Callable[..., Any]]] = {}
+    def __init__(self, split: HostDeviceSplit, streams: Sequence[RandomStream | None]) -> None:
+        self.split, self.streams = split, streams
+        self._calls_by_range: dict[tuple[int, int], list[Callable[..., Any]]] = {}
 
     def __call__(self, i: int, x: Any, start: int, end: int) -> Any:
         """Row number i through some of them."""
-        calls = self._made.get((start, end))
+        calls = self._calls_by_range.get((start, end))
         if calls is None:
-            calls = self._made[start, end] = list(self._calls(start, end))
+            calls = self._calls_by_range[start, end] = list(self._calls(start, end))
         for call in calls:
             x = call(i, x)
         return x
 
-    def _calls(self, at: int, end: int) -> Iterator[Callable[..., Any]]:
-        parts = self.cut.operations
-        while at < end:
-            joined = parts[at].fuse(parts[at + 1 : end], self.cut.settings)
+    def _calls(self, index: int, end: int) -> Iterator[Callable[..., Any]]:
+        parts = self.split.operations
+        while index < end:
+            joined = parts[index].fuse(parts[index + 1 : end], self.split.settings)
             if joined is None:
-                yield parts[at].row_function(self.draws[at])
-                at += 1
+                yield parts[index].row_function(self.streams[index])
+                index += 1
             else:
-                yield joined.fused_row_function(self.draws[at : at + len(joined.operations)])
-                at += len(joined.operations)
+                yield joined.fused_row_function(self.streams[index : index + len(joined.operations)])
+                index += len(joined.operations)
 
 
 _FORMS = {form: np.array(form, np.int8) for form in (ENCODED, PIXELS, READY, STAGE_FINISHED)}
@@ -180,13 +182,13 @@ def jpeg_size(encoded: np.ndarray[Any, Any]) -> tuple[int, int] | None:
     data = memoryview(np.ascontiguousarray(encoded).data)
     if len(data) < 128 or bytes(data[:2]) != b"\xff\xd8" or bytes(data[-2:]) != b"\xff\xd9":
         return None
-    at = 2
-    while at + 9 < len(data) and data[at] == 0xFF:
-        marker, length = data[at + 1], (data[at + 2] << 8) + data[at + 3]
+    offset = 2
+    while offset + 9 < len(data) and data[offset] == 0xFF:
+        marker, length = data[offset + 1], (data[offset + 2] << 8) + data[offset + 3]
         if marker in (0xC0, 0xC1, 0xC2):
-            size = (data[at + 5] << 8) + data[at + 6], (data[at + 7] << 8) + data[at + 8]
-            return size if data[at + 4] == 8 and data[at + 9] in (1, 3) and all(size) else None
+            size = (data[offset + 5] << 8) + data[offset + 6], (data[offset + 7] << 8) + data[offset + 8]
+            return size if data[offset + 4] == 8 and data[offset + 9] in (1, 3) and all(size) else None
         if marker == 0xEE:  # Adobe's: colours may not be YCbCr
             return None
-        at += 2 + length
+        offset += 2 + length
     return None

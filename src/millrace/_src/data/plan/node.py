@@ -247,9 +247,9 @@ class Node:
 def user_fields(node: Node) -> dict[str, Any]:
     """The arguments the user gave, by name: all fields but the inputs and what bind and passes added."""
     return {
-        each.name: getattr(node, each.name)
-        for each in dataclasses.fields(node)
-        if each.name != "inputs" and not each.metadata.get("added")
+        field.name: getattr(node, field.name)
+        for field in dataclasses.fields(node)
+        if field.name != "inputs" and not field.metadata.get("added")
     }
 
 

@@ -19,9 +19,9 @@ WORKERS = 8
 
 def to_json(node: Node) -> dict[str, Any]:
     """The tree as nested dicts of plain values."""
-    made: dict[str, Any] = {"children": [to_json(child) for child in node.inputs], "op_type": _type(node)}
-    made |= _arguments(node)
-    return dict(sorted(made.items()))
+    tree: dict[str, Any] = {"children": [to_json(child) for child in node.inputs], "op_type": _type(node)}
+    tree |= _arguments(node)
+    return dict(sorted(tree.items()))
 
 
 def _type(node: Node) -> str:
@@ -34,12 +34,12 @@ def _parallel(workers: int | None) -> dict[str, Any]:
 
 def _arguments(node: Node) -> dict[str, Any]:
     if isinstance(node, ops.Read):
-        made = dict(node.source.arguments())
-        made |= {"connector_queue_size": QUEUE, "num_parallel_workers": node.num_workers or 1}
-        if node.sampler is not None and made.pop("keeps_sampler", False):
-            made["sampler"] = dict(sorted(node.sampler.to_dict().items()))
-        made.pop("keeps_sampler", None)
-        return made | _cache(node.cache)
+        arguments = dict(node.source.arguments())
+        arguments |= {"connector_queue_size": QUEUE, "num_parallel_workers": node.num_workers or 1}
+        if node.sampler is not None and arguments.pop("keeps_sampler", False):
+            arguments["sampler"] = dict(sorted(node.sampler.to_dict().items()))
+        arguments.pop("keeps_sampler", None)
+        return arguments | _cache(node.cache)
     if isinstance(node, ops.Map):
         return {
             "operations": [_operation(op) for op in node.operations],
@@ -53,7 +53,7 @@ def _arguments(node: Node) -> dict[str, Any]:
         return _cache(node.cache)
     if isinstance(node, ops.Batch):
         size = node.batch_size if isinstance(node.batch_size, int) else -1
-        made = {
+        arguments = {
             "batch_size": size,
             "drop_remainder": node.drop_remainder,
             "input_columns": list(node.input_columns or []),
@@ -61,23 +61,27 @@ def _arguments(node: Node) -> dict[str, Any]:
             **_parallel(node.num_workers),
         }
         if node.max_tokens is not None:
-            made |= {"batch_size": node.max_rows, "max_tokens": node.max_tokens, "length_of": node.length_of}
+            arguments |= {
+                "batch_size": node.max_rows,
+                "max_tokens": node.max_tokens,
+                "length_of": node.length_of,
+            }
             if callable(node.length_of):
-                made["length_of"] = "pyfunc"
-                made["length_function"] = node.shown_length
+                arguments["length_of"] = "pyfunc"
+                arguments["length_function"] = node.shown_length
         if node.per_batch_map is not None:
-            made["per_batch_map"] = "pyfunc"
+            arguments["per_batch_map"] = "pyfunc"
         if node.pad_info is not None:
-            made["pad_info"] = {k: [v[0], v[1]] for k, v in node.pad_info.items()}
-        return made
+            arguments["pad_info"] = {k: [v[0], v[1]] for k, v in node.pad_info.items()}
+        return arguments
     if isinstance(node, ops.Filter):
-        made = {"predicate": "pyfunc", "input_columns": list(node.input_columns or [])}
-        return made | _parallel(node.num_workers)
+        arguments = {"predicate": "pyfunc", "input_columns": list(node.input_columns or [])}
+        return arguments | _parallel(node.num_workers)
     if isinstance(node, ops.Concat):
         return _concat(node)
     if isinstance(node, ops.Shuffle):
         return node.details() | _parallel(None)
-    return {name: _plain(value) for name, value in node.details().items()}
+    return {name: _json_value(value) for name, value in node.details().items()}
 
 
 def _cache(cache: Any) -> dict[str, Any]:
@@ -99,22 +103,22 @@ def _operation(operation: Transform) -> dict[str, Any]:
         return {"tensor_op_name": display_name(operation), "python_module": public_module(operation.function)}
     to_text = getattr(operation, "to_json", None)
     if to_text is not None:
-        made: dict[str, Any] = json.loads(to_text())
-        return made
+        parsed: dict[str, Any] = json.loads(to_text())
+        return parsed
     fields = {k: v for k, v in vars(operation).items() if not k.startswith("_")}
     return {
         "tensor_op_name": type(operation).__name__,
-        "tensor_op_params": _plain(fields),
+        "tensor_op_params": _json_value(fields),
         "python_module": public_module(type(operation)),
     }
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Only what JSON knows."""
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): _json_value(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
+        return [_json_value(v) for v in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     item = getattr(value, "tolist", None)

@@ -29,7 +29,7 @@ class RowStream(Protocol):
     def rows(self, epoch: int) -> Iterator[Any]:
         """One epoch's rows, as they come: an error here ends the stream."""
 
-    def convert_row(self, given: Any) -> tuple[Any, ...]:
+    def convert_row(self, row: Any) -> tuple[Any, ...]:
         """A row that came, as a tuple with one value per column: an error here is this row's own."""
 
     def close(self) -> None: ...

@@ -92,14 +92,14 @@ class BuiltinSampler:
         [1, 3, 0]
         """
         chain = list(self._chain())
-        made: IndexOrder | None = None
+        composed: IndexOrder | None = None
         for depth in reversed(range(len(chain))):
-            here = size if made is None else made.size
-            seen = labels if made is None or labels is None else _labels_of_rows(labels, made)
+            here = size if composed is None else composed.size
+            seen = labels if composed is None or labels is None else _labels_of_rows(labels, composed)
             outer = chain[depth]._order(here, key if depth == 0 else hash_integers(key, depth), seen)
-            made = outer if made is None else ComposedOrder(outer, made)
-        assert made is not None
-        return made
+            composed = outer if composed is None else ComposedOrder(outer, composed)
+        assert composed is not None
+        return composed
 
     # whether its order depends on how often it was asked before, as that of a user's own class may
     stateful: ClassVar[bool] = False
@@ -256,9 +256,9 @@ class BuiltinSampler:
         >>> IterSampler(iter([1, 2])).must_iterate_to_count(), SequentialSampler().must_iterate_to_count()
         (True, False)
         """
-        return self._child_says("is_counted")
+        return self._child_predicate("must_iterate_to_count")
 
-    def _child_says(self, question: str) -> bool:
+    def _child_predicate(self, question: str) -> bool:
         return self.child_sampler is not None and bool(getattr(self.child_sampler, question)())
 
     # --- values -----------------------------------------------------------------------------------------
@@ -270,11 +270,16 @@ class BuiltinSampler:
         >>> SequentialSampler(1, 2).to_dict()
         {'sampler_name': 'SequentialSampler', 'num_samples': 2, 'start_index': 1}
         """
-        made: dict[str, Any] = {"sampler_name": type(self).__name__, "num_samples": self.num_samples or 0}
-        made |= {name: _plain(getattr(self, name)) for name in self._fields if name != "num_samples"}
+        description: dict[str, Any] = {
+            "sampler_name": type(self).__name__,
+            "num_samples": self.num_samples or 0,
+        }
+        description |= {
+            name: _json_value(getattr(self, name)) for name in self._fields if name != "num_samples"
+        }
         if self.child_sampler is not None:
-            made["child_sampler"] = [self.child_sampler.to_dict()]
-        return made
+            description["child_sampler"] = [self.child_sampler.to_dict()]
+        return description
 
     @classmethod
     def _from_dict(cls: type[S], values: Mapping[str, Any]) -> S:
@@ -382,19 +387,19 @@ class Sampler(BuiltinSampler, ours=True):
         if self.num_samples is not None or self.child_sampler is not None:
             return super().get_num_samples()
         promised = self._promised()
-        return len(self._on_a_copy()._indices()) if promised is None else promised
+        return len(self._detached_copy()._indices()) if promised is None else promised
 
-    def _on_a_copy(self) -> Sampler:
+    def _detached_copy(self) -> Sampler:
         """What may be asked without moving this sampler on."""
-        made = self.copy_for_run()
-        assert isinstance(made, Sampler)
-        return made
+        duplicate = self.copy_for_run()
+        assert isinstance(duplicate, Sampler)
+        return duplicate
 
     def is_shuffled(self) -> bool:
-        return self._child_says("is_shuffled")
+        return self._child_predicate("is_shuffled")
 
     def is_sharded(self) -> bool:
-        return self._child_says("is_sharded")
+        return self._child_predicate("is_sharded")
 
     def must_iterate_to_count(self) -> bool:
         return self._promised() is None or super().must_iterate_to_count()
@@ -411,30 +416,30 @@ class Sampler(BuiltinSampler, ours=True):
         self._adopt(sampler)
 
     def _indices(self) -> npt.NDArray[Any]:
-        kind = type(self)
-        if kind.__iter__ is Sampler.__iter__ and kind.get_indices is Sampler.get_indices:
+        cls = type(self)
+        if cls.__iter__ is Sampler.__iter__ and cls.get_indices is Sampler.get_indices:
             raise PlanError(
                 "Call get_num_samples method failed: NotImplementedError: "
-                f"{kind.__name__} implements neither __iter__ nor get_indices"
+                f"{cls.__name__} implements neither __iter__ nor get_indices"
             )
         return np.asarray(self.get_indices())
 
     def _rows(self, size: int) -> Indices:
         self.dataset_size = size
-        found = self._indices().reshape(-1)
+        indices = self._indices().reshape(-1)
         promised = self._promised()
-        if promised is not None and len(found) < promised:
+        if promised is not None and len(indices) < promised:
             raise PlanError(
-                f"The actual amount of data read from generator {len(found)} is different from generator.len "
+                f"The actual amount of data read from generator {len(indices)} is different from generator.len "
                 f"{promised}, you should adjust generator.len to make them match: {type(self).__name__} promised "
-                f"{promised} rows (num_samples or __len__), its __iter__ gave {len(found)}."
+                f"{promised} rows (num_samples or __len__), its __iter__ gave {len(indices)}."
             )
-        if not len(found):
+        if not len(indices):
             return np.empty(0, np.int64)
-        if found.dtype.kind not in "iu":
-            name = "string" if found.dtype.kind in "US" else found.dtype.name
+        if indices.dtype.kind not in "iu":
+            name = "string" if indices.dtype.kind in "US" else indices.dtype.name
             raise PlanError(f"Python sampler should return index of type integer, but got: {name}")
-        rows = found.astype(np.int64)
+        rows = indices.astype(np.int64)
         if isinstance(self.num_samples, int) and self.num_samples > 0:
             rows = rows[: self.num_samples]
         # as source[-1] does, which is where MindSpore hands these numbers
@@ -444,7 +449,7 @@ class Sampler(BuiltinSampler, ours=True):
 
     def _count(self, size: int, labels: LabelProvider | None) -> int:
         promised = self._promised()
-        return len(self._on_a_copy()._rows(size)) if promised is None else promised
+        return len(self._detached_copy()._rows(size)) if promised is None else promised
 
     def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         return ArrayOrder(self._rows(size))
@@ -462,14 +467,14 @@ class Sampler(BuiltinSampler, ours=True):
 def _labels_of_rows(labels: LabelProvider, rows: IndexOrder) -> LabelProvider:
     """The labels of the rows of an order, in that order."""
 
-    def chosen() -> npt.NDArray[Any]:
-        found: npt.NDArray[Any] = np.asarray(labels())[rows.at(0, rows.size)]
-        return found
+    def select_labels() -> npt.NDArray[Any]:
+        selected: npt.NDArray[Any] = np.asarray(labels())[rows.at(0, rows.size)]
+        return selected
 
-    return chosen
+    return select_labels
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """A field's value for JSON."""
     if isinstance(value, np.ndarray):
         return value.tolist()

@@ -83,8 +83,8 @@ class DistributedSampler(BuiltinSampler, ours=True):
         1
         """
         self._check()
-        every = [self._reach(size, shard)[1] for shard in range(self.num_shards)]
-        return sum(every) - size
+        counts = [self._shard_range(size, shard)[1] for shard in range(self.num_shards)]
+        return sum(counts) - size
 
     def shard_padding(self, size: int) -> int:
         """How many rows of this shard are repeats.
@@ -97,17 +97,19 @@ class DistributedSampler(BuiltinSampler, ours=True):
         return max(0, self._count(size, None) - len(range(self.shard_id, size, self.num_shards)))
 
     def _check(self) -> None:
-        say, shards = "DistributedSampler: ", self.num_shards
+        prefix, shards = "DistributedSampler: ", self.num_shards
         if shards <= 0:
-            raise PlanError(f"{say}num_shards must be greater than 0, but got: {shards}")
+            raise PlanError(f"{prefix}num_shards must be greater than 0, but got: {shards}")
         if not 0 <= self.shard_id < shards:
-            raise PlanError(f"{say}shard_id must be in range [0, {shards}), but got: {self.shard_id}")
+            raise PlanError(f"{prefix}shard_id must be in range [0, {shards}), but got: {self.shard_id}")
         if self.offset > shards:
-            raise PlanError(f"{say}offset must be no more than num_shards({shards}), but got: {self.offset}")
+            raise PlanError(
+                f"{prefix}offset must be no more than num_shards({shards}), but got: {self.offset}"
+            )
         if self.offset < -1:  # MindSpore loses rows here without a word
-            raise PlanError(f"{say}offset must be -1 or in range [0, {shards}], but got: {self.offset}")
+            raise PlanError(f"{prefix}offset must be -1 or in range [0, {shards}], but got: {self.offset}")
 
-    def _reach(self, size: int, shard: int, lent: bool = True) -> tuple[int, int]:
+    def _shard_range(self, size: int, shard: int, lend_empty: bool = True) -> tuple[int, int]:
         """First position and number of rows of a shard, before num_samples; ``lent``: one without any is lent one."""
         if size <= 0:
             return 0, 0
@@ -117,20 +119,22 @@ class DistributedSampler(BuiltinSampler, ours=True):
         start = shard if self.offset == -1 else (shard - self.offset) % shards
         count = max(0, -(-(size - start) // shards))
         # a shard without a row would leave its device waiting for the others: it gets the first row
-        return (start, count) if count or not self.even_dist or not lent else (0, 1)
+        return (start, count) if count or not self.even_dist or not lend_empty else (0, 1)
 
     def _count(self, size: int, labels: LabelProvider | None) -> int:
         self._check()
-        count = self._reach(size, self.shard_id)[1]
+        count = self._shard_range(size, self.shard_id)[1]
         return min(self.num_samples, count) if self.num_samples else count
 
     def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         check_global(self.shuffle)
         count = self._count(size, labels)
-        start = self._reach(size, self.shard_id)[0]
-        mine = RangeOrder(count, start=start, step=self.num_shards, modulo=max(1, size))
+        start = self._shard_range(size, self.shard_id)[0]
+        indices = RangeOrder(count, start=start, step=self.num_shards, modulo=max(1, size))
         return (
-            ComposedOrder(mine, RandomPermutation(size, key)) if self.shuffle is not Shuffle.FALSE else mine
+            ComposedOrder(indices, RandomPermutation(size, key))
+            if self.shuffle is not Shuffle.FALSE
+            else indices
         )
 
     def as_contiguous(self) -> BuiltinSampler:
@@ -149,15 +153,15 @@ class DistributedSampler(BuiltinSampler, ours=True):
         return self.shuffle
 
     def is_shuffled(self) -> bool:
-        return self.shuffle is not Shuffle.FALSE or self._child_says("is_shuffled")
+        return self.shuffle is not Shuffle.FALSE or self._child_predicate("is_shuffled")
 
     def is_sharded(self) -> bool:
-        return self.num_shards > 1 or self._child_says("is_sharded")
+        return self.num_shards > 1 or self._child_predicate("is_sharded")
 
     def to_dict(self) -> dict[str, Any]:
-        made = super().to_dict()
-        made["shuffle_mode"] = MODES.index(made.pop("shuffle"))
-        return made
+        description = super().to_dict()
+        description["shuffle_mode"] = MODES.index(description.pop("shuffle"))
+        return description
 
     @classmethod
     def _from_dict(cls, values: Any) -> DistributedSampler:
@@ -183,21 +187,21 @@ class _ContiguousShard(BuiltinSampler):
 
     def _count(self, size: int, labels: LabelProvider | None) -> int:
         self.dealt._check()
-        own = self._own(size, self.dealt.shard_id)
-        return min(own, self.dealt.num_samples or own)
+        count = self._shard_size(size, self.dealt.shard_id)
+        return min(count, self.dealt.num_samples or count)
 
-    def _own(self, size: int, shard: int) -> int:
-        return self.dealt._reach(size, shard, lent=False)[1]
+    def _shard_size(self, size: int, shard: int) -> int:
+        return self.dealt._shard_range(size, shard, lend_empty=False)[1]
 
     def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
-        start = sum(self._own(size, shard) for shard in range(self.dealt.shard_id))
+        start = sum(self._shard_size(size, shard) for shard in range(self.dealt.shard_id))
         return RangeOrder(self._count(size, labels), start=start)
 
     def is_shuffled(self) -> bool:
-        return self._child_says("is_shuffled")
+        return self._child_predicate("is_shuffled")
 
     def is_sharded(self) -> bool:
-        return self.dealt.is_sharded() or self._child_says("is_sharded")
+        return self.dealt.is_sharded() or self._child_predicate("is_sharded")
 
     def to_dict(self) -> dict[str, Any]:
         return self.dealt.to_dict()

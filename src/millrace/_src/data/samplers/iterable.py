@@ -38,27 +38,27 @@ class IterSampler(Sampler, ours=True):
         self.sampler: Any = sampler
 
     def __iter__(self) -> Iterator[Any]:
-        self._keep()
+        self._materialize()
         return iter(self.sampler)
 
-    def _keep(self) -> None:
+    def _materialize(self) -> None:
         """An iterator can be walked once only: keep what it gives."""
         if isinstance(self.sampler, Iterator):
             self.sampler = list(itertools.islice(self.sampler, self.num_samples or None))
 
     def _identity(self) -> dict[str, Any]:
-        self._keep()  # the list of what it gives is what it is
+        self._materialize()  # the list of what it gives is what it is
         return super()._identity()
 
     def __getstate__(self) -> dict[str, Any]:
-        self._keep()  # a generator does not pickle, the list of what it gave does
+        self._materialize()  # a generator does not pickle, the list of what it gave does
         return dict(self.__dict__)
 
     def to_dict(self) -> dict[str, Any]:
         """The row numbers themselves: JSON keeps no iterable."""
-        made = super().to_dict()
-        made["sampler"] = [int(row) for row in self._on_a_copy().get_indices()]
-        return made
+        description = super().to_dict()
+        description["sampler"] = [int(row) for row in self._detached_copy().get_indices()]
+        return description
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, IterSampler):

@@ -68,15 +68,15 @@ class PKSampler(BuiltinSampler, ours=True):
                 f"PKSampler draws by class, but this dataset has no labels for column '{self.class_column}': "
                 "give the dataset a label column and name it in class_column, or a get_label(index) method"
             )
-        found = np.asarray(labels())
-        if found.ndim > 1 and found.size == len(found):
-            found = found.reshape(len(found))
-        if found.shape != (size,):
+        row_labels = np.asarray(labels())
+        if row_labels.ndim > 1 and row_labels.size == len(row_labels):
+            row_labels = row_labels.reshape(len(row_labels))
+        if row_labels.shape != (size,):
             raise PlanError(
                 f"PKSampler needs one label per row in column '{self.class_column}', "
-                f"but got labels of shape {found.shape} for {size} rows"
+                f"but got labels of shape {row_labels.shape} for {size} rows"
             )
-        return found
+        return row_labels
 
     def _total(self, classes: int) -> int:
         total = classes * self.num_val
@@ -88,19 +88,19 @@ class PKSampler(BuiltinSampler, ours=True):
     def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         _, numbers, sizes = np.unique(self._classes(size, labels), return_inverse=True, return_counts=True)
         rows = np.argsort(numbers.reshape(-1), kind="stable")
-        turn = (
+        class_order = (
             RandomPermutation(len(sizes), hash_integers(key, 1)) if self.shuffle else RangeOrder(len(sizes))
         )
-        order = ClassOrder(rows, sizes, turn.at(0, len(sizes)), self.num_val, key)
+        order = ClassOrder(rows, sizes, class_order.at(0, len(sizes)), self.num_val, key)
         total = self._total(len(sizes))
         return order if total == order.size else ComposedOrder(RangeOrder(total), order)
 
     def is_shuffled(self) -> bool:
         # of the order of the classes; which rows of a class are drawn is random in any case
-        return self.shuffle or self._child_says("is_shuffled")
+        return self.shuffle or self._child_predicate("is_shuffled")
 
     def is_sharded(self) -> bool:
-        return self._child_says("is_sharded")
+        return self._child_predicate("is_sharded")
 
 
 class ClassOrder:

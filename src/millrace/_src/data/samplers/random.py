@@ -60,9 +60,9 @@ class RandomSampler(BuiltinSampler, ours=True):
         >>> bool((sampler.order(9, key=1).at(0, 9) == sampler.order(9, key=2).at(0, 9)).all())
         True
         """
-        made = copy.copy(self)
-        made.fixed_key = int(key)
-        return made
+        duplicate = copy.copy(self)
+        duplicate.fixed_key = int(key)
+        return duplicate
 
     def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         check_global(self.shuffle)
@@ -80,20 +80,20 @@ class RandomSampler(BuiltinSampler, ours=True):
         return True
 
     def is_sharded(self) -> bool:
-        return self._child_says("is_sharded")
+        return self._child_predicate("is_sharded")
 
     def to_dict(self) -> dict[str, Any]:
-        made = super().to_dict() | {"reshuffle_each_epoch": self.reshuffle_each_epoch}
-        made["shuffle_mode"] = MODES.index(made.pop("shuffle"))
+        description = super().to_dict() | {"reshuffle_each_epoch": self.reshuffle_each_epoch}
+        description["shuffle_mode"] = MODES.index(description.pop("shuffle"))
         if self.fixed_key is None:
-            del made["fixed_key"]
-        return made
+            del description["fixed_key"]
+        return description
 
     @classmethod
     def _from_dict(cls, values: Any) -> RandomSampler:
-        made = cls(values.get("replacement", False), values.get("num_samples") or None, mode_of(values))
+        sampler = cls(values.get("replacement", False), values.get("num_samples") or None, mode_of(values))
         fixed = values.get("fixed_key")
-        return made if fixed is None else made.fixed(fixed)
+        return sampler if fixed is None else sampler.fixed(fixed)
 
 
 # The numbers MindSpore's JSON uses for the first four; the rest follow in our order.

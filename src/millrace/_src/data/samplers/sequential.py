@@ -34,7 +34,7 @@ class SequentialSampler(BuiltinSampler, ours=True):
         super().__init__(num_samples)
 
     # whether a start beyond the last row gives no row; else it is an error
-    _nothing_beyond = False
+    _allows_empty = False
 
     def allow_empty(self) -> SequentialSampler:
         """The same, but a start beyond the last row gives no row, as MindSpore has it for record files.
@@ -42,9 +42,9 @@ class SequentialSampler(BuiltinSampler, ours=True):
         >>> SequentialSampler(7).allow_empty().order(5, key=0).size
         0
         """
-        made = copy.copy(self)
-        made._nothing_beyond = True
-        return made
+        duplicate = copy.copy(self)
+        duplicate._allows_empty = True
+        return duplicate
 
     def _count(self, size: int, labels: LabelProvider | None) -> int:
         start = self.start_index or 0
@@ -52,7 +52,7 @@ class SequentialSampler(BuiltinSampler, ours=True):
             raise PlanError(
                 f"SequentialSampler: start_index_ must be greater than or equal to 0, but got: {start}"
             )
-        if self._nothing_beyond:
+        if self._allows_empty:
             start = min(start, size)
         elif start >= size and start > 0:  # an empty source is no mistake of the sampler's
             raise PlanError(
@@ -65,10 +65,10 @@ class SequentialSampler(BuiltinSampler, ours=True):
         return RangeOrder(self._count(size, labels), start=self.start_index or 0)
 
     def is_shuffled(self) -> bool:
-        return self._child_says("is_shuffled")
+        return self._child_predicate("is_shuffled")
 
     def is_sharded(self) -> bool:
-        return self._child_says("is_sharded")
+        return self._child_predicate("is_sharded")
 
     def to_dict(self) -> dict[str, object]:
         return super().to_dict() | {"start_index": self.start_index or 0}

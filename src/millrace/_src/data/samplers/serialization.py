@@ -28,20 +28,20 @@ def sampler_from_dict(values: Mapping[str, Any]) -> BuiltinSampler:
         if not isinstance(rest, Mapping):
             raise ArgumentTypeError(f"a sampler is described by a dict, but got {type(rest).__name__}")
         name = rest.get("sampler_name")
-        kind = SAMPLER_TYPES.get(name) if isinstance(name, str) else None
-        if kind is None:
+        sampler_type = SAMPLER_TYPES.get(name) if isinstance(name, str) else None
+        if sampler_type is None:
             raise ArgumentValueError(f"no sampler can be made from JSON under the name {name!r}")
         try:
-            made = kind._from_dict(rest)
+            sampler = sampler_type._from_dict(rest)
         except (ArgumentTypeError, ArgumentValueError):
             raise
         except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
             raise ArgumentTypeError(f"{name}: {error}") from error
         if last is None:
-            top = made
+            top = sampler
         else:
-            last.add_child(made)
-        last = made
+            last.add_child(sampler)
+        last = sampler
         children = rest.get("child_sampler")
         if not children:
             assert top is not None

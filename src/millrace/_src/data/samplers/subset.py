@@ -50,10 +50,10 @@ class SubsetSampler(BuiltinSampler, ours=True):
         return ArrayOrder(rows)
 
     def is_shuffled(self) -> bool:
-        return self._child_says("is_shuffled")
+        return self._child_predicate("is_shuffled")
 
     def is_sharded(self) -> bool:
-        return self._child_says("is_sharded")
+        return self._child_predicate("is_sharded")
 
 
 @public("dataset")
@@ -83,11 +83,11 @@ def _as_indices(indices: Any) -> list[int]:
         raise ArgumentTypeError(f"Unsupported sampler object of type ({type(indices)})")
     if isinstance(indices, np.ndarray) and indices.ndim == 1 and indices.dtype.kind in "iu":
         return list(map(int, indices))
-    found = list(indices)
-    for i, item in enumerate(found):
+    items = list(indices)
+    for i, item in enumerate(items):
         if not isinstance(item, (int, np.integer)):
             raise ArgumentTypeError(
                 "SubsetSampler: Type of indices element must be int, "
                 f"but got list[{i}]: {item}, type: {type(item)}."
             )
-    return [int(item) for item in found]
+    return [int(item) for item in items]

@@ -51,20 +51,20 @@ class WeightedRandomSampler(BuiltinSampler, ours=True):
         self.replacement = replacement
         super().__init__(num_samples)
 
-    def _checked(self, size: int, count: int) -> Floats:
+    def _validated_weights(self, size: int, count: int) -> Floats:
         weights = np.asarray(self.weights, dtype=np.float64)
-        say = "WeightedRandomSampler: "
+        prefix = "WeightedRandomSampler: "
         if not len(weights):
-            raise PlanError(say + "weights vector must not be empty")
-        for bad, words in (
+            raise PlanError(prefix + "weights vector must not be empty")
+        for bad, requirement in (
             (~np.isfinite(weights), "must hold finite numbers only"),
             (weights < 0, "must not contain negative numbers"),
         ):
             if bad.any():
                 i = int(bad.argmax())
-                raise PlanError(f"{say}weights vector {words}, got: weights[{i}] = {weights[i]:f}")
+                raise PlanError(f"{prefix}weights vector {requirement}, got: weights[{i}] = {weights[i]:f}")
         if not weights.any():
-            raise PlanError(say + "elements of weights vector must not be all zero")
+            raise PlanError(prefix + "elements of weights vector must not be all zero")
         if len(weights) > size:
             raise PlanError(
                 "Invalid parameter, size of sample weights must be less than or equal to num of data, "
@@ -80,7 +80,7 @@ class WeightedRandomSampler(BuiltinSampler, ours=True):
 
     def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         count = self._count(size, labels)
-        weights = self._checked(size, count)
+        weights = self._validated_weights(size, count)
         if self.replacement:
             return WeightedOrder(count, weights, key)
         # The smallest of independent exponential times with rates w is i with probability w[i] / sum(w), and
@@ -97,7 +97,7 @@ class WeightedRandomSampler(BuiltinSampler, ours=True):
         return True
 
     def is_sharded(self) -> bool:
-        return self._child_says("is_sharded")
+        return self._child_predicate("is_sharded")
 
 
 class WeightedOrder:

@@ -1,6 +1,6 @@
-"""Arguments that many transforms share, as annotations: what is taken, and MindSpore's words when it is not.
+"""Argument types that many transforms share, as annotations, with MindSpore's error messages.
 
-An annotation here is ``Annotated[Any, Rule(function)]``; the function gets the parameter's name and value.
+An annotation here is ``Annotated[Any, ArgumentRule(function)]``; the function gets the parameter's name and value.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ INT32_MIN = -(2**31)
 
 
 class ArgumentRule:
-    """A function that refuses what it does not like."""
+    """A function that raises an error for an invalid argument."""
 
     def __init__(self, check: Callable[[str, Any], None]) -> None:
         self.check = check
@@ -48,7 +48,7 @@ class ArgumentRule:
 def check_interval(
     value: Any, low: float, high: float, name: str = "", *, left_open: bool = False, right_open: bool = False
 ) -> None:
-    """Refuse a number outside of an interval; without a name the error says just "Input"."""
+    """Raise an error for a number outside of an interval; without a name the error begins with "Input"."""
     low_ok = value > low if left_open else value >= low
     high_ok = value < high if right_open else value <= high
     if not (low_ok and high_ok):
@@ -60,7 +60,7 @@ def check_interval(
 
 
 def check_order(values: Sequence[Any], low: float, high: float) -> None:
-    """Refuse a pair that is not low <= first <= second <= high."""
+    """Raise an error unless low <= first <= second <= high."""
     if not low <= values[0] <= values[1] <= high:
         raise ArgumentValueError(f"Input is not within the required interval of [{low}, {high}].")
 
@@ -71,50 +71,50 @@ def check_positive(value: Any, name: str = "") -> None:
 
 
 def check_each_type(values: Any, types: tuple[type, ...], name: str) -> None:
-    """Refuse what is no list or tuple of these types."""
+    """Raise an error unless the value is a list or tuple of these types."""
     check_type(values, (list, tuple), name)
     for i, value in enumerate(values):
         check_type(value, types, f"{name}[{i}]")
 
 
-def _positive_int(name: str, value: Any) -> None:
+def _check_positive_int(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     check_interval(value, 1, INT32_MAX, name)
 
 
-def _non_negative_int(name: str, value: Any) -> None:
+def _check_non_negative_int(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     check_interval(value, 0, INT32_MAX, name)
 
 
-def _float32(name: str, value: Any) -> None:
+def _check_float32(name: str, value: Any) -> None:
     check_type(value, (float, int), name)
     check_interval(value, -FLOAT_MAX, FLOAT_MAX, name)
 
 
-PositiveInt = Annotated[Any, ArgumentRule(_positive_int)]
-NonNegativeInt = Annotated[Any, ArgumentRule(_non_negative_int)]
-Float32 = Annotated[Any, ArgumentRule(_float32)]
+PositiveInt = Annotated[Any, ArgumentRule(_check_positive_int)]
+NonNegativeInt = Annotated[Any, ArgumentRule(_check_non_negative_int)]
+Float32 = Annotated[Any, ArgumentRule(_check_float32)]
 Probability = Annotated[float | int, Range(0.0, 1.0)]
 Factor = Annotated[float | int, Range(0, FLOAT_MAX)]
 Number = numbers.Number
 
 
-def _device(name: str, value: Any) -> None:
+def _check_device(name: str, value: Any) -> None:
     check_type(value, (str,), name)
     if value not in ("CPU", "Ascend", "GPU"):
         raise ArgumentValueError(f"Input {name} is not within the valid set of ['CPU', 'Ascend'].")
     if value == "Ascend":
         raise ArgumentValueError(
-            f"Input {name} is 'Ascend', but there is no Ascend here: use device('GPU') for a card that batches go to, "
-            "device('CPU'), or leave it out."
+            f"Input {name} is 'Ascend', but there is no Ascend device. Use device('GPU') for the GPU that receives the "
+            "batches, device('CPU'), or omit device()."
         )
 
 
-Device = Annotated[Any, ArgumentRule(_device)]
+Device = Annotated[Any, ArgumentRule(_check_device)]
 
 
-def _data_type(name: str, value: Any) -> None:
+def _check_data_type(name: str, value: Any) -> None:
     if isinstance(value, DType):
         return
     try:
@@ -128,18 +128,18 @@ def _data_type(name: str, value: Any) -> None:
     )
 
 
-DataType = Annotated[Any, ArgumentRule(_data_type)]
+DataType = Annotated[Any, ArgumentRule(_check_data_type)]
 
 
 def data_type(value: Any) -> np.dtype[Any]:
-    """The numpy dtype of a type given in any way; text is kept as numpy's str."""
+    """The NumPy dtype of a type in any notation; text is NumPy's str."""
     if not isinstance(value, DType):
         return np.dtype(value)
     return np_dtype(value)
 
 
 def check_operations(name: str, value: Any, types: tuple[type, ...] = (list,)) -> None:
-    """Refuse what is no list of transforms and functions."""
+    """Raise an error unless the value is a list of transforms and functions."""
     check_type(value, types, "transforms list")
     if not value:
         raise ArgumentValueError("transforms list can not be empty.")

@@ -1,6 +1,6 @@
-"""What a transform is: typed fields, a pure ``row`` and, where it is random, ``params`` that hold all randomness.
+"""The Transform base class: typed fields, a pure ``row`` and, if random, ``params`` that hold all randomness.
 
-A transform works alike eagerly (``op(image)``), in a pipeline, and inside composites. It never mutates its
+A transform gives the same results eagerly (``op(image)``), in a pipeline, and inside composites. It never mutates its
 input, never reads global random state and may be called from any thread.
 """
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Transform:
-    """Base of every transform.
+    """Base of all transforms.
 
     >>> class Shift(Transform):
     ...     def __init__(self, most):
@@ -56,58 +56,58 @@ class Transform:
     """
 
     random: ClassVar[bool] = False
-    # a heavy row (decoding an image) wants few rows per chunk, so that one batch can use all workers
+    # with expensive rows (decoding images), chunks have few rows, so that one batch can use all workers
     is_expensive: ClassVar[bool] = False
-    # its work is Python, which threads cannot do at the same time
+    # the work is Python code, which threads cannot run in parallel
     holds_gil: ClassVar[bool] = False
-    # each row needs the one before: one worker runs them in turn, and each run has a copy of its own
+    # each row depends on the previous one: one worker runs them in order, and each run has a separate copy
     is_sequential: ClassVar[bool] = False
-    # modules that it needs and that must not be imported while other threads work; see kernels/vision/libraries.py
+    # modules that must not be imported while other threads run; see kernels/vision/lazy_imports.py
     libraries: ClassVar[tuple[str, ...]] = ()
-    # it runs the user's own code, which stays in the user's process unless the user says otherwise
+    # it runs the user's code, which stays in the user's process by default
     user_code: ClassVar[bool] = True
-    # given several columns it does the same to each, with the same random numbers, as if each were alone
+    # several columns are transformed separately, with the same random numbers
     is_per_column: ClassVar[bool] = False
-    # a base that the package keeps to itself: what is derived from it directly is ours
+    # an internal base class: its direct subclasses are built-in
     _is_builtin: ClassVar[bool] = False
-    # `batch(xs, *params)`: a whole column at once, bit for bit what the rows one by one give; params are sequences with
-    # a value per row. None as its answer declines (text, a shape it does not take, a row that is wrong): the rows run
-    # one by one then, and the wrong one is named. None here: there is no such path.
+    # `batch(xs, *params)` computes a whole column at once, with the same bits as row by row; params are sequences with
+    # a value per row. It returns None for an unsupported column (text, another shape, an invalid row): then the rows
+    # are computed one by one, and an error names the row. None here: there is no batch computation.
     batch: ClassVar[Callable[..., Any] | None] = None
-    # the types of column that `batch` takes: a dense column is an array of numbers whose first axis is the row; text
-    # and rows of numbers of unequal length are Texts and Ragged of core/columns.py
+    # the column types that `batch` supports: a dense column is an array of numbers whose first axis is the row; text
+    # and rows of numbers of unequal length are StringColumn and RaggedColumn of core/values/columns.py
     batch_column_types: ClassVar[tuple[type, ...]] = (np.ndarray,)
-    # the family of the ids of ours (core/stable_ids.py), and the public module that has them
+    # the family of the ids of built-in classes (core/stable_ids.py), and their public module
     _family: ClassVar[str] = "transforms"
-    # values that `row` takes, None for any number
+    # number of values that `row` takes, None for any number
     num_inputs: ClassVar[int | None] = None
-    # where it takes one value: several columns are an error, and do not each go through it
+    # for a transform of one value: several columns are an error, instead of being transformed separately
     single_column_only: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, ours: bool = False, stable_name: str | None = None, **options: Any) -> None:
-        """Ours are the classes that say so (``ours=True``) and those derived directly from a base with ``_ours``.
+        """Register built-in classes: those with ``ours=True`` and direct subclasses of a base with ``_is_builtin``.
 
-        A class that a user derives, from Transform or from a transform of ours, holds the user's own code. Ours have
-        the id ``_family.name``; ``stable_name`` states the name for a class that was renamed.
+        A class that a user derives, from Transform or from a built-in transform, holds the user's code. Built-in
+        classes have the id ``_family.name``; ``stable_name`` sets the name of a class that was renamed.
         """
         super().__init_subclass__(**options)
         namespace = cls.__dict__
         if "batch" not in namespace and any(name in namespace for name in ("row", "row_function", "params")):
-            cls.batch = None  # what it inherits does what its base does to a row
+            cls.batch = None  # the inherited function computes the base's rows
         cls.user_code = not (ours or any(base.__dict__.get("_is_builtin", False) for base in cls.__bases__))
         if not cls.user_code:
             register(cls, cls._family, stable_name)
 
     def params(self, rng: RandomStream) -> tuple[Sequence[Any], ...]:
-        """One sequence per parameter with a value per row; everything random happens here."""
+        """Random parameters: one sequence per parameter with a value per row. All randomness is here."""
         return ()
 
     def row(self, *values: Any) -> Any:
-        """The result for one row: one value, or a tuple for several columns."""
+        """Compute the result for one row: one value, or a tuple for several columns."""
         raise TypeError(f"{type(self).__name__} does not define row()")
 
     def row_function(self, rng: RandomStream | None) -> Callable[..., Any]:
-        """A function of (i, *values) for the rows of a chunk, its parameters drawn."""
+        """A function of (i, *values) for the rows of a chunk, with sampled parameters."""
         if not self.random or rng is None:
             row = self.row
             return lambda i, *values: row(*values)
@@ -115,30 +115,33 @@ class Transform:
         return lambda i, *values: self.row(*values, *(p[i] for p in params))
 
     def output_spec(self, *values: Any) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-        """(shape, type) of a row's result, where ``write`` can put it into an array of the engine's; else None."""
+        """(shape, dtype) of a row's result, where ``row_into`` can write it into an array of the engine; else None."""
         return None
 
     def row_into(self, out: np.ndarray[Any, Any], *values: Any) -> None:
-        """row(), with the result written into ``out``."""
-        raise TypeError(f"{type(self).__name__} does not define write()")
+        """Compute ``row()`` and write the result into ``out``."""
+        raise TypeError(f"{type(self).__name__} does not define row_into()")
 
     def fuse(self, following: Sequence[Transform], settings: Settings) -> FusedTransform | None:
-        """This transform and the first of ``following`` as one that does less work for the same result, or None."""
+        """Fuse this transform with the first ones of ``following`` into one with less work and the same result.
+
+        None where nothing can be fused.
+        """
         return None
 
     def device_step(self) -> OffloadStep | None:
-        """The form of it that a card does behind the batch, or None."""
+        """The step that runs this transform on a GPU after batching, or None."""
         return None
 
     @property
     def device_target(self) -> str:
-        """Where the user wants it to run (``device()``), "" where nothing was said."""
+        """The device that the user selected (``device()``), "" for none."""
         return ""
 
     def fuse_decode(self, following: Sequence[Transform], settings: Settings) -> FusedTransform | None:
-        """The decoding of an image, this transform and the first of ``following`` as one, where that saves work.
+        """Fuse the decoding of an image, this transform and the first ones of ``following``, where that saves work.
 
-        It takes encoded images, and those that are decoded already as they are.
+        The result accepts encoded images, and decoded ones unchanged.
         """
         return None
 
@@ -152,7 +155,7 @@ class Transform:
 
 
 class FusedTransform(Transform, ours=True):
-    """Several transforms that a pass made one; each part keeps the random numbers it had alone."""
+    """Several transforms fused into one by a pass; each part keeps its random numbers."""
 
     _is_builtin = True
 
@@ -164,12 +167,12 @@ class FusedTransform(Transform, ours=True):
         return any(part.is_expensive for part in self.operations)
 
     def fused_row_function(self, rngs: Sequence[RandomStream | None]) -> Callable[..., Any]:
-        """A function of (i, *values), as ``rows`` gives, from one Draws for each part."""
-        raise TypeError(f"{type(self).__name__} does not define rows_of()")
+        """A function of (i, *values), like ``row_function``, from one random stream for each part."""
+        raise TypeError(f"{type(self).__name__} does not define fused_row_function()")
 
     @property
     def shown(self) -> str:
-        """What to call it in messages."""
+        """Display name in messages."""
         return "+".join(display_name(part) for part in self.operations)
 
     def __repr__(self) -> str:
@@ -178,14 +181,14 @@ class FusedTransform(Transform, ours=True):
 
 @stable_id("transforms.PyFunc")
 class PyFunc(Transform):
-    """A user's function as a transform; what it promises is only what the user made of it."""
+    """A user's function as a transform; it has only the guarantees of the function."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
     @property
     def random(self) -> bool:  # type: ignore[override]
-        """Whether the function asks for random numbers, with a parameter ``rng``."""
+        """Whether the function takes random numbers, with a parameter ``rng``."""
         return rng_parameter_index(self.function) is not None
 
     def row(self, *values: Any) -> Any:
@@ -199,24 +202,24 @@ class PyFunc(Transform):
 
 
 def as_operation(operation: Any) -> Transform:
-    """Transforms as they are, anything else callable as a PyFunc."""
+    """Return a transform unchanged, and wrap any other callable in a PyFunc."""
     return operation if isinstance(operation, Transform) else PyFunc(operation)
 
 
 def nested_transforms(operation: Transform) -> Iterator[Transform]:
-    """The transform and, for one made of others, all that are inside it."""
+    """Iterate over the transform and, for a composite, all transforms inside it."""
     yield operation
     for part in getattr(operation, "operations", ()):
         yield from nested_transforms(part)
 
 
 def is_ordered(operation: Transform) -> bool:
-    """Whether it, or what is inside it, needs the rows one after the other."""
+    """Whether the transform, or one inside it, needs the rows in order."""
     return any(part.is_sequential for part in nested_transforms(operation))
 
 
 def display_name(function: Any) -> str:
-    """What to call a function or transform in messages."""
+    """Name of a function or transform in messages."""
     if isinstance(function, FusedTransform):
         return function.shown
     if isinstance(function, PyFunc):
@@ -226,7 +229,7 @@ def display_name(function: Any) -> str:
 
 
 class _EagerStream:
-    """Random numbers for eager calls: one id after the other, started anew by a new seed."""
+    """Random numbers for eager calls: consecutive row ids, restarted by a new seed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Transforms made of transforms. Each inner one draws from a stream of its own, so that none disturbs another."""
+"""Transforms made of transforms. Each inner one has a separate random stream, independent of the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Compose", "Composite", "RandomApply", "RandomChoice", "RandomOrder",
 
 @public("dataset.transforms", "dataset.transforms.py_transforms")
 def not_random(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function as one that draws no random numbers.
+    """Mark a function as deterministic: it uses no random numbers.
 
     >>> @not_random
     ... def double(x):
@@ -47,7 +47,7 @@ def _runs_in_python(op: Any) -> bool:
 
 
 class Composite(TensorOperation):
-    """Base of the transforms that hold others, in ``transforms``."""
+    """Base of the transforms that contain others, in ``transforms``."""
 
     _is_builtin = True
     num_inputs = None
@@ -56,7 +56,7 @@ class Composite(TensorOperation):
 
     @property
     def operations(self) -> list[Transform]:
-        """What is held, as transforms; a user's function is a PyFunc."""
+        """The contained transforms; a user's function is a PyFunc."""
         return [as_operation(op) for op in self.transforms]
 
     @property
@@ -68,7 +68,7 @@ class Composite(TensorOperation):
         return all(_runs_in_python(op) for op in self.transforms)
 
     def calls(self, rng: RandomStream | None) -> list[Callable[..., Any]]:
-        """A function of (i, *values) for each held transform."""
+        """A function of (i, *values) for each contained transform."""
         functions = []
         for number, op in enumerate(self.operations):
             functions.append(op.row_function(rng.split(number) if rng is not None and op.random else None))
@@ -89,10 +89,10 @@ class Composite(TensorOperation):
 
 @public("dataset.transforms", "dataset.transforms.c_transforms", "dataset.transforms.py_transforms")
 class Compose(Composite):
-    """Several transforms one after the other; a tuple becomes the arguments of the next one.
+    """Compose several transforms into one: each result is the input of the next; a tuple becomes its arguments.
 
-    Called by itself with a Pillow image, or with a transform that MindSpore runs in Python (``ToPIL``, ``Grayscale``,
-    ``Decode(to_pil=True)`` ...), it gives a tuple, even of one value, as MindSpore does: scripts take ``[0]`` of it.
+    Called eagerly with a Pillow image, or with a transform that MindSpore runs in Python (``ToPIL``, ``Grayscale``,
+    ``Decode(to_pil=True)`` ...), it returns a tuple, even for one value, as MindSpore does: scripts take ``[0]`` of it.
 
     >>> Compose([lambda x: x + 1, lambda x: x * 2])(np.array(3))
     np.int64(8)
@@ -133,7 +133,7 @@ class Compose(Composite):
 
     @staticmethod
     def decompose(operations: Sequence[Any]) -> list[Any]:
-        """The operations, with those of every Compose among them in its place.
+        """Flatten the list of operations: the contents of every Compose replace it.
 
         >>> len(Compose.decompose([Compose([np.abs, np.abs]), np.abs]))
         3
@@ -145,7 +145,7 @@ class Compose(Composite):
 
     @staticmethod
     def reduce(operations: Sequence[Any]) -> list[Any]:
-        """The operations as the engine runs them: one by one, as they are.
+        """Return the operations as the engine runs them: unchanged, one by one.
 
         >>> Compose.reduce([np.abs])
         [<ufunc 'absolute'>]
@@ -153,12 +153,12 @@ class Compose(Composite):
         return list(operations)
 
     def release_resource(self) -> None:
-        """Nothing is held between calls."""
+        """Does nothing: no resources are held between calls."""
 
 
 @public("dataset.transforms", "dataset.transforms.c_transforms", "dataset.transforms.py_transforms")
 class RandomApply(Composite):
-    """All of the transforms one after the other, or none: with a given probability.
+    """Apply all of the transforms in sequence with a given probability, or none.
 
     >>> RandomApply([np.negative], prob=1.0)(np.array(3))
     np.int64(-3)
@@ -186,7 +186,7 @@ class RandomApply(Composite):
 
 @public("dataset.transforms", "dataset.transforms.c_transforms", "dataset.transforms.py_transforms")
 class RandomChoice(Composite):
-    """One of the transforms, drawn for each row.
+    """Apply one randomly selected transform to each row.
 
     >>> RandomChoice([np.negative])(np.array(3))
     np.int64(-3)
@@ -207,7 +207,7 @@ class RandomChoice(Composite):
 
 @public("dataset.transforms", "dataset.transforms.py_transforms")
 class RandomOrder(Composite):
-    """All of the transforms in an order drawn for each row.
+    """Apply all of the transforms in a random order for each row.
 
     >>> RandomOrder([np.negative, np.abs])(np.array(-3)) in (3, -3)
     True

@@ -1,7 +1,7 @@
-"""The forms of transforms that a card does: which kernel, with which arguments, for which values, how exactly.
+"""Device steps of transforms: the GPU kernel, its arguments, the supported values, and the accuracy.
 
-Everything that must agree with the host (where a random crop lies, what a brighter picture's levels are) is asked of
-the transform itself, here; the kernels of the sink only move pixels and calculate.
+Everything that must agree with the host (the position of a random crop, the levels of an adjusted brightness) is
+computed by the transform itself, here; the kernels only move pixels and compute.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .vision.decode import Decode
 
 __all__ = ["device_step_for"]
 
-# Types that both NumPy and a card calculate with alike.
+# Types with the same arithmetic in NumPy and on a GPU.
 _NUMBERS = frozenset(
     np.dtype(name)
     for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
@@ -35,7 +35,7 @@ _NUMBERS = frozenset(
 _UINT8, _FLOAT32, _FLOAT16 = np.dtype(np.uint8), np.dtype(np.float32), np.dtype(np.float16)
 _NARROW = frozenset(np.dtype(name) for name in ("bool", "uint8", "int8"))
 
-# How far decoding, grey and blending on a card may be from the host's; tests hold them to it.
+# Maximum difference of decoding, grey and blending on a GPU from the host's results; tests check it.
 JPEG_BOUND = (
     "nvJPEG rounds differently, and mixes colours of neighbouring pixels differently where they are stored at half the "
     "size: brightness within 3 levels of 255 in the mean"
@@ -44,7 +44,7 @@ BLEND_BOUND = "1 level of 255"
 
 
 def device_step_for(op: Transform) -> OffloadStep | None:
-    """The form of a transform for a card, or None."""
+    """The device step of a transform, or None."""
     make = _DEVICE_STEPS.get(type(op))
     return None if make is None else make(op)
 
@@ -54,11 +54,11 @@ def _is_image(spec: ValueSpec) -> bool:
 
 
 def _accept_rgb(spec: ValueSpec) -> ValueSpec | None:
-    """For what only takes pictures of three channels and 256 levels."""
+    """Accept images of three channels and 256 levels."""
     return spec if len(spec[0]) == 3 and spec[0][2] == 3 and spec[1] == _UINT8 and all(spec[0]) else None
 
 
-# --- numbers and their order ----------------------------------------------------------------------------------------
+# --- values and channel order ---------------------------------------------------------------------------------------
 
 
 def _hwc_to_chw(op: Any) -> OffloadStep:
@@ -94,7 +94,7 @@ def _rescale(op: layout.Rescale) -> OffloadStep:
 
 
 def _is_exact_cast(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
-    """Whether a card makes the same numbers of them: floats beyond an integer's range are the processor's business."""
+    """Whether a GPU converts to the same numbers: floats beyond an integer's range depend on the processor."""
     if source not in _NUMBERS or target not in _NUMBERS:
         return False
     if source.kind == "f" and target.kind in "iu":
@@ -127,7 +127,7 @@ def _to_tensor(op: layout.ToTensor) -> OffloadStep | None:
     return OffloadStep("ToTensor", "to_tensor", accepts, {"dtype": target.name}, is_profitable=True)
 
 
-# --- mirror images and parts ----------------------------------------------------------------------------------------
+# --- flips and crops ------------------------------------------------------------------------------------------------
 
 
 def _flip(across: bool) -> Callable[[Any], OffloadStep]:
@@ -142,7 +142,7 @@ def _flip(across: bool) -> Callable[[Any], OffloadStep]:
 def _accept_crop(
     size: tuple[int, int], top: int = 0, left: int = 0
 ) -> Callable[[ValueSpec], ValueSpec | None]:
-    """For what cuts out so many pixels, at least so far from the upper left corner."""
+    """Accept images that contain a crop of this size at this offset."""
 
     def accepts(spec: ValueSpec) -> ValueSpec | None:
         shape = spec[0]
@@ -182,7 +182,7 @@ def _random_crop(op: crops.RandomCrop) -> OffloadStep | None:
 
 
 def _accept_resize(spec: ValueSpec, size: Any, inter: Inter) -> ValueSpec | None:
-    """For what resizes: other numbers than levels of 256 are summed in another order on a card."""
+    """Accept images to resize: types other than uint8 are summed in another order on a GPU."""
     shape = spec[0]
     if not _is_image(spec) or (spec[1] != _UINT8 and inter is not Inter.NEAREST):
         return None
@@ -236,7 +236,7 @@ def _resized_crop(op: crops.ResizedCrop) -> OffloadStep | None:
 def _decode(op: Decode) -> OffloadStep | None:
     if op.to_pil:
         return None
-    # how large it is, the header tells where it is decoded
+    # the size is read from the header where the image is decoded
     return OffloadStep("Decode", "decode", lambda spec: None, tolerance_text=JPEG_BOUND, never_shrinks=False)
 
 
@@ -247,7 +247,7 @@ _LEVELS3 = np.repeat(_LEVELS[:, :, None], 3, axis=2)
 
 
 def _lookup_table(levels: Callable[..., Any]) -> Callable[[Any], OffloadStep]:
-    """What makes of each level another: the host's own function tells which, a card looks them up."""
+    """A lookup table of the 256 levels, computed by the host's function."""
 
     def make(op: Any) -> OffloadStep:
         def table(height: int, width: int, *params: Any) -> Any:

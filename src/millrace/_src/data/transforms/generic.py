@@ -1,4 +1,4 @@
-"""Transforms for data of any kind: types, labels, masks, slices."""
+"""Transforms for data of any type: type conversion, one-hot labels, masks, slices, padding."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 @public("dataset.transforms", "dataset.transforms.c_transforms")
 @stable_id("enum.Relational")
 class Relational(IntEnum):
-    """The comparison Mask makes.
+    """Comparison operator of `Mask`.
 
     >>> Relational.GT.value
     2
@@ -60,7 +60,7 @@ def _is_text(x: Any) -> bool:
 
 @public("dataset.transforms", "dataset.transforms.c_transforms")
 class Concatenate(TensorOperation):
-    """One-dimensional columns joined, with an array before or after them.
+    """Concatenate one-dimensional columns, with an optional array before or after them.
 
     >>> Concatenate(append=np.array([9]))(np.array([1, 2])).tolist()
     [1, 2, 9]
@@ -104,7 +104,7 @@ class Concatenate(TensorOperation):
 
 @public("dataset.transforms", "dataset.transforms.c_transforms")
 class Duplicate(TensorOperation):
-    """The same value twice, for two columns.
+    """Duplicate a value, for two columns.
 
     >>> [v.tolist() for v in Duplicate()(np.array([1, 2]))]
     [[1, 2], [1, 2]]
@@ -117,7 +117,7 @@ class Duplicate(TensorOperation):
 
 @public("dataset.transforms", "dataset.transforms.c_transforms")
 class Fill(TensorOperation):
-    """One value everywhere, in the shape and type of the input.
+    """Fill an array of the shape and type of the input with one value.
 
     >>> Fill(3)(np.array([1.5, 2.5])).tolist()
     [3.0, 3.0]
@@ -142,9 +142,9 @@ class Fill(TensorOperation):
 
 @public("dataset.transforms", "dataset.transforms.c_transforms")
 class Mask(TensorOperation):
-    """Whether each element compares with a constant as asked, as booleans or in another type.
+    """Compare each element with a constant; the result is boolean or of another type.
 
-    A constant that the input's type cannot hold is compared as the number it is; MindSpore wraps it round first.
+    A constant that the input's type cannot hold is compared by its value; MindSpore wraps it around first.
 
     >>> Mask(Relational.GT, 2)(np.array([1, 2, 3])).tolist()
     [False, False, True]
@@ -179,16 +179,16 @@ class Mask(TensorOperation):
         return self.row(xs)
 
 
-def _num_classes(name: str, value: Any) -> None:
+def _check_num_classes(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     check_positive(value)
 
 
 @public("dataset.transforms", "dataset.transforms.c_transforms", "dataset.transforms.py_transforms:OneHotOp")
 class OneHot(TensorOperation):
-    """A one at the label's place among zeros; with smoothing, a part of it spread over all classes.
+    """One-hot encode labels; with smoothing, a part of the one is distributed over all classes.
 
-    Axes of length 1 are left out first. MindSpore 2.7.0 loses the ones of a smoothed 1-D input; here they stay.
+    Axes of length 1 are removed first. MindSpore 2.7.0 loses the ones of a smoothed 1-D input; here they stay.
 
     >>> OneHot(4)(np.array(2)).tolist(), OneHot(4, 0.2)(np.array(2)).tolist()
     ([0, 0, 1, 0], [0.05, 0.05, 0.8500000000000001, 0.05])
@@ -197,7 +197,7 @@ class OneHot(TensorOperation):
     @checked
     def __init__(
         self,
-        num_classes: Annotated[Any, ArgumentRule(_num_classes)],
+        num_classes: Annotated[Any, ArgumentRule(_check_num_classes)],
         smoothing_rate: Annotated[int | float, Range(0.0, 1.0)] = 0.0,
     ) -> None:
         self.num_classes, self.smoothing_rate = num_classes, smoothing_rate
@@ -219,11 +219,11 @@ class OneHot(TensorOperation):
         return np.where(hot, 1 - rate + rate / classes, rate / classes)
 
     def batch(self, xs: Any) -> Any:
-        # rows of one number: one row of numbers has a rank of its own, which `row` minds
+        # for rows of one number only: the result of `row` depends on the rank
         return self.row(xs) if xs.ndim == 1 and len(xs) > 1 else None
 
 
-def _pad_shape(name: str, value: Any) -> None:
+def _check_pad_shape(name: str, value: Any) -> None:
     check_type(value, (list,), name)
     for item in value:
         if item is None:
@@ -236,7 +236,7 @@ def _pad_shape(name: str, value: Any) -> None:
 
 @public("dataset.transforms", "dataset.transforms.c_transforms")
 class PadEnd(TensorOperation):
-    """Cut off or filled up at the end until a given shape is reached; None keeps a dimension.
+    """Pad or truncate at the end to a given shape; None keeps a dimension.
 
     >>> PadEnd([4], 9)(np.array([1, 2])).tolist()
     [1, 2, 9, 9]
@@ -248,7 +248,7 @@ class PadEnd(TensorOperation):
     @checked
     def __init__(
         self,
-        pad_shape: Annotated[Any, ArgumentRule(_pad_shape)],
+        pad_shape: Annotated[Any, ArgumentRule(_check_pad_shape)],
         pad_value: str | float | bool | int | bytes | None = None,
     ) -> None:
         self.pad_shape, self.pad_value = pad_shape, pad_value
@@ -284,7 +284,7 @@ class PadEnd(TensorOperation):
     def batch(self, xs: Any) -> Any:
         if isinstance(xs, np.ndarray):
             return PadEnd([None, *self.pad_shape], self.pad_value).row(xs) if xs.ndim > 1 else None
-        # rows of unequal length: dense from here on
+        # rows of unequal length become a dense array
         if len(self.pad_shape) != 1 or self.pad_shape[0] is None or isinstance(self.pad_value, (str, bytes)):
             return None
         fill = cast(np.array(0 if self.pad_value is None else self.pad_value), xs.values.dtype)
@@ -306,9 +306,9 @@ def _slice_part(value: Any) -> None:
 
 @public("dataset.transforms", "dataset.transforms.c_transforms")
 class Slice(TensorOperation):
-    """Parts of an array, an argument per dimension: a number, a list of numbers, a slice, None or ... for all.
+    """Slice an array, one argument per dimension: an index, a list of indices, a slice, None or ... for all.
 
-    A number keeps its dimension, with a length of one.
+    An index keeps its dimension, with a length of one.
 
     >>> Slice(slice(1, 3))(np.array([5, 6, 7, 8])).tolist(), Slice(0)(np.array([5, 6])).tolist()
     ([6, 7], [5])
@@ -353,7 +353,7 @@ class Slice(TensorOperation):
 
 @public("dataset.transforms", "dataset.transforms.c_transforms")
 class TypeCast(TensorOperation):
-    """The same values in another type.
+    """Cast an array to another type.
 
     >>> TypeCast(np.float32)(np.array([1, 2])).dtype
     dtype('float32')
@@ -373,7 +373,7 @@ class TypeCast(TensorOperation):
 
 @public("dataset.transforms", "dataset.transforms.c_transforms")
 class Unique(TensorOperation):
-    """The different values of an array in order of appearance, which of them each element is, and their counts.
+    """Find the unique values of an array in order of appearance, the index of each element in them, and their counts.
 
     >>> [part.tolist() for part in Unique()(np.array([[5, 7], [5, 5]]))]
     [[5, 7], [0, 1, 0, 0], [3, 1]]
@@ -396,9 +396,9 @@ class Unique(TensorOperation):
 
 @public("dataset.transforms", "dataset.transforms.c_transforms")
 class Plugin(TensorOperation):
-    """A function of a Python file as a transform: ``func_name`` in ``lib_path``, given the row's arrays.
+    """Call a function of a Python file: ``func_name`` in ``lib_path``, with the row's arrays.
 
-    MindSpore loads a C++ library here; a Python file takes its place. Where `user_args` is given, the function
+    MindSpore loads a C++ library here; Millrace loads a Python file instead. If `user_args` is given, the function
     gets it as a keyword argument of that name.
 
     >>> from pathlib import Path
@@ -427,7 +427,7 @@ class Plugin(TensorOperation):
         if spec is None or spec.loader is None or path.suffix != ".py":
             raise DataError(f"Plugin: {self.lib_path!r} is not a Python file; plug-ins are .py files here.")
         module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module  # dataclasses and pickle look a module up by its name
+        sys.modules[spec.name] = module  # dataclasses and pickle find a module by its name
         spec.loader.exec_module(module)
         function = getattr(module, self.func_name, None)
         if not callable(function):

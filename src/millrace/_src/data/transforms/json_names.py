@@ -1,8 +1,8 @@
-"""Transforms that JSON may name: the whole list, written out.
+"""Transforms that JSON may name: the complete list.
 
 A saved pipeline and an archive name their transforms. A name that is not in ``TRANSFORMS`` is refused, so that a file
-never decides what is imported or looked up. ``Plugin`` and ``PythonTokenizer`` are absent on purpose: they run code of
-the user. ``tests/unit/data/transforms/test_serialization.py`` checks that the list is complete.
+never determines what is imported or looked up. ``Plugin`` and ``PythonTokenizer`` are absent on purpose: they run code
+of the user. ``tests/unit/data/transforms/test_serialization.py`` checks that the list is complete.
 """
 
 from __future__ import annotations
@@ -325,7 +325,7 @@ _CLASSES: tuple[type[TensorOperation], ...] = (
 
 TRANSFORMS: dict[str, type[TensorOperation]] = {listed.__name__: listed for listed in _CLASSES}
 
-# Transforms that run code of the user, with the reason that a file may not name them.
+# Transforms that run the user's code, with the reason that a file may not name them.
 REFUSED: dict[str, str] = {
     "Plugin": "it runs a Python file",
     "PythonTokenizer": "it calls a Python function",

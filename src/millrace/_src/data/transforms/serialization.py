@@ -1,7 +1,7 @@
-"""Transforms from JSON. A file names a transform of ``json_names`` and its arguments; it decides nothing else.
+"""Transforms from JSON. A file selects a transform of ``json_names`` and its arguments, nothing else.
 
 Nothing is imported or looked up by a name from the file. A transform is built by its constructor, so that its arguments
-are checked as those of any call.
+are checked like those of any call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["construct", "convert_arguments", "from_json_text", "transform_from_j
 
 MAX_DEPTH = 64
 MAX_ARRAY_BYTES = 1 << 30
-# how modules of transforms begin in JSON; the second is that of version 0.2.0
+# prefixes of the modules of transforms in JSON; the second is that of version 0.2.0
 _OF_TRANSFORMS = ("millrace.dataset.", "millrace.data.transforms.")
 
 Classes = Mapping[str, type[TensorOperation]]
@@ -46,7 +46,7 @@ def transform_from_json(saved: Any, extra: Iterable[type[TensorOperation]] = ())
 
     Args:
         saved (dict): what ``to_json()`` wrote, parsed.
-        more (Iterable): transforms that may be named in addition to those of ``json_names.TRANSFORMS``.
+        extra (Iterable): transforms that may be named in addition to those of ``json_names.TRANSFORMS``.
 
     Raises:
         ArgumentValueError: if `saved` is damaged, or names anything but a transform of these.
@@ -107,7 +107,7 @@ def _construct(cls: type[TensorOperation], fields: Any, classes: Classes) -> Ten
         if str(error).startswith("transform from JSON: "):
             raise
         raise _refuse(f"{cls.__name__}: {_first_line(error)}") from error
-    except Exception as error:  # arguments of any type reach the checks of a constructor
+    except Exception as error:  # constructors check arguments of any type
         raise _refuse(f"{cls.__name__}: {_first_line(error)}") from error
 
 
@@ -117,7 +117,7 @@ def _first_line(error: Exception) -> str:
 
 
 def construct(cls: type[TensorOperation], fields: Mapping[str, Any]) -> TensorOperation:
-    """Call the constructor with restored values; what it takes no argument for must come out as it was saved."""
+    """Call the constructor with restored values; fields without an argument must equal the saved ones."""
     parameters = _parameters(cls)
     positional: tuple[Any, ...] = ()
     arguments: dict[str, Any] = {}
@@ -140,7 +140,7 @@ def construct(cls: type[TensorOperation], fields: Mapping[str, Any]) -> TensorOp
 
 
 def convert_arguments(cls: type[TensorOperation], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of a transform inside those of another: values of enumerations become their members."""
+    """Convert arguments of a transform nested in those of another: enumeration values become members."""
     parameters = _parameters(cls)
     if not set(arguments) <= set(parameters):
         raise _refuse(f"expected arguments of {cls.__name__}, got {_shorten(str(sorted(arguments)))}")
@@ -148,7 +148,7 @@ def convert_arguments(cls: type[TensorOperation], arguments: Mapping[str, Any]) 
 
 
 class _Parameter:
-    """What a constructor's parameter takes, as far as JSON cannot say it: enumerations and lists."""
+    """Enumerations and lists that a constructor's parameter takes, as JSON cannot express them."""
 
     def __init__(self, cls: type[TensorOperation], parameter: inspect.Parameter, annotation: Any) -> None:
         self.variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
@@ -203,7 +203,7 @@ def _parameters(cls: type[TensorOperation]) -> dict[str, _Parameter]:
 
 
 def _restore_value(value: Any, classes: Classes) -> Any:
-    """An argument as `plain_value` was given it; lists become tuples."""
+    """Restore an argument from its plain value; lists become tuples."""
     if isinstance(value, list):
         return tuple([_restore_value(item, classes) for item in value])
     if not isinstance(value, dict):
@@ -240,7 +240,7 @@ def _is_index(value: Any) -> bool:
 
 
 def _dtype(name: Any) -> np.dtype[Any]:
-    """A dtype by the text that ``dtype.str`` gives: numbers, text and bytes; no objects, no records."""
+    """A dtype from its ``dtype.str``: numbers, text and bytes; no objects, no records."""
     if isinstance(name, str) and len(name) < 20:
         try:
             dtype = np.dtype(name)

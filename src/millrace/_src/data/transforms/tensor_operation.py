@@ -1,4 +1,4 @@
-"""What the public transforms share beyond Transform: device(), JSON, and their name on every error."""
+"""Base classes of the public transforms: device(), JSON, and the transform's name on every error."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ __all__ = [
     "dataset.transforms.py_transforms:PyTensorOperation",
 )
 class TensorOperation(Transform, ours=True):
-    """A transform with MindSpore's methods. Its fields are its arguments, so it prints and pickles as itself."""
+    """Base of the transforms with MindSpore's methods. Its fields are its arguments, which are printed and pickled."""
 
     _is_builtin = True
-    # MindSpore runs it in Python, not in C++: an eager Compose that holds such a one gives a tuple
+    # MindSpore runs it in Python, not in C++: an eager Compose with such a transform returns a tuple
     runs_in_python: bool = False
-    # where it takes one value, several columns (an image and its mask) each go through it, with the same random
+    # a transform of one value is applied to each of several columns (an image and its mask), with the same random
     # parameters
     num_inputs: ClassVar[int | None] = 1
-    # JSON: the argument that a field comes from, where its name differs; the arguments that take members of an
-    # enumeration or lists (not tuples), where the annotation does not say so
+    # JSON: the argument of a field, where its name differs; the arguments that take members of an enumeration or lists
+    # (not tuples), where the annotation does not show it
     json_arguments: ClassVar[dict[str, str]] = {}
     json_enums: ClassVar[dict[str, type[Enum]]] = {}
     json_lists: ClassVar[frozenset[str]] = frozenset()
@@ -59,12 +59,12 @@ class TensorOperation(Transform, ours=True):
 
     @checked
     def device(self, device_target: Device = "CPU") -> TensorOperation:
-        """Where to run: "CPU", or "GPU" for transforms that a card does as well; returns the transform itself.
+        """Select the device: "CPU", or "GPU" for transforms with a GPU kernel; returns the transform itself.
 
-        On "GPU" it runs behind the batch, on the card that the batches go to (``create_device_iterator("GPU")``,
-        ``device_que``, ``Model`` on a GPU). Without such a card, and in front of a transform that has no such form, it
-        runs on the host: the rows are the same either way, their numbers bit for bit or as near as the how-to *Feed a
-        device* says for each.
+        On "GPU" it runs after batching, on the GPU that receives the batches (``create_device_iterator("GPU")``,
+        ``device_que``, ``Model`` on a GPU). Without such a GPU, and before a transform without a GPU kernel, it runs on
+        the host: the rows are the same in both cases, their values bit for bit or within the tolerance that the how-to
+        *Feed a device* lists.
 
         >>> import millrace.dataset.vision as vision
         >>> vision.HorizontalFlip().device("GPU")
@@ -72,8 +72,8 @@ class TensorOperation(Transform, ours=True):
         """
         if device_target == "GPU" and self.device_step() is None:
             raise ArgumentValueError(
-                f"{self!r} has no form for a GPU; leave device() out, and it runs on the host. The how-to 'Feed a "
-                "device' lists those that have one."
+                f"{self!r} has no GPU kernel. Omit device() to run it on the host. The how-to 'Feed a device' lists "
+                "the transforms with GPU kernels."
             )
         self._device = device_target
         return self
@@ -83,7 +83,7 @@ class TensorOperation(Transform, ours=True):
         return getattr(self, "_device", "")
 
     def device_step(self) -> OffloadStep | None:
-        from .device_lowering import device_step_for  # it names the classes that are derived from this one
+        from .device_lowering import device_step_for  # imports the subclasses of this class
 
         return device_step_for(self)
 
@@ -106,7 +106,7 @@ class TensorOperation(Transform, ours=True):
         return call
 
     def _apply_per_column(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
-        """Each of several columns by itself."""
+        """Apply the transform to each of several columns separately."""
         name = type(self).__name__
         if self.num_inputs != 1 or not values:
             wanted = "one column" if self.num_inputs == 1 else f"{self.num_inputs} columns"
@@ -114,13 +114,13 @@ class TensorOperation(Transform, ours=True):
         results = tuple([self.row(value, *params) for value in values])
         if any(type(part) is tuple for part in results):
             raise ArgumentTypeError(
-                f"{name} takes one column and makes several of it, but got {len(values)} columns. Give each a map of "
-                "its own: .map(operation, input_columns=[one], output_columns=[...])."
+                f"{name} takes one column and returns several, but got {len(values)} columns. Use a separate map for "
+                "each: .map(operation, input_columns=[one], output_columns=[...])."
             )
         return results
 
     def __call__(self, *values: Any) -> Any:
-        """Apply it to one value, here and now."""
+        """Apply the transform eagerly to one value."""
         inputs = tuple([self.as_input(v) for v in values])
         rng = _eager_rng() if self.random else None
         output = self.row_function(rng)(0, *inputs)
@@ -129,11 +129,11 @@ class TensorOperation(Transform, ours=True):
         return copy_if_shared(output, inputs)
 
     def as_input(self, value: Any) -> Any:
-        """A user's value as `row` takes it."""
+        """Convert a user's value to the input of `row`."""
         return value if is_pil(value) else np.asarray(value)
 
     def to_json(self) -> str:
-        """This transform as JSON: its name and its arguments.
+        """Convert this transform to JSON: its name and its arguments.
 
         >>> import millrace.dataset.vision as vision
         >>> vision.RandomHorizontalFlip(0.25).to_json()
@@ -149,22 +149,22 @@ class TensorOperation(Transform, ours=True):
 
     @classmethod
     def from_json(cls, json_string: str) -> TensorOperation:
-        """The transform with these arguments; `json_string` holds what to_json() calls tensor_op_params.
+        """Build a transform from JSON; `json_string` holds the ``tensor_op_params`` of to_json().
 
         >>> import millrace.dataset.vision as vision
         >>> vision.RandomHorizontalFlip.from_json('{"prob": 0.25}')
         RandomHorizontalFlip(prob=0.25)
         """
-        from .serialization import from_json_text  # it names every transform
+        from .serialization import from_json_text  # imports every transform
 
         return from_json_text(cls, json_string)
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> TensorOperation:
-        """The transform with these fields, as `to_json` keeps them; the constructor checks them."""
+        """Build a transform from its fields as `to_json` stores them; the constructor checks them."""
         from .serialization import construct
 
-        if cls.user_code:  # a class of the user: its constructor may take other names, as in MindSpore
+        if cls.user_code:  # a user's class: its constructor may have other arguments, as in MindSpore
             operation = cls.__new__(cls)
             operation.__dict__.update(fields)
             return operation
@@ -173,14 +173,14 @@ class TensorOperation(Transform, ours=True):
 
 @public("dataset.vision.c_transforms")
 class ImageTensorOperation(TensorOperation):
-    """An operation on images: eagerly it takes arrays and Pillow images and nothing else."""
+    """Base of the operations on images; eagerly it takes arrays and Pillow images only."""
 
     _is_builtin = True
     _family = "vision"
     libraries = ("cv2",)
 
     def fuse_decode(self, following: Sequence[Transform], settings: Settings) -> FusedTransform | None:
-        from .vision.decode import Decode  # it is an operation on images itself
+        from .vision.decode import Decode  # a subclass of this class
 
         joined = Decode().fuse((self, *following), settings)
         return None if joined is None or len(joined.operations) == 1 else joined
@@ -192,7 +192,7 @@ class ImageTensorOperation(TensorOperation):
 
 
 def copy_if_shared(output: Any, inputs: tuple[Any, ...]) -> Any:
-    """A result that shares no memory with what was given, in C order."""
+    """A result in C order that shares no memory with the inputs."""
     if type(output) is not np.ndarray:
         return output
     if any(type(v) is np.ndarray and np.may_share_memory(output, v) for v in inputs):
@@ -201,7 +201,7 @@ def copy_if_shared(output: Any, inputs: tuple[Any, ...]) -> Any:
 
 
 def plain_value(value: Any) -> Any:
-    """A value as JSON keeps it. What JSON has no form for is tagged, so that `stored` gives it back."""
+    """Convert a value to JSON's types. Types without a JSON form are tagged, so that `serialization` restores them."""
     if isinstance(value, dict):
         return {str(k): plain_value(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -232,10 +232,10 @@ def plain_value(value: Any) -> Any:
 
 
 TAG = "millrace"
-# Kinds of argument with a JSON form of their own: what to_plain() gives, their class method fromplain_value() takes.
+# Argument types with a separate JSON form: their class method from_plain() takes the result of to_plain().
 _JSON_TYPES: dict[str, type[Any]] = {}
 
 
 def register_json_type(*classes: type[Any]) -> None:
-    """Let arguments of these kinds (a vocabulary, say) be part of a transform's JSON."""
+    """Let arguments of these types (a vocabulary, for example) be part of a transform's JSON."""
     _JSON_TYPES.update({cls.__name__: cls for cls in classes})

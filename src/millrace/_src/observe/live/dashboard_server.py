@@ -113,7 +113,7 @@ class _Http(ThreadingHTTPServer):
         self.pages = threading.Semaphore(MOST_PAGES)
         self.responses = threading.Semaphore(MOST_RESPONSES)
         self.heads = Heads()
-        self._answering: set[threading.Thread] = set()
+        self._request_threads: set[threading.Thread] = set()
         super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
@@ -125,12 +125,15 @@ class _Http(ThreadingHTTPServer):
         """As the base does, in threads that are joined at the end."""
         self.heads.add(request)
         thread = threading.Thread(
-            target=self._answer, args=(request, client_address), name="millrace-page-request", daemon=True
+            target=self._serve_request,
+            args=(request, client_address),
+            name="millrace-page-request",
+            daemon=True,
         )
-        self._answering = {one for one in self._answering if one.is_alive()} | {thread}
+        self._request_threads = {one for one in self._request_threads if one.is_alive()} | {thread}
         thread.start()
 
-    def _answer(self, request: Any, client_address: Any) -> None:
+    def _serve_request(self, request: Any, client_address: Any) -> None:
         try:
             self.process_request_thread(request, client_address)
         finally:
@@ -142,7 +145,7 @@ class _Http(ThreadingHTTPServer):
 
     def join(self, seconds: float) -> None:
         until = time.monotonic() + seconds
-        for thread in self._answering:
+        for thread in self._request_threads:
             thread.join(max(0.0, until - time.monotonic()))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -160,12 +163,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile = LimitedHead(self.rfile)  # type: ignore[assignment]
 
     def do_GET(self) -> None:
-        self._answer(body=True)
+        self._handle(body=True)
 
     def do_HEAD(self) -> None:
-        self._answer(body=False)
+        self._handle(body=False)
 
-    def _answer(self, body: bool) -> None:
+    def _handle(self, body: bool) -> None:
         self.server.heads.remove(self.connection)
         if not self.server.responses.acquire(blocking=False):
             self._refuse(503, "Too many requests at once.")
@@ -199,8 +202,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif name == "events" and body:
             return True
         elif name in FILES:
-            file, kind = FILES[name]
-            self._send(200, _asset(file), kind, body)
+            file, content_type = FILES[name]
+            self._send(200, _asset(file), content_type, body)
         else:
             self._refuse(404, "There is no such page.")
         return False
@@ -215,8 +218,8 @@ class _Handler(BaseHTTPRequestHandler):
         return origin is None or _name_in(origin.partition("://")[2]) in NAMES
 
     def _bears_token(self) -> bool:
-        kind, _, token = (self.headers.get("Authorization") or "").partition(" ")
-        return kind.lower() == "bearer" and self._is_token(token.strip())
+        scheme, _, token = (self.headers.get("Authorization") or "").partition(" ")
+        return scheme.lower() == "bearer" and self._is_token(token.strip())
 
     def _is_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.server.token)
@@ -226,12 +229,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse(self, status: int, text: str) -> None:
         self._send(status, f"{text}\n".encode(), "text/plain; charset=utf-8", self.command != "HEAD")
 
-    def _send(self, status: int, data: bytes, kind: str, body: bool, **more: str) -> None:
+    def _send(self, status: int, data: bytes, content_type: str, body: bool, **extra_headers: str) -> None:
         self.send_response(status)
         for name, value in {
             **HEADERS,
-            **more,
-            "Content-Type": kind,
+            **extra_headers,
+            "Content-Type": content_type,
             "Content-Length": str(len(data)),
         }.items():
             self.send_header(name, value)
@@ -277,7 +280,7 @@ class _Handler(BaseHTTPRequestHandler):
             if anew:
                 state = RunState()
                 self._event("begin", {})
-            points = [_drawn(line) for line in lines if state.apply(line) and line.get("is") == "point"]
+            points = [_curve_point(line) for line in lines if state.apply(line) and line.get("is") == "point"]
             if points:
                 self._event("points", points)
             if lines:
@@ -295,9 +298,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(b": alive\n\n")
                 quiet = 0.0
 
-    def _event(self, kind: str, data: Any) -> None:
+    def _event(self, event: str, data: Any) -> None:
         text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-        self.wfile.write(f"event: {kind}\ndata: {text}\n\n".encode())
+        self.wfile.write(f"event: {event}\ndata: {text}\n\n".encode())
         self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -310,10 +313,10 @@ def _name_in(address: str) -> str:
     return (name if colon and port.isdigit() else address).lower()
 
 
-def _drawn(point: dict[str, Any]) -> dict[str, Any]:
+def _curve_point(point: dict[str, Any]) -> dict[str, Any]:
     """What curves are drawn of; all else of a point is in what stands now."""
-    word = next(word for word in CURVES if word in point)
-    return {name: point[name] for name in ("t", word, *CURVES[word])}
+    curve = next(curve for curve in CURVES if curve in point)
+    return {name: point[name] for name in ("t", curve, *CURVES[curve])}
 
 
 def _asset(name: str) -> bytes:

@@ -17,11 +17,13 @@ Line = dict[str, Any]
 
 def series_of(line: Line) -> str | None:
     """Which curve a line is a point of; None for what is no point."""
-    return _whose(line) if line.get("is") == "point" else None
+    return _curve_name(line) if line.get("is") == "point" else None
 
 
-def _whose(line: Line) -> str:
-    return next((f"{word} {line[word]}" for word in ("pipeline", "channel", "training") if word in line), "")
+def _curve_name(line: Line) -> str:
+    return next(
+        (f"{curve} {line[curve]}" for curve in ("pipeline", "channel", "training") if curve in line), ""
+    )
 
 
 def downsample(lines: list[Line], most: int, size: Callable[[list[Line]], int]) -> list[Line]:
@@ -34,37 +36,39 @@ def downsample(lines: list[Line], most: int, size: Callable[[list[Line]], int]) 
     """
     recent, across = RECENT, ACROSS
     while True:
-        kept = _kept(lines, recent, across)
+        kept = _select_lines(lines, recent, across)
         if size(kept) <= most or across <= 8:
             return kept
         recent, across = recent / 2, across // 2
 
 
-def _kept(lines: list[Line], recent: float, across: int) -> list[Line]:
+def _select_lines(lines: list[Line], recent: float, across: int) -> list[Line]:
     now = max((_time(line) for line in lines), default=0.0)
     apart = now / across
     last: dict[str, float] = {}
     # the last point of each curve says where it ended
     ends = {series: number for number, line in enumerate(lines) if (series := series_of(line)) is not None}
     # of what is said again and again the last word stands; of verdicts some more
-    words = {
-        number: (line.get("is"), _whose(line)) for number, line in enumerate(lines) if not series_of(line)
+    topics = {
+        number: (line.get("is"), _curve_name(line))
+        for number, line in enumerate(lines)
+        if not series_of(line)
     }
-    standing = set({word: number for number, word in words.items()}.values())
-    verdicts = [number for number, (kind, _) in words.items() if kind == "verdict"]
+    standing = set({topic: number for number, topic in topics.items()}.values())
+    verdicts = [number for number, (event_type, _) in topics.items() if event_type == "verdict"]
     standing.update(verdicts[-MOST_VERDICTS:])
-    made = []
+    selected = []
     for number, line in enumerate(lines):
         series = series_of(line)
         if series is None:
             if number in standing:
-                made.append(line)
+                selected.append(line)
             continue
-        at = _time(line)
-        if at > now - recent or at - last.get(series, -1e9) >= apart or ends[series] == number:
-            last[series] = at
-            made.append(line)
-    return made
+        time = _time(line)
+        if time > now - recent or time - last.get(series, -1e9) >= apart or ends[series] == number:
+            last[series] = time
+            selected.append(line)
+    return selected
 
 
 def _time(line: Line) -> float:

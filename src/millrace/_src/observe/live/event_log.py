@@ -19,30 +19,30 @@ from millrace._src.core.errors import FormatError
 
 from .downsample import downsample
 
-__all__ = ["KIND", "MOST_BYTES", "EventLogWriter", "EventLogReader", "is_written"]
+__all__ = ["FILE_TYPE", "MOST_BYTES", "EventLogWriter", "EventLogReader", "is_written"]
 
-KIND = "millrace history"
+FILE_TYPE = "millrace history"
 VERSION = 1
 # A reader refuses more. A writer stays far below: it thins out what it wrote before it comes to an eighth of this.
 MOST_BYTES = 64 << 20
 MOST_LINE = 1 << 20
 PIECE = 256 << 10
 # A file of fewer bytes is never thinned out, and one of more always.
-ROOM = (1 << 20, MOST_BYTES // 8)
+SIZE_LIMITS = (1 << 20, MOST_BYTES // 8)
 
 
 class EventLogWriter:
     """The writing side. Only its owner may read the file."""
 
-    def __init__(self, path: Path, head: dict[str, Any], room: tuple[int, int] = ROOM) -> None:
+    def __init__(self, path: Path, head: dict[str, Any], size_limits: tuple[int, int] = SIZE_LIMITS) -> None:
         self.path = path
-        self._least, self._most = room
+        self._least, self._most = size_limits
         self._lines: list[dict[str, Any]] = []
         self._fd = -1
         self._size = 0
         self._limit = self._least
         _check_replaceable(path)
-        self._begin([{"kind": KIND, "version": VERSION, **head}])
+        self._begin([{"kind": FILE_TYPE, "version": VERSION, **head}])
 
     def add(self, line: dict[str, Any]) -> None:
         """Put one thing down; it is written with the next ``flush``."""
@@ -53,7 +53,7 @@ class EventLogWriter:
         if not self._lines or self._fd < 0:
             return
         lines, self._lines = self._lines, []
-        data = _encoded(lines)
+        data = _encode(lines)
         self._size += len(data)
         while data:
             data = data[os.write(self._fd, data) :]
@@ -75,38 +75,38 @@ class EventLogWriter:
 
     def _thin(self) -> None:
         lines = list(EventLogReader(self.path).all())
-        made = downsample(lines, self._most // 2, lambda kept: len(_encoded(kept)))
-        self._begin(made)
+        thinned = downsample(lines, self._most // 2, lambda kept: len(_encode(kept)))
+        self._begin(thinned)
         self._limit = min(self._most, max(self._least, 2 * self._size))
 
     def _begin(self, lines: list[dict[str, Any]]) -> None:
         """A new file with these lines, in the place of what is there."""
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
+        replacement = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
         with contextlib.suppress(FileNotFoundError):
-            beside.unlink()  # of a process with our number that died
+            replacement.unlink()  # of a process with our number that died
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        fd = os.open(beside, flags, 0o600)
+        fd = os.open(replacement, flags, 0o600)
         try:
             with contextlib.suppress(OSError):  # some file systems of networks have no locks
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            data = _encoded(lines)
+            data = _encode(lines)
             self._size = len(data)
             while data:
                 data = data[os.write(fd, data) :]
-            os.replace(beside, self.path)
+            os.replace(replacement, self.path)
         except BaseException:
             os.close(fd)
             with contextlib.suppress(OSError):
-                beside.unlink()
+                replacement.unlink()
             raise
         self.forget()
         self._fd = fd
 
 
-def _encoded(lines: list[dict[str, Any]]) -> bytes:
-    made = [json.dumps(line, separators=(",", ":"), allow_nan=False, ensure_ascii=False) for line in lines]
+def _encode(lines: list[dict[str, Any]]) -> bytes:
+    texts = [json.dumps(line, separators=(",", ":"), allow_nan=False, ensure_ascii=False) for line in lines]
     # the name of a file may hold bytes that are no text
-    return "".join(f"{line}\n" for line in made).encode("utf-8", "replace")
+    return "".join(f"{line}\n" for line in texts).encode("utf-8", "replace")
 
 
 def _check_replaceable(path: Path) -> None:
@@ -138,17 +138,17 @@ class EventLogReader:
     def _open(self) -> None:
         self.close()
         fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        found = os.fstat(fd)
+        status = os.fstat(fd)
         try:
-            if not stat.S_ISREG(found.st_mode):
+            if not stat.S_ISREG(status.st_mode):
                 self._refuse("is not a file")
-            if found.st_size > MOST_BYTES:
+            if status.st_size > MOST_BYTES:
                 self._refuse(
-                    f"has {found.st_size:,} bytes; the history of a run never has more than {MOST_BYTES:,}"
+                    f"has {status.st_size:,} bytes; the history of a run never has more than {MOST_BYTES:,}"
                 )
             begins = os.pread(fd, 4096, 0).partition(b"\n")[0]
-            head = _parsed(begins)
-            if head is None or head.get("kind") != KIND:
+            head = _parse(begins)
+            if head is None or head.get("kind") != FILE_TYPE:
                 self._refuse("is not the history of a run, as `with ds.monitor():` writes it")
             if head.get("version") != VERSION:
                 self._refuse(
@@ -159,7 +159,7 @@ class EventLogReader:
             os.close(fd)
             raise
         self._fd, self._at, self._rest, self.damaged = fd, 0, b"", 0
-        self._inode = (found.st_dev, found.st_ino)
+        self._inode = (status.st_dev, status.st_ino)
 
     def _refuse(self, why: str) -> NoReturn:
         raise FormatError(f"{self.path} {why}", file=str(self.path))
@@ -169,7 +169,7 @@ class EventLogReader:
         anew = False
         while True:
             data = os.pread(self._fd, PIECE, self._at)
-            if not data and self._replaced():
+            if not data and self._is_replaced():
                 self._open()
                 anew, data = True, os.pread(self._fd, PIECE, 0)
             if not data:
@@ -177,35 +177,35 @@ class EventLogReader:
             self._at += len(data)
             if self._at > MOST_BYTES:
                 self._refuse(f"has grown beyond {MOST_BYTES:,} bytes")
-            if lines := self._whole(data):
+            if lines := self._complete_lines(data):
                 return anew, lines
 
-    def _whole(self, data: bytes) -> list[dict[str, Any]]:
+    def _complete_lines(self, data: bytes) -> list[dict[str, Any]]:
         """The lines that have come to their end."""
         *texts, rest = (self._rest + data).split(b"\n")
         if len(rest) > MOST_LINE:
             self._refuse(f"has a line of more than {MOST_LINE:,} bytes")
         self._rest = rest
-        lines = [_parsed(text) for text in texts]
+        lines = [_parse(text) for text in texts]
         self.damaged += lines.count(None)
         return [line for line in lines if line is not None]
 
     def all(self) -> list[dict[str, Any]]:
         """Everything that is there now; closes the file."""
-        made: list[dict[str, Any]] = []
+        collected: list[dict[str, Any]] = []
         with self:
             while True:
                 anew, lines = self.read_new()
                 if anew:
-                    made = []
+                    collected = []
                 if not lines:
-                    return made
-                made += lines
+                    return collected
+                collected += lines
 
     @property
     def ended(self) -> bool:
         """Whether nothing more will come: nobody holds the lock, of this file or of one in its place."""
-        if self._replaced():
+        if self._is_replaced():
             return False
         try:
             fcntl.flock(self._fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -216,12 +216,12 @@ class EventLogReader:
         fcntl.flock(self._fd, fcntl.LOCK_UN)
         return True
 
-    def _replaced(self) -> bool:
+    def _is_replaced(self) -> bool:
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except OSError:
             return False  # removed: what we hold is what there is
-        return (found.st_dev, found.st_ino) != self._inode
+        return (status.st_dev, status.st_ino) != self._inode
 
     def close(self) -> None:
         """Let go of the file; a second time changes nothing."""
@@ -245,7 +245,7 @@ def is_written(path: Path) -> bool | None:
         return None
 
 
-def _parsed(text: bytes) -> dict[str, Any] | None:
+def _parse(text: bytes) -> dict[str, Any] | None:
     try:
         line = json.loads(text, parse_constant=_no_number)
         if b"\\u" in text:

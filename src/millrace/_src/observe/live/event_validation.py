@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["check_description", "check_point", "check_verdict", "number_in", "text_in"]
+__all__ = ["check_description", "check_point", "check_diagnosis", "number_in", "text_in"]
 
 Line = dict[str, Any]
 
@@ -21,7 +21,7 @@ _COUNTS = {
     "training": ("seconds", "waited", "steps", "step", "epoch", "epochs", "steps_in_epoch"),
 }  # fmt: skip
 _LISTS = ("given", "busy", "cpu", "wait_in", "wait_out", "fill")
-_WORDS = {"pipeline": (), "channel": ("name", "device", "ended"), "training": ("network",)}
+_TEXTS = {"pipeline": (), "channel": ("name", "device", "ended"), "training": ("network",)}
 
 
 def number_in(value: Any) -> float:
@@ -39,45 +39,45 @@ def text_in(value: Any) -> str:
 
 
 def check_point(line: Line) -> None:
-    word = next((word for word in _COUNTS if word in line), "")
-    for name in _COUNTS[word]:
+    series = next((series for series in _COUNTS if series in line), "")
+    for name in _COUNTS[series]:
         number_in(line[name])
-    for name in _WORDS[word]:
+    for name in _TEXTS[series]:
         text_in(line[name])
-    if word == "pipeline":
+    if series == "pipeline":
         lengths = {len([number_in(one) for one in line[name]]) for name in _LISTS}
         ops = [[number_in(one) for one in each] for each in line["op_busy"]]
         if lengths != {len(ops)}:
             raise ValueError(line)
-    if word != "pipeline" and line["of"] is not None:
+    if series != "pipeline" and line["of"] is not None:
         number_in(line["of"])
-    for name in ("loss", "rate") if word == "training" else ():
+    for name in ("loss", "rate") if series == "training" else ():
         if line[name] not in (None, "nan", "inf", "-inf"):
             number_in(line[name])
 
 
 def check_description(line: Line) -> None:
     number_in(line["limit"])
-    for place, stage in enumerate(line["stages"]):
+    for index, stage in enumerate(line["stages"]):
         for name in ("name", "place", "on", "unit"):
             text_in(stage[name])
         number_in(stage["working"])
         if not isinstance(stage["queue"], bool):
             raise ValueError(line)
         # what a stage feeds comes after it, so that nothing goes round in circles
-        if stage["feeds"] is not None and not place < number_in(stage["feeds"]) < len(line["stages"]):
+        if stage["feeds"] is not None and not index < number_in(stage["feeds"]) < len(line["stages"]):
             raise ValueError(line)
         for name in stage["ops"]:
             text_in(name)
 
 
-def check_verdict(line: Line) -> None:
-    words = (
+def check_diagnosis(line: Line) -> None:
+    fields = (
         ("situation", "evidence", "advice", "stage")
         if "channel" in line
         else ("kind", "stage", "place", "advice", "call")
     )
-    for name in words:
+    for name in fields:
         text_in(line[name])
     if "pipeline" in line:
         for name in ("now", "predicted"):

@@ -30,27 +30,32 @@ def prometheus_text(now: dict[str, Any]) -> str:
     <BLANKLINE>
     """
     lines = []
-    for name, kind, told, samples in _families(now):
-        made = [f"{name}{_labels(labels)} {_value(value)}" for labels, value in samples]
-        if made:
-            lines += [f"# HELP {name} {told}", f"# TYPE {name} {kind}", *made]
+    for name, metric_type, help_text, samples in _families(now):
+        rendered = [f"{name}{_labels(labels)} {_value(value)}" for labels, value in samples]
+        if rendered:
+            lines += [f"# HELP {name} {help_text}", f"# TYPE {name} {metric_type}", *rendered]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _families(now: dict[str, Any]) -> Iterator[tuple[str, str, str, list[Sample]]]:
     yield "millrace_up", "gauge", "Whether the run goes on.", [({}, now["status"] == "live")]
     yield "millrace_elapsed_seconds", "gauge", "Seconds since the run began.", [({}, now["elapsed"])]
-    for name, key, kind, told in _PIPELINE:
-        yield name, kind, told, [({"pipeline": each["number"]}, each[key]) for each in now["pipelines"]]
-    for name, key, kind, told in _STAGE:
+    for name, key, metric_type, help_text in _PIPELINE:
         yield (
             name,
-            kind,
-            told,
+            metric_type,
+            help_text,
+            [({"pipeline": entry["number"]}, entry[key]) for entry in now["pipelines"]],
+        )
+    for name, key, metric_type, help_text in _STAGE:
+        yield (
+            name,
+            metric_type,
+            help_text,
             [
-                (_stage_labels(each, place, stage), stage[key])
-                for each in now["pipelines"]
-                for place, stage in enumerate(each["stages"])
+                (_stage_labels(entry, index, stage), stage[key])
+                for entry in now["pipelines"]
+                for index, stage in enumerate(entry["stages"])
                 if stage[key] is not None
             ],
         )
@@ -59,47 +64,52 @@ def _families(now: dict[str, Any]) -> Iterator[tuple[str, str, str, list[Sample]
         "gauge",
         "How many times as fast the advised change would be.",
         [
-            ({"pipeline": each["number"]}, each["verdict"]["gain"])
-            for each in now["pipelines"]
-            if each["verdict"]
+            ({"pipeline": entry["number"]}, entry["verdict"]["gain"])
+            for entry in now["pipelines"]
+            if entry["verdict"]
         ],
     )
-    for name, key, kind, told in _CHANNEL:
-        yield name, kind, told, [(_channel_labels(each), each[key]) for each in now["channels"]]
+    for name, key, metric_type, help_text in _CHANNEL:
+        yield (
+            name,
+            metric_type,
+            help_text,
+            [(_channel_labels(entry), entry[key]) for entry in now["channels"]],
+        )
     yield (
         "millrace_channel_seconds_total",
         "counter",
         "What a channel's time went to.",
         [
-            ({**_channel_labels(each), "part": part}, value)
-            for each in now["channels"]
-            for part, value in each["seconds"].items()
+            ({**_channel_labels(entry), "part": part}, value)
+            for entry in now["channels"]
+            for part, value in entry["seconds"].items()
         ],
     )
-    for suffix, told in (
+    for suffix, help_text in (
         ("", "Batches that wait in a ring."),
         ("_slots", "Batches that a ring has room for."),
     ):
         yield (
             f"millrace_ring_batches{suffix}",
             "gauge",
-            told,
+            help_text,
             [
-                ({**_channel_labels(each), "ring": ring}, each[f"{key}{suffix}"])
-                for each in now["channels"]
+                ({**_channel_labels(entry), "ring": ring}, entry[f"{key}{suffix}"])
+                for entry in now["channels"]
                 for ring, key in (("host", "host"), ("device", "ring"))
-                if each[f"{key}_slots"]
+                if entry[f"{key}_slots"]
             ],
         )
-    for name, key, kind, told in _TRAINING:
+    for name, key, metric_type, help_text in _TRAINING:
         yield (
             name,
-            kind,
-            told,
+            metric_type,
+            help_text,
             [
-                ({"training": each["number"], "network": each["network"]}, float(each[key]))
-                for each in now["trainings"]
-                if each[key] is not None
+                ({"training": entry["number"], "network": entry["network"]}, float(entry[key]))
+                for entry in now["trainings"]
+                if entry[key] is not None
             ],
         )
 
@@ -157,9 +167,9 @@ _TRAINING = (
 )
 
 
-def _stage_labels(pipeline: dict[str, Any], place: int, stage: dict[str, Any]) -> Labels:
+def _stage_labels(pipeline: dict[str, Any], index: int, stage: dict[str, Any]) -> Labels:
     # two stages may have the same name: the number tells them apart
-    return {"pipeline": pipeline["number"], "stage": f"{place} {stage['name']}", "unit": stage["unit"]}
+    return {"pipeline": pipeline["number"], "stage": f"{index} {stage['name']}", "unit": stage["unit"]}
 
 
 def _channel_labels(channel: dict[str, Any]) -> Labels:

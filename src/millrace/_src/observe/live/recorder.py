@@ -35,7 +35,7 @@ __all__ = ["RunRecorder"]
 log = get_logger(__name__)
 
 # Seconds between two verdicts on something that goes on: each costs a millisecond.
-JUDGE_EVERY = 2.0
+DIAGNOSIS_INTERVAL = 2.0
 # Letters of a name, and of a sentence.
 NAME, SENTENCE = 120, 400
 # Ops of one stage that are told apart.
@@ -47,7 +47,7 @@ class RunRecorder:
 
     def __init__(self, path: Path) -> None:
         self._began = time.perf_counter()
-        self._book: EventLogWriter | None = EventLogWriter(path, _head())
+        self._log: EventLogWriter | None = EventLogWriter(path, _head())
         self.path = path
         self._pipelines, self._channels, self._trainings = (
             SeriesRegistry(),
@@ -60,8 +60,8 @@ class RunRecorder:
         self._going: list[steps.MonitoredTraining] = []
         # what was open before is nobody's business
         self._before: weakref.WeakSet[Any] = weakref.WeakSet(sinks.open_queues())
-        self._judged: dict[str, float] = {}
-        self._said: dict[str, Any] = {}
+        self._last_diagnosis_times: dict[str, float] = {}
+        self._last_diagnoses: dict[str, Any] = {}
 
     def follow(self, run: ObservedRun) -> None:
         """A pipeline begins."""
@@ -69,16 +69,16 @@ class RunRecorder:
 
     def look(self) -> None:
         """Take a point of each."""
-        if self._book is None:
+        if self._log is None:
             return
         now = round(time.perf_counter() - self._began, 3)
         try:
-            self._look(self._book, now)
-            self._book.flush()
+            self._look(self._log, now)
+            self._log.flush()
         except (OSError, FormatError) as error:  # no room, or somebody put another file in its place
             log.warning("the history %s is not written any more: %s", self.path, error)
-            self._book.forget()
-            self._book = None
+            self._log.forget()
+            self._log = None
 
     def _look(self, book: EventLogWriter, now: float) -> None:
         # what ends from here on is looked at once more
@@ -94,7 +94,7 @@ class RunRecorder:
         channels = sinks.open_queues()
         for channel in channels:
             counts = channel.counts()
-            pipeline = stats.get(id(counts.fed_by))
+            pipeline = stats.get(id(counts.pipeline_stats))
             track = self._channels.of(channel, (counts.device, pipeline), begins=channel not in self._before)
             if track is not None:
                 self._channel(book, channel, counts, track, pipeline, now)
@@ -106,7 +106,7 @@ class RunRecorder:
         still = []
         for training in self._going:
             step = training.counts()
-            pipeline = stats.get(id(step.fed_by))
+            pipeline = stats.get(id(step.pipeline_stats))
             track = self._trainings.of(training, (step.network, pipeline))
             if track is not None:
                 self._training(book, step, track, pipeline, now)
@@ -120,10 +120,10 @@ class RunRecorder:
     # pipelines --------------------------------------------------------------------------------------
 
     def _pipeline(self, book: EventLogWriter, run: ObservedRun, track: Series, now: float) -> None:
-        said = _description(run)
-        if said != track.said:
-            track.said = said
-            book.add({"is": "pipeline", "t": now, "pipeline": track.number, **said})
+        description = _description(run)
+        if description != track.description:
+            track.description = description
+            book.add({"is": "pipeline", "t": now, "pipeline": track.number, **description})
         closed, stats = run.closed, run.stats
         counted = track.counted(
             {
@@ -132,7 +132,7 @@ class RunRecorder:
                 "epochs": stats.epochs,
                 "waited": _short(stats.consumer_wait),
                 "between": _short(stats.consumer_busy),
-                "given": [stage.given for stage in stats.stages],
+                "given": [stage.num_outputs for stage in stats.stages],
                 "busy": [_short(stage.busy or stage.dispatch_cpu) for stage in stats.stages],
                 "cpu": [_short(min(stage.cpu, stage.busy) or stage.dispatch_cpu) for stage in stats.stages],
                 "op_busy": [[_short(op.busy) for op in stage.ops[:MOST_OPS]] for stage in stats.stages],
@@ -152,8 +152,8 @@ class RunRecorder:
             }
         )
         if self._is_time(f"pipeline {track.number}", now, closed):
-            verdict = diagnose(stats, run.budget.limit)
-            self._say(book, "pipeline", track.number, now, _verdict(verdict, run))
+            diagnosis = diagnose(stats, run.budget.limit)
+            self._write_diagnosis(book, "pipeline", track.number, now, _diagnosis_fields(diagnosis, run))
         if closed:
             book.add({"is": "end", "t": now, "pipeline": track.number})
             track.finish()
@@ -187,13 +187,13 @@ class RunRecorder:
             }
         )
         if self._is_time(f"channel {track.number}", now, bool(counts.ended)):
-            verdict = channel.diagnosis()
-            words = {"stage": truncate_middle(short_name(verdict.stage), NAME)}
-            words |= {
-                name: truncate_middle(getattr(verdict, name), SENTENCE)
+            diagnosis = channel.diagnosis()
+            fields = {"stage": truncate_middle(short_name(diagnosis.stage), NAME)}
+            fields |= {
+                name: truncate_middle(getattr(diagnosis, name), SENTENCE)
                 for name in ("situation", "evidence", "advice")
             }
-            self._say(book, "channel", track.number, now, words)
+            self._write_diagnosis(book, "channel", track.number, now, fields)
 
     def _training(
         self, book: EventLogWriter, step: steps.TrainingCounts, track: Series, pipeline: Any, now: float
@@ -219,24 +219,26 @@ class RunRecorder:
 
     # verdicts ---------------------------------------------------------------------------------------
 
-    def _is_time(self, whose: str, now: float, ended: bool) -> bool:
-        if not ended and now - self._judged.get(whose, -JUDGE_EVERY) < JUDGE_EVERY:
+    def _is_time(self, key: str, now: float, ended: bool) -> bool:
+        if not ended and now - self._last_diagnosis_times.get(key, -DIAGNOSIS_INTERVAL) < DIAGNOSIS_INTERVAL:
             return False
-        self._judged[whose] = now
+        self._last_diagnosis_times[key] = now
         return True
 
-    def _say(self, book: EventLogWriter, word: str, number: int, now: float, words: dict[str, Any]) -> None:
+    def _write_diagnosis(
+        self, book: EventLogWriter, series_type: str, number: int, now: float, fields: dict[str, Any]
+    ) -> None:
         """Write a verdict down, unless it is the one that stands."""
-        whose = f"{word} {number}"
-        if self._said.get(whose) != words:
-            self._said[whose] = words
-            book.add({"is": "verdict", "t": now, word: number, **words})
+        key = f"{series_type} {number}"
+        if self._last_diagnoses.get(key) != fields:
+            self._last_diagnoses[key] = fields
+            book.add({"is": "verdict", "t": now, series_type: number, **fields})
 
     def close(self, why: str = "") -> None:
         """The last look, and the word that it was the last. ``why``: what went wrong, if anything did."""
         self.look()
         steps.unsubscribe(self)
-        book, self._book = self._book, None
+        book, self._log = self._log, None
         if book is None:
             return
         try:
@@ -254,9 +256,9 @@ class RunRecorder:
     def forget(self) -> None:
         """In a child of fork: the file is the parent's."""
         steps.unsubscribe(self)
-        if self._book is not None:
-            self._book.forget()
-            self._book = None
+        if self._log is not None:
+            self._log.forget()
+            self._log = None
 
 
 _SUMS = ("sent", "taken", "bytes", "data", "moving", "full", "waited", "stepping")
@@ -275,7 +277,7 @@ def _head() -> dict[str, Any]:
 
 
 def _key(run: ObservedRun) -> tuple[Any, ...]:
-    return tuple((stage.name, stage.kind, len(stage.ops)) for stage in run.stats.stages)
+    return tuple((stage.name, stage.stage_type, len(stage.ops)) for stage in run.stats.stages)
 
 
 def _description(run: ObservedRun) -> dict[str, Any]:
@@ -287,7 +289,7 @@ def _description(run: ObservedRun) -> dict[str, Any]:
             {
                 "name": truncate_middle(plain_name(stage.name), NAME),
                 "place": truncate_middle(file_and_line(stage.where), NAME),
-                "on": format_workers(stage.working, stage.kind) if stage.ops else stage.kind,
+                "on": format_workers(stage.working, stage.stage_type) if stage.ops else stage.stage_type,
                 "working": max(1, stage.working),
                 "unit": unit,
                 # some hand on what they take, and have no queue behind them
@@ -302,40 +304,40 @@ def _description(run: ObservedRun) -> dict[str, Any]:
 
 def _feeds(root: Node, count: int) -> list[int | None]:
     """For each stage the number of the one that takes what it gives; None for the last."""
-    made: list[int | None] = []
+    consumers: list[int | None] = []
 
     def visit(node: Node) -> int:
         inputs = [visit(child) for child in node.inputs]
-        made.append(None)
+        consumers.append(None)
         for number in inputs:
-            made[number] = len(made) - 1
-        return len(made) - 1
+            consumers[number] = len(consumers) - 1
+        return len(consumers) - 1
 
     visit(root)
-    return made if len(made) == count else [*range(1, count), None][:count]
+    return consumers if len(consumers) == count else [*range(1, count), None][:count]
 
 
-def _verdict(verdict: Diagnosis, run: ObservedRun) -> dict[str, Any]:
+def _diagnosis_fields(diagnosis: Diagnosis, run: ObservedRun) -> dict[str, Any]:
     guilty: list[int] = []
     op: int | None = None
     for number, stage in enumerate(run.stats.stages):
         names = [op.name for op in stage.ops[:MOST_OPS]]
-        if not guilty and verdict.stage and verdict.stage in (stage.name, *names):
-            guilty, op = [number], names.index(verdict.stage) if verdict.stage in names else None
+        if not guilty and diagnosis.stage and diagnosis.stage in (stage.name, *names):
+            guilty, op = [number], names.index(diagnosis.stage) if diagnosis.stage in names else None
     return {
-        "kind": verdict.bottleneck,
-        "stage": truncate_middle(plain_name(verdict.stage), NAME),
-        "place": truncate_middle(file_and_line(verdict.where), NAME),
+        "kind": diagnosis.bottleneck,
+        "stage": truncate_middle(plain_name(diagnosis.stage), NAME),
+        "place": truncate_middle(file_and_line(diagnosis.where), NAME),
         "guilty": guilty,
         "op": op,
-        "evidence": [truncate_middle(line, SENTENCE) for line in verdict.evidence],
+        "evidence": [truncate_middle(line, SENTENCE) for line in diagnosis.evidence],
         # the call stands by itself
         "advice": truncate_middle(
-            verdict.advice.partition(":")[0] if verdict.change else verdict.advice, SENTENCE
+            diagnosis.advice.partition(":")[0] if diagnosis.change else diagnosis.advice, SENTENCE
         ),
-        "call": truncate_middle(verdict.change.call, SENTENCE) if verdict.change else "",
-        "now": _figures(verdict.rate),
-        "predicted": _figures(verdict.predicted_rate),
+        "call": truncate_middle(diagnosis.change.call, SENTENCE) if diagnosis.change else "",
+        "now": _figures(diagnosis.rate),
+        "predicted": _figures(diagnosis.predicted_rate),
     }
 
 

@@ -29,14 +29,14 @@ _numbers = itertools.count(1)
 def list_runs() -> list[tuple[Path, bool]]:
     """(file, whether its run goes on), those that go on first, the newest of them first."""
     folder = runtime_directory() / "runs"
-    found = []
+    runs = []
     for path in folder.glob(f"*{SUFFIX}") if folder.is_dir() else ():
         written = is_written(path)
         if written is not None:
             with contextlib.suppress(OSError):
-                found.append((path, written, path.stat().st_mtime))
-    found.sort(key=lambda one: (not one[1], -one[2]))
-    return [(path, written) for path, written, _ in found]
+                runs.append((path, written, path.stat().st_mtime))
+    runs.sort(key=lambda one: (not one[1], -one[2]))
+    return [(path, written) for path, written, _ in runs]
 
 
 def new_log_path() -> Path:

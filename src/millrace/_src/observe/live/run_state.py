@@ -11,7 +11,7 @@ from typing import Any
 
 from millrace._src.observe.views.formatting import count, megabytes, per_second
 
-from .event_validation import check_description, check_point, check_verdict, number_in, text_in
+from .event_validation import check_description, check_diagnosis, check_point, number_in, text_in
 
 __all__ = ["RunState"]
 
@@ -30,8 +30,8 @@ class SeriesWindow:
 
     def __init__(self) -> None:
         self.points: deque[Line] = deque()
-        self.verdict: Line | None = None
-        self.said: Line = {}
+        self.diagnosis: Line | None = None
+        self.description: Line = {}
         self.ended = False
 
     def add(self, point: Line) -> None:
@@ -96,32 +96,32 @@ class RunState:
                 "started": number_in(line["started"]),
             }
             return
-        at, kind = number_in(line["t"]), line["is"]
-        if kind == "over":
+        at, event_type = number_in(line["t"]), line["is"]
+        if event_type == "over":
             self.over = text_in(line["why"])
-        elif kind == "point":
+        elif event_type == "point":
             check_point(line)
             curve = self._curve(line)
             curve.add(line)
             curve.ended = bool(line.get("over") or line.get("ended"))
-        elif kind == "pipeline":
+        elif event_type == "pipeline":
             check_description(line)
-            self._curve(line).said = line
-        elif kind == "verdict":
-            check_verdict(line)
-            self._curve(line).verdict = line
-        elif kind == "end":
+            self._curve(line).description = line
+        elif event_type == "verdict":
+            check_diagnosis(line)
+            self._curve(line).diagnosis = line
+        elif event_type == "end":
             self._curve(line).ended = True
         else:
-            raise ValueError(kind)
+            raise ValueError(event_type)
         self.at = max(self.at, at)
 
     def _curve(self, line: Line) -> SeriesWindow:
-        word = next((word for word in self.curves if word in line), "")
-        number = line[word]
+        series_type = next((series_type for series_type in self.curves if series_type in line), "")
+        number = line[series_type]
         if not isinstance(number, int) or not 0 < number <= MOST:
             raise ValueError(number)
-        return self.curves[word].setdefault(number, SeriesWindow())
+        return self.curves[series_type].setdefault(number, SeriesWindow())
 
     # how it stands ----------------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ class RunState:
         pipelines = [
             _pipeline(number, curve, over or curve.ended)
             for number, curve in sorted(self.curves["pipeline"].items())
-            if curve.points and len(curve.said.get("stages", ())) == len(curve.last["given"])
+            if curve.points and len(curve.description.get("stages", ())) == len(curve.last["given"])
         ]
         return {
             **self.head,
@@ -165,24 +165,24 @@ def _moment(started: Any) -> str:
 
 
 def _pipeline(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
-    last, said = curve.last, curve.said
+    last, description = curve.last, curve.description
     # all of one that has ended, the last seconds of one that goes on
     took = last["waited"] + last["between"] if over else curve.took
     rows = last["rows"] if over else curve.since("rows")
-    given = last["given"] if over else curve.since_each("given")
+    outputs = last["given"] if over else curve.since_each("given")
     busy = last["busy"] if over else curve.since_each("busy")
     cpu = last["cpu"] if over else curve.since_each("cpu")
-    waits = last["wait_in"] if over else curve.since_each("wait_in")
+    wait_in = last["wait_in"] if over else curve.since_each("wait_in")
     op_busy = last["op_busy"] if over else curve.since_ops()
-    room = last["wait_out"] if over else curve.since_each("wait_out")
+    wait_out = last["wait_out"] if over else curve.since_each("wait_out")
     waited = last["waited"] if over else curve.since("waited")
     between = last["between"] if over else curve.since("between")
-    verdict = curve.verdict
-    guilty, guilty_op = (verdict["guilty"], verdict["op"]) if verdict else ([], None)
+    diagnosis = curve.diagnosis
+    guilty, guilty_op = (diagnosis["guilty"], diagnosis["op"]) if diagnosis else ([], None)
     stages = []
-    for place, stage in enumerate(said["stages"]):
+    for index, stage in enumerate(description["stages"]):
         whole = took * stage["working"]
-        share = _share(busy[place], whole)
+        share = _share(busy[index], whole)
         stages.append(
             {
                 **{name: stage[name] for name in ("name", "place", "on", "unit", "feeds")},
@@ -190,26 +190,26 @@ def _pipeline(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
                     {
                         "name": name,
                         # its part of what the stage did
-                        "share": _share(spent, sum(op_busy[place])),
-                        "guilty": place in guilty and number == guilty_op,
+                        "share": _share(spent, sum(op_busy[index])),
+                        "guilty": index in guilty and number == guilty_op,
                     }
-                    for number, (name, spent) in enumerate(zip(stage["ops"], op_busy[place], strict=False))
+                    for number, (name, spent) in enumerate(zip(stage["ops"], op_busy[index], strict=False))
                 ],
-                "rate": _ratio(given[place], took),
-                "rate_words": per_second(_ratio(given[place], took), stage["unit"]),
-                "given": last["given"][place],
+                "rate": _ratio(outputs[index], took),
+                "rate_words": per_second(_ratio(outputs[index], took), stage["unit"]),
+                "given": last["given"][index],
                 "busy": share,
-                "computing": min(share, _share(cpu[place], whole)),
-                "fill": last["fill"][place] if stage["queue"] else None,
-                "wait_in": _share(waits[place], took),
-                "wait_out": _share(room[place], took),
-                "guilty": place in guilty,
+                "computing": min(share, _share(cpu[index], whole)),
+                "fill": last["fill"][index] if stage["queue"] else None,
+                "wait_in": _share(wait_in[index], took),
+                "wait_out": _share(wait_out[index], took),
+                "guilty": index in guilty,
             }
         )
     rate = _ratio(rows, took)
     return {
         "number": number,
-        "title": " → ".join(_short_names(said["stages"])),
+        "title": " → ".join(_short_names(description["stages"])),
         "live": not over,
         "rows": last["rows"],
         "batches": last["batches"],
@@ -219,11 +219,11 @@ def _pipeline(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
         "wait_share": _share(waited, waited + between),
         "held": last["held"],
         "peak": last["peak"],
-        "limit": said["limit"],
+        "limit": description["limit"],
         "held_words": f"{'held at most' if over else 'holds'} {megabytes(last['peak' if over else 'held'])} of "
-        f"{megabytes(said['limit'])}",
+        f"{megabytes(description['limit'])}",
         "stages": stages,
-        "verdict": None if verdict is None else _told(verdict),
+        "verdict": None if diagnosis is None else _diagnosis_state(diagnosis),
     }
 
 
@@ -233,15 +233,13 @@ def _short_names(stages: list[Line]) -> list[str]:
     return names if len(names) <= 6 else [*names[:2], "…", *names[-3:]]
 
 
-def _told(verdict: Line) -> dict[str, Any]:
-    gain = _ratio(verdict["predicted"], verdict["now"]) or 1.0
-    words = ""
-    if verdict["call"] and gain >= WORTH:
-        words = (
-            f"from {count(verdict['now'])} to about {per_second(verdict['predicted'], 'row')} ({gain:.1f}x)"
-        )
+def _diagnosis_state(diagnosis: Line) -> dict[str, Any]:
+    gain = _ratio(diagnosis["predicted"], diagnosis["now"]) or 1.0
+    gain_text = ""
+    if diagnosis["call"] and gain >= WORTH:
+        gain_text = f"from {count(diagnosis['now'])} to about {per_second(diagnosis['predicted'], 'row')} ({gain:.1f}x)"
     names = ("kind", "stage", "place", "evidence", "advice", "call", "now", "predicted")
-    return {**{name: verdict[name] for name in names}, "gain": gain, "gain_words": words}
+    return {**{name: diagnosis[name] for name in names}, "gain": gain, "gain_words": gain_text}
 
 
 def _channel(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
@@ -250,7 +248,7 @@ def _channel(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
     stepping = last["stepping"] if over else curve.since("stepping")
     moved = last["bytes"] if over else curve.since("bytes")
     took = last["waited"] + last["stepping"] if over else curve.took
-    verdict = curve.verdict
+    diagnosis = curve.diagnosis
     names = (
         "name",
         "device",
@@ -274,17 +272,17 @@ def _channel(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
         "rate": _ratio(moved, took),
         "rate_words": f"{megabytes(_ratio(moved, took))}/s",
         "verdict": None
-        if verdict is None
-        else {name: verdict[name] for name in ("situation", "evidence", "advice", "stage")},
+        if diagnosis is None
+        else {name: diagnosis[name] for name in ("situation", "evidence", "advice", "stage")},
     }
 
 
 def _training(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
     last = curve.last
-    made = last["steps"] if over else curve.since("steps")
+    steps = last["steps"] if over else curve.since("steps")
     seconds = last["seconds"] if over else curve.since("seconds")
     waited = last["waited"] if over else curve.since("waited")
-    each = _ratio(seconds - min(waited, seconds), made)
+    step_seconds = _ratio(seconds - min(waited, seconds), steps)
     share = _share(waited, seconds)
     names = (
         "network",
@@ -303,9 +301,9 @@ def _training(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
         "number": number,
         "live": not over,
         **{name: last[name] for name in names},
-        "steps_rate": _ratio(made, seconds),
-        "step_seconds": each,
-        "step_words": f"{each * 1e3:.3g} ms" if each < 1 else f"{each:.3g} s",
+        "steps_rate": _ratio(steps, seconds),
+        "step_seconds": step_seconds,
+        "step_words": f"{step_seconds * 1e3:.3g} ms" if step_seconds < 1 else f"{step_seconds:.3g} s",
         "wait_share": share,
         # with data always at hand
         "gain": 1 / (1 - share) if share < 0.99 else 100.0,

@@ -23,7 +23,7 @@ class Series:
 
     def __init__(self, number: int, key: Hashable) -> None:
         self.number, self.key = number, key
-        self.said: Any = None
+        self.description: Any = None
         self._base: Numbers = {}
         self._now: Numbers = {}
         self._who: weakref.ref[Any] | None = None

@@ -78,9 +78,11 @@ def _channel(each: dict[str, Any], width: int) -> list[str]:
     )
     lines = _wrapped(head, width)
     if each["verdict"]:
-        told = each["verdict"]
-        about = f" ({told['stage']})" if told["stage"] else ""
-        lines += _wrapped(f"{told['situation']}{about}: {told['evidence']}. {told['advice']}.", width, "  ")
+        diagnosis = each["verdict"]
+        about = f" ({diagnosis['stage']})" if diagnosis["stage"] else ""
+        lines += _wrapped(
+            f"{diagnosis['situation']}{about}: {diagnosis['evidence']}. {diagnosis['advice']}.", width, "  "
+        )
     return lines
 
 
@@ -93,10 +95,10 @@ def _pipeline(each: dict[str, Any], width: int) -> list[str]:
     name = max(16, _NAME + width - WIDTH)
     lines = [*_wrapped(head, width), _line("stage", [heading for heading, _ in _COLUMNS], name)]
     for stage in each["stages"]:
-        place = truncate_middle(stage["place"], name // 2)
-        called = (
-            f"{truncate_middle(stage['name'], name - len(place) - 1)} {place}"
-            if place
+        location = truncate_middle(stage["place"], name // 2)
+        title = (
+            f"{truncate_middle(stage['name'], name - len(location) - 1)} {location}"
+            if location
             else truncate_middle(stage["name"], name)
         )
         cells = [
@@ -106,7 +108,7 @@ def _pipeline(each: dict[str, Any], width: int) -> list[str]:
             "-" if stage["fill"] is None else f"{stage['fill']:.0%}",
             f"{stage['wait_in']:.0%}",
         ]
-        lines.append(_line(called, cells, name))
+        lines.append(_line(title, cells, name))
         for op in stage["ops"] if len(stage["ops"]) > 1 else ():
             lines.append(
                 _line(
@@ -115,26 +117,30 @@ def _pipeline(each: dict[str, Any], width: int) -> list[str]:
                     name,
                 )
             )
-    return lines + _verdict(each["verdict"], width)
+    return lines + _diagnosis_lines(each["verdict"], width)
 
 
 def _line(name: str, cells: list[str], width: int) -> str:
-    made = f"{name:{width}}"
+    line = f"{name:{width}}"
     for (heading, size), cell in zip(_COLUMNS, cells, strict=True):
-        made += f" {cell:{size}}" if heading == "on" else f" {cell:>{size}}"
-    return made
+        line += f" {cell:{size}}" if heading == "on" else f" {cell:>{size}}"
+    return line
 
 
-def _verdict(told: dict[str, Any] | None, width: int) -> list[str]:
-    if told is None:
+def _diagnosis_lines(diagnosis: dict[str, Any] | None, width: int) -> list[str]:
+    if diagnosis is None:
         return []
-    if not told["stage"]:
-        return _wrapped(f"{'; '.join(told['evidence'])}.", width)
-    place = f" at {told['place']}" if told["place"] else ""
-    text = f"The bottleneck is {told['stage']}{place}: {'; '.join(told['evidence'])}."
-    if told["call"]:
-        text += f" {told['advice']}: {told['call']}."
-        text += f" {told['gain_words'][0].upper()}{told['gain_words'][1:]}." if told["gain_words"] else ""
-    elif told["advice"]:
-        text += f" {told['advice']}"
+    if not diagnosis["stage"]:
+        return _wrapped(f"{'; '.join(diagnosis['evidence'])}.", width)
+    location = f" at {diagnosis['place']}" if diagnosis["place"] else ""
+    text = f"The bottleneck is {diagnosis['stage']}{location}: {'; '.join(diagnosis['evidence'])}."
+    if diagnosis["call"]:
+        text += f" {diagnosis['advice']}: {diagnosis['call']}."
+        text += (
+            f" {diagnosis['gain_words'][0].upper()}{diagnosis['gain_words'][1:]}."
+            if diagnosis["gain_words"]
+            else ""
+        )
+    elif diagnosis["advice"]:
+        text += f" {diagnosis['advice']}"
     return _wrapped(text, width)

@@ -17,13 +17,13 @@ def tuning_lines(tuning: AutotuneRecord | None, width: int = 80) -> list[str]:
     """A headline, a line for each stage that was changed, and where the numbers came from and went to.
 
     >>> from millrace._src.core.tuned import AutotuneParameter, AutotuneRecord
-    >>> made = AutotuneRecord(
+    >>> record = AutotuneRecord(
     ...     [AutotuneParameter("map(f) at /a/b.py:3", "", "workers", 1, 8)],
     ...     first_rate=100.0,
     ...     rate=700.0,
     ...     settled_at=64,
     ... )
-    >>> print(*tuning_lines(made), sep="\\n")
+    >>> print(*tuning_lines(record), sep="\\n")
     autotune: from 100 to 700 rows/s (7.0x), settled after 64 steps
       map(f) at b.py:3: workers 1 -> 8
     """
@@ -44,15 +44,15 @@ def tuning_lines(tuning: AutotuneRecord | None, width: int = 80) -> list[str]:
     for setting in tuning.changed:
         stages.setdefault(short_name(setting.stage), []).append(setting)
     for stage, settings in stages.items():
-        told = ", ".join(f"{_KNOBS.get(s.knob, s.knob)} {s.before} -> {s.now}" for s in settings)
-        lines.append(f"  {stage}: {told}")
+        changes = ", ".join(f"{_KNOBS.get(s.knob, s.knob)} {s.before} -> {s.now}" for s in settings)
+        lines.append(f"  {stage}: {changes}")
     if tuning.first_rate and not stages:
         lines.append("  nothing had to be changed")
-    given_back = sum(not tried.kept for tried in tuning.tried)
-    if given_back:
+    num_reverted = sum(not tried.kept for tried in tuning.tried)
+    if num_reverted:
         lines.append(
-            f"  {format_count(given_back, 'attempt')} did not gain and "
-            f"{'was' if given_back == 1 else 'were'} given back"
+            f"  {format_count(num_reverted, 'attempt')} did not gain and "
+            f"{'was' if num_reverted == 1 else 'were'} given back"
         )
     if tuning.loaded:
         lines.append(f"  began with the numbers of {tuning.loaded}")

@@ -25,7 +25,7 @@ __all__ = [
 
 _BARS = "▁▂▃▄▅▆▇█"
 _ONE = {"threads": "thread", "processes": "process"}
-_PLACE = re.compile(r" at (\S.*:\d+)$")
+_LOCATION = re.compile(r" at (\S.*:\d+)$")
 
 
 def plain_name(name: str) -> str:
@@ -34,7 +34,7 @@ def plain_name(name: str) -> str:
     >>> plain_name("map(decode) at /home/me/train.py:12")
     'map(decode)'
     """
-    return _PLACE.sub("", name)
+    return _LOCATION.sub("", name)
 
 
 def short_name(name: str) -> str:
@@ -43,7 +43,7 @@ def short_name(name: str) -> str:
     >>> short_name("map(decode) at /home/me/train.py:12")
     'map(decode) at train.py:12'
     """
-    return _PLACE.sub(lambda found: f" at {file_and_line(found[1])}", name)
+    return _LOCATION.sub(lambda match: f" at {file_and_line(match[1])}", name)
 
 
 def truncate_middle(text: str, most: int) -> str:
@@ -108,14 +108,14 @@ def count(number: float) -> str:
     return f"{number:.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
 
 
-def format_workers(workers: int, kind: str) -> str:
+def format_workers(workers: int, executor: str) -> str:
     """
     >>> format_workers(1, "threads"), format_workers(4, "processes"), format_workers(2, "ray")
     ('1 thread', '4 processes', '2 Ray workers')
     """
-    if kind not in EXECUTORS:
-        return f"{workers} {kind}"
-    one = EXECUTORS[kind].worker
+    if executor not in EXECUTORS:
+        return f"{workers} {executor}"
+    one = EXECUTORS[executor].worker
     return f"{workers} {one}" if workers == 1 else f"{workers} {one}{'es' if one.endswith('s') else 's'}"
 
 
@@ -155,7 +155,7 @@ def sparkline(values: list[float], width: int = 24) -> str:
 def format_cache_stats(cache: dict[str, Any]) -> str:
     """What a cache did for a stage.
 
-    >>> did = {
+    >>> stats = {
     ...     "hits": 3,
     ...     "made": 1,
     ...     "stored": 1,
@@ -165,7 +165,7 @@ def format_cache_stats(cache: dict[str, Any]) -> str:
     ...     "reason": "",
     ...     "unit": "row",
     ... }
-    >>> format_cache_stats(did)
+    >>> format_cache_stats(stats)
     '3 rows fetched, 1 row made, 1 stored (2.0 kB); 500 ms of making saved'
     """
     unit = cache["unit"]
@@ -175,7 +175,7 @@ def format_cache_stats(cache: dict[str, Any]) -> str:
     if cache["stored"]:
         disk = f", {megabytes(cache['on_disk'])} of it on disk" if cache["on_disk"] else ""
         parts.append(f"{cache['stored']:,} stored ({megabytes(cache['bytes'])}{disk})")
-    told = ", ".join(parts)
+    text = ", ".join(parts)
     if cache["saved"]:
-        told += f"; {seconds(cache['saved'])} of making saved"
-    return told + (f". Not all is kept: {cache['reason']}" if cache["reason"] else "")
+        text += f"; {seconds(cache['saved'])} of making saved"
+    return text + (f". Not all is kept: {cache['reason']}" if cache["reason"] else "")

@@ -41,7 +41,7 @@ def page(report: Report, plan: Plan, title: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(title)}</title><style>{_style()}</style></head><body><main>",
         f"<header><h1>{escape(title)}</h1><small>{_when()}</small></header>",
-        _verdict(report),
+        _diagnosis_section(report),
         _tiles(report),
         _tuned(report),
         _over_time(report),
@@ -72,42 +72,42 @@ def _tuned(report: Report) -> str:
 # the verdict --------------------------------------------------------------------------------------
 
 
-def _verdict(report: Report) -> str:
-    verdict = report.verdict
-    if not verdict.stage:
-        return f'<section class="card verdict fine"><h2>{escape(verdict.evidence[0])}.</h2></section>'
-    fine = "" if verdict.change is not None or verdict.bottleneck == "cores full" else " fine"
-    where = file_and_line(verdict.where)
-    kind = _KINDS.get(verdict.bottleneck, verdict.bottleneck)
+def _diagnosis_section(report: Report) -> str:
+    diagnosis = report.verdict
+    if not diagnosis.stage:
+        return f'<section class="card verdict fine"><h2>{escape(diagnosis.evidence[0])}.</h2></section>'
+    fine = "" if diagnosis.change is not None or diagnosis.bottleneck == "cores full" else " fine"
+    where = file_and_line(diagnosis.where)
+    badge = _BOTTLENECK_NAMES.get(diagnosis.bottleneck, diagnosis.bottleneck)
     parts = [
-        f'<section class="card verdict{fine}"><span class="badge">{escape(kind)}</span>',
-        f"<h2>The bottleneck is {escape(plain_name(verdict.stage))}",
+        f'<section class="card verdict{fine}"><span class="badge">{escape(badge)}</span>',
+        f"<h2>The bottleneck is {escape(plain_name(diagnosis.stage))}",
         f" <small>{escape(where)}</small></h2><ul>" if where else "</h2><ul>",
-        *(f"<li>{escape(line)}</li>" for line in verdict.evidence),
+        *(f"<li>{escape(line)}</li>" for line in diagnosis.evidence),
         "</ul>",
     ]
-    if verdict.change is None:
-        parts.append(f"<p>{escape(verdict.advice)}</p>")
+    if diagnosis.change is None:
+        parts.append(f"<p>{escape(diagnosis.advice)}</p>")
     else:
         parts.append(
-            f"<p>{escape(verdict.advice.partition(':')[0])}:</p><pre><code>{escape(verdict.change.call)}</code></pre>"
+            f"<p>{escape(diagnosis.advice.partition(':')[0])}:</p><pre><code>{escape(diagnosis.change.call)}</code></pre>"
         )
-        now, then = verdict.rate / verdict.predicted_rate, 1.0
+        now, then = diagnosis.rate / diagnosis.predicted_rate, 1.0
         parts.append('<div class="race">')
-        for name, share, rows, kind in (
-            ("now", now, verdict.rate, ""),
-            ("predicted", then, verdict.predicted_rate, "next"),
+        for name, share, rows, css_class in (
+            ("now", now, diagnosis.rate, ""),
+            ("predicted", then, diagnosis.predicted_rate, "next"),
         ):
-            gain = f" ({verdict.gain:.1f}x)" if kind else ""
+            gain = f" ({diagnosis.gain:.1f}x)" if css_class else ""
             parts.append(
-                f'<span>{name}</span><div class="rail"><i class="{kind}" style="width:{share:.1%}"></i></div>'
+                f'<span>{name}</span><div class="rail"><i class="{css_class}" style="width:{share:.1%}"></i></div>'
                 f"<b>{escape(per_second(rows, 'row'))}{gain}</b>"
             )
         parts.append("</div>")
     return "".join(parts) + "</section>"
 
 
-_KINDS = {"gil": "Python holds the GIL", "nothing": "no single bottleneck"}
+_BOTTLENECK_NAMES = {"gil": "Python holds the GIL", "nothing": "no single bottleneck"}
 
 
 def _tiles(report: Report) -> str:
@@ -126,19 +126,23 @@ def _tiles(report: Report) -> str:
         (f"{report.cores_used:.2f} of {report.cores}", "cores used"),
         (f"{report.consumer_wait / waited:.0%}" if waited else "-", "of the time the consumer waited"),
     ]
-    made = [
+    rendered = [
         f'<div class="card tile"><b>{escape(value)}</b><span>{escape(name)}</span></div>'
         for value, name in tiles
     ]
     if slowest is not None and slowest[0]["busy"]:
         op = slowest[0]
-        each = op["busy"] / max(1, op["rows"])
-        cost = f"{each * 1e3:.2f} ms" if each >= 1e-3 else f"{each * 1e6:.1f} µs"
-        made.append(
+        seconds_per_row = op["busy"] / max(1, op["rows"])
+        cost = (
+            f"{seconds_per_row * 1e3:.2f} ms"
+            if seconds_per_row >= 1e-3
+            else f"{seconds_per_row * 1e6:.1f} µs"
+        )
+        rendered.append(
             f'<div class="card tile"><b class="name" title="{escape(op["name"])}">{escape(plain_name(op["name"]))}</b>'
             f"<span>slowest op, {cost} for each row</span></div>"
         )
-    return f'<div class="tiles">{"".join(made)}</div>'
+    return f'<div class="tiles">{"".join(rendered)}</div>'
 
 
 # over time ----------------------------------------------------------------------------------------
@@ -167,9 +171,9 @@ def _over_time(report: Report) -> str:
         fill = [(t, f[number]) for t, f in zip(at, history["queue_fill"], strict=True)]
         if any(share for _, share in fill):
             name = plain_name(stage["name"])
-            drawn = strip(fill, label=f"queue of {name}")
+            chart = strip(fill, label=f"queue of {name}")
             fills.append(
-                f'<span title="{escape(name)}">{escape(name)}</span>{drawn}<b>{stage["queue_fill"]:.0%}</b>'
+                f'<span title="{escape(name)}">{escape(name)}</span>{chart}<b>{stage["queue_fill"]:.0%}</b>'
             )
     queues = (
         f'<div class="card wide"><h3>Queues, how full <small>(empty: it is waited for)</small></h3>'
@@ -188,12 +192,12 @@ def _over_time(report: Report) -> str:
 
 
 def _stages(report: Report) -> str:
-    made = "".join(_stage(report, stage) for stage in report.stages)
+    rows = "".join(_stage(report, stage) for stage in report.stages)
     legend = (
         '<p class="legend"><i style="background:var(--accent)"></i>computing<i style="background:var(--wait)"></i>'
         'waiting (disk, network, GIL)<i style="background:var(--rule)"></i>idle</p>'
     )
-    return f'<h2>Where the time went</h2><div class="card">{legend}{made}</div>'
+    return f'<h2>Where the time went</h2><div class="card">{legend}{rows}</div>'
 
 
 def _stage(report: Report, stage: dict[str, Any]) -> str:
@@ -280,21 +284,23 @@ def _plans(report: Report, plan: Plan) -> str:
         title = " + ".join(op.label for op in node.ops) if isinstance(node, Segment) else node.label
         return Box(title, tuple(lines) or _lines(node), share, guilty)
 
-    drawn = (
+    trees = (
         ("As you wrote it", tree(plan.logical, lambda n: n.inputs, written, label="the plan as written")),
         ("As it ran", tree(plan.root, lambda n: n.inputs, run, label="the plan as run")),
     )
-    cards = "".join(f'<div class="card"><h3>{name}</h3>{picture}</div>' for name, picture in drawn)
-    return f'<h2>The plan</h2><div class="two">{cards}</div>'
+    sections = "".join(f'<div class="card"><h3>{name}</h3>{svg}</div>' for name, svg in trees)
+    return f'<h2>The plan</h2><div class="two">{sections}</div>'
 
 
 # arguments that the title says already, or that say too little
-_SAID = ("order", "operations", "predicate", "drop_remainder", "reset_each_epoch")
+_OMITTED = ("order", "operations", "predicate", "drop_remainder", "reset_each_epoch")
 
 
 def _lines(node: Node) -> tuple[str, ...]:
     shown = [
-        f"{k}={v}" for k, v in node.details().items() if v not in (None, [], {}, "", False) and k not in _SAID
+        f"{k}={v}"
+        for k, v in node.details().items()
+        if v not in (None, [], {}, "", False) and k not in _OMITTED
     ]
     where = file_and_line(node.call_site)
     return tuple(filter(None, (", ".join(shown), where)))

@@ -30,26 +30,26 @@ def line_chart(
     most *= 1.08
     across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
-    def place(x: float, y: float) -> str:
+    def coordinates(x: float, y: float) -> str:
         return f"{LEFT + x / last * across:.1f} {TOP + (1 - y / most) * down:.1f}"
 
     parts = [f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">']
     for i in range(4):
         y = most / 1.08 * i / 3
-        parts.append(f'<path class="grid" d="M{place(0, y)}H{WIDTH - RIGHT}"/>')
-        x, at = place(0, y).split()
+        parts.append(f'<path class="grid" d="M{coordinates(0, y)}H{WIDTH - RIGHT}"/>')
+        x, at = coordinates(0, y).split()
         parts.append(f'<text x="{LEFT - 8}" y="{float(at) + 4:.1f}" class="end">{escape(show(y))}</text>')
     for i in range(4):
-        x = place(last * i / 3, 0).split()[0]
+        x = coordinates(last * i / 3, 0).split()[0]
         anchor = "end" if i == 3 else "middle"
         parts.append(f'<text x="{x}" y="{HEIGHT - 8}" class="{anchor}">{_seconds(last * i / 3, last)}</text>')
     if points:
-        line = "L".join(place(x, y) for x, y in points)
-        first = place(points[0][0], 0)
-        parts.append(f'<path class="area" d="M{first}L{line}L{place(points[-1][0], 0)}Z"/>')
+        line = "L".join(coordinates(x, y) for x, y in points)
+        first = coordinates(points[0][0], 0)
+        parts.append(f'<path class="area" d="M{first}L{line}L{coordinates(points[-1][0], 0)}Z"/>')
         parts.append(f'<path class="line" d="M{line}"/>')
     if limit is not None:
-        x, at = place(0, limit).split()
+        x, at = coordinates(0, limit).split()
         parts.append(f'<path class="limit" d="M{x} {at}H{WIDTH - RIGHT}"/>')
         parts.append(
             f'<text x="{WIDTH - RIGHT}" y="{float(at) + 14:.1f}" class="end limit">{escape(limit_name)}</text>'
@@ -131,9 +131,9 @@ def tree(root: T, inputs: Callable[[T], Sequence[T]], box: Callable[[T], Box], *
 
 
 def _box(box: Box, x: float, y: int) -> str:
-    kind = "box guilty" if box.is_bottleneck else "box"
+    css_class = "box guilty" if box.is_bottleneck else "box"
     parts = [
-        f'<g class="{kind}"><title>{escape(" · ".join((box.title, *box.lines)))}</title>',
+        f'<g class="{css_class}"><title>{escape(" · ".join((box.title, *box.lines)))}</title>',
         f'<rect x="{x:.0f}" y="{y}" width="{BOX}" height="{box.height}" rx="8"/>',
         f'<text x="{x + 12:.0f}" y="{y + 22}" class="name">{escape(_cut(box.title, 26))}</text>',
     ]
@@ -143,9 +143,9 @@ def _box(box: Box, x: float, y: int) -> str:
         )
     if box.share is not None:
         full = BOX - 24
-        for kind, share in (("track", 1.0), ("used", min(1.0, box.share))):
-            place = f'x="{x + 12:.0f}" y="{y + box.height - 11}" width="{max(1.0, full * share):.0f}"'
-            parts.append(f'<rect {place} height="4" rx="2" class="{kind}"/>')
+        for css_class, share in (("track", 1.0), ("used", min(1.0, box.share))):
+            geometry = f'x="{x + 12:.0f}" y="{y + box.height - 11}" width="{max(1.0, full * share):.0f}"'
+            parts.append(f'<rect {geometry} height="4" rx="2" class="{css_class}"/>')
     return "".join(parts) + "</g>"
 
 

@@ -24,7 +24,7 @@ WIDTH = 80
 # heading, and the width that is enough for most; a long run and a large crew take more, and the name gets what is left
 _COLUMNS = {"on": 11, "rate": 15, "busy": 4, "cpu": 4, "wait in": 7, "queue": 5}
 # what is left of a name when all the others take more
-_LEAST_NAME = 12
+_MIN_NAME = 12
 
 
 def table(report: Report) -> list[str]:
@@ -32,23 +32,23 @@ def table(report: Report) -> list[str]:
     cells = [_cells(stage) for stage in report.stages]
     cells += [_op_cells(op) for stage in report.stages for op in _several(stage)]
     widths = [max([least, *map(len, column)]) for least, *column in zip(_COLUMNS.values(), *cells)]
-    room = max(_LEAST_NAME, WIDTH - sum(width + 1 for width in widths))
+    name_width = max(_MIN_NAME, WIDTH - sum(width + 1 for width in widths))
 
     def line(name: str, cells: list[str]) -> str:
-        first, *others = [f"{cell:{'<' if n == 0 else '>'}{widths[n]}}" for n, cell in enumerate(cells)]
-        return " ".join([f"{name:{room}}", first, *others]).rstrip()
+        first, *rest = [f"{cell:{'<' if n == 0 else '>'}{widths[n]}}" for n, cell in enumerate(cells)]
+        return " ".join([f"{name:{name_width}}", first, *rest]).rstrip()
 
     lines = [line("stage", list(_COLUMNS))]
     for stage in report.stages:
-        lines.append(line(_name(stage, room), _cells(stage)))
+        lines.append(line(_name(stage, name_width), _cells(stage)))
         if stage["cache"]:
-            told = f"  cache: {format_cache_stats(stage['cache'])}"
-            lines += textwrap.wrap(told, WIDTH, subsequent_indent="    ", break_long_words=False)
+            text = f"  cache: {format_cache_stats(stage['cache'])}"
+            lines += textwrap.wrap(text, WIDTH, subsequent_indent="    ", break_long_words=False)
         if sum(stage["drawn"]):
             shares = [f"{rows / sum(stage['drawn']):.1%}" for rows in stage["drawn"]]
             lines.append(truncate_middle(f"  drawn: {', '.join(shares)}", WIDTH))
         for op in _several(stage):
-            lines.append(line("  " + truncate_middle(plain_name(op["name"]), room - 2), _op_cells(op)))
+            lines.append(line("  " + truncate_middle(plain_name(op["name"]), name_width - 2), _op_cells(op)))
     return lines
 
 
@@ -59,17 +59,17 @@ def _several(stage: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _op_cells(op: dict[str, Any]) -> list[str]:
     share = f"{op['cpu'] / op['busy']:.0%}" if op["busy"] else ""
-    place = truncate_middle(file_and_line(op["where"]), _COLUMNS["on"])
-    return [place, f"{seconds(op['busy'])} busy", "", share, "", ""]
+    location = truncate_middle(file_and_line(op["where"]), _COLUMNS["on"])
+    return [location, f"{seconds(op['busy'])} busy", "", share, "", ""]
 
 
-def _name(stage: dict[str, Any], room: int) -> str:
+def _name(stage: dict[str, Any], width: int) -> str:
     """What it is and, where there is room or where one op could be taken for another, its place in the script."""
-    name, place = plain_name(stage["name"]), file_and_line(stage["where"])
-    if len(stage["ops"]) > 1 or not place:
-        return truncate_middle(name, room)
-    place = truncate_middle(place, room // 2)
-    return f"{truncate_middle(name, room - len(place) - 1)} {place}"
+    name, location = plain_name(stage["name"]), file_and_line(stage["where"])
+    if len(stage["ops"]) > 1 or not location:
+        return truncate_middle(name, width)
+    location = truncate_middle(location, width // 2)
+    return f"{truncate_middle(name, width - len(location) - 1)} {location}"
 
 
 def _cells(stage: dict[str, Any]) -> list[str]:

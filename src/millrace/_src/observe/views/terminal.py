@@ -94,7 +94,7 @@ def render_run(run: ObservedRun) -> Group:
         for stage in report.stages
         if stage["cache"]
     ]
-    return Group(head, table, *caches, _verdict_line(report.verdict))
+    return Group(head, table, *caches, _diagnosis_line(report.verdict))
 
 
 def _cells(
@@ -104,12 +104,12 @@ def _cells(
     pair: tuple[CounterSample, CounterSample] | None,
     report: Report,
 ) -> list[Any]:
-    given, share, took = shown["rate"], shown["utilisation"], report.elapsed
+    rate, share, took = shown["rate"], shown["utilisation"], report.elapsed
     wait_in, wait_out = stage.wait_in, stage.wait_out
     if pair is not None and pair[1].at > pair[0].at:
         first, last = pair
         took = last.at - first.at
-        given = (last.stage_rows[number] - first.stage_rows[number]) / took
+        rate = (last.stage_rows[number] - first.stage_rows[number]) / took
         share = min(1.0, (last.busy[number] - first.busy[number]) / (took * max(1, stage.working)))
         wait_in = last.wait_in[number] - first.wait_in[number]
         wait_out = last.wait_out[number] - first.wait_out[number]
@@ -119,8 +119,8 @@ def _cells(
         name.append(f" {file_and_line(stage.where)}", style="dim")
     return [
         name,
-        format_workers(stage.working, stage.kind) if stage.ops else stage.kind,
-        per_second(given, shown["unit"]),
+        format_workers(stage.working, stage.stage_type) if stage.ops else stage.stage_type,
+        per_second(rate, shown["unit"]),
         _bar(share, "yellow" if guilty else "green") if stage.busy else Text("-", style="dim"),
         _bar(stage.last_fill, "blue") if stage.fill else Text("-", style="dim"),
         f"{min(1.0, wait_in / took):.0%}" if took else "-",
@@ -133,17 +133,17 @@ def _bar(share: float, style: str) -> Text:
     return Text.assemble(("━" * full, style), ("━" * (BAR - full), "grey35"), f" {share:4.0%}")
 
 
-def _verdict_line(verdict: Diagnosis) -> Text:
-    if not verdict.stage:
-        return Text(verdict.evidence[0], style="dim")
+def _diagnosis_line(diagnosis: Diagnosis) -> Text:
+    if not diagnosis.stage:
+        return Text(diagnosis.evidence[0], style="dim")
     text = Text.assemble(
-        ("▸ ", "yellow"), (plain_name(verdict.stage), "bold yellow"), f": {'; '.join(verdict.evidence)}. "
+        ("▸ ", "yellow"), (plain_name(diagnosis.stage), "bold yellow"), f": {'; '.join(diagnosis.evidence)}. "
     )
-    if verdict.change is not None:
-        text.append(verdict.change.call, style="bold")
+    if diagnosis.change is not None:
+        text.append(diagnosis.change.call, style="bold")
         text.append(
-            f"  →  {per_second(verdict.predicted_rate, 'row')} ({verdict.gain:.1f}x)", style="bold green"
+            f"  →  {per_second(diagnosis.predicted_rate, 'row')} ({diagnosis.gain:.1f}x)", style="bold green"
         )
     else:
-        text.append(verdict.advice)
+        text.append(diagnosis.advice)
     return text

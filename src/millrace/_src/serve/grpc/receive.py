@@ -91,16 +91,16 @@ def parse(package: str, name: str, data: bytes) -> Any:
 
 
 @functools.cache
-def _nested(package: str, name: str) -> dict[int, str]:
+def _nested_fields(package: str, name: str) -> dict[int, str]:
     """The fields of a message that are messages: their numbers, and what they are."""
-    found: dict[int, str] = {}
-    for number, kind in fields_of(package, name):
-        key, is_map, value = kind.partition(">")
+    fields: dict[int, str] = {}
+    for number, field_type in fields_of(package, name):
+        key, is_map, value = field_type.partition(">")
         if is_map:
-            found[number] = f"map of {value}"
+            fields[number] = f"map of {value}"
         elif key[0].isupper():
-            found[number] = key
-    return found
+            fields[number] = key
+    return fields
 
 
 def check_fields(package: str, name: str, data: bytes) -> None:
@@ -109,7 +109,9 @@ def check_fields(package: str, name: str, data: bytes) -> None:
     stack = [(0, len(data), name)]
     while stack:
         at, end, what = stack.pop()
-        inner = {2: what.removeprefix("map of ")} if what.startswith("map of ") else _nested(package, what)
+        inner = (
+            {2: what.removeprefix("map of ")} if what.startswith("map of ") else _nested_fields(package, what)
+        )
         while at < end:
             left -= 1
             if left < 0:
@@ -117,23 +119,23 @@ def check_fields(package: str, name: str, data: bytes) -> None:
                     f"the message: expected at most {MAX_FIELDS} fields, got more. Send tensors in raw_input_contents",
                     413,
                 )
-            tag, at = _varint(data, at, end)
+            tag, at = _read_varint(data, at, end)
             wire = tag & 7
             if wire == 0:
-                _, at = _varint(data, at, end)
+                _, at = _read_varint(data, at, end)
             elif wire == 1:
                 at += 8
             elif wire == 5:
                 at += 4
             elif wire == 2:
-                size, at = _varint(data, at, end)
+                size, at = _read_varint(data, at, end)
                 nested = inner.get(tag >> 3, "")
                 if nested[:1].isupper() or nested.startswith("map of "):
                     stack.append((at, min(end, at + size), nested))
                 at += size
 
 
-def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+def _read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     value = shift = 0
     while at < end and shift < 70:
         byte = data[at]

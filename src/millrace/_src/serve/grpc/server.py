@@ -58,7 +58,7 @@ async def start_grpc(service: InferenceService) -> tuple[Any, int]:
         # clients call them with one message; as a stream it is read only after the checks, under a time limit
         handlers = {
             method: grpc.stream_unary_rpc_method_handler(
-                _guarded(
+                _guard_call(
                     grpc, service, guard, receiver, functools.partial(parse, package, taken), call, admin
                 )
             )
@@ -79,7 +79,7 @@ async def start_grpc(service: InferenceService) -> tuple[Any, int]:
     return server, int(port)
 
 
-def _guarded(
+def _guard_call(
     grpc: Any,
     service: InferenceService,
     guard: Guard,

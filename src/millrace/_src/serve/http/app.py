@@ -57,19 +57,19 @@ class App:
         self._router = _router(self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        kind = scope["type"]
-        if kind == "lifespan":
+        scope_type = scope["type"]
+        if scope_type == "lifespan":
             await self._router(scope, receive, send)
             return
-        if kind != "http":
-            raise ServeError(f"only HTTP is served, not {kind}", 400)
+        if scope_type != "http":
+            raise ServeError(f"only HTTP is served, not {scope_type}", 400)
         try:
             self.guard.check_request(scope)
-            found = _INFER.fullmatch(scope["path"]) if scope["method"] == "POST" else None
-            if found is not None:
-                await self._infer(found[1], found[2] or "", scope, receive, send)
-            elif scope["method"] == "POST" and (found := _PREDICT.fullmatch(scope["path"])) is not None:
-                await self._predict(found[1], found[2] or "", scope, receive, send)
+            match = _INFER.fullmatch(scope["path"]) if scope["method"] == "POST" else None
+            if match is not None:
+                await self._infer(match[1], match[2] or "", scope, receive, send)
+            elif scope["method"] == "POST" and (match := _PREDICT.fullmatch(scope["path"])) is not None:
+                await self._predict(match[1], match[2] or "", scope, receive, send)
             else:
                 await self._router(scope, receive, send)
         except ServeError as error:
@@ -93,30 +93,30 @@ class App:
                 size = v2.json_length(header(scope, b"inference-header-content-length"), len(body))
                 work = len(body) if version.takes_bytes else size
                 if work <= INLINE:  # as `convert`, without its cost
-                    request, places, arrays = v2.decode_request(body, size, version, config.max_body)
+                    request, indexes, arrays = v2.decode_request(body, size, version, config.max_body)
                 else:
                     decode = functools.partial(v2.decode_request, body, size, version, config.max_body)
-                    request, places, arrays = await service.convert(work, decode)
+                    request, indexes, arrays = await service.convert(work, decode)
                     del decode
                 del body
-                more_bytes = sum(array.nbytes for array in arrays) - held.size
-                if more_bytes > 0:  # JSON of small numbers
-                    held.grow(more_bytes)
-                made = await service.infer(version, arrays)
+                extra_bytes = sum(array.nbytes for array in arrays) - held.size
+                if extra_bytes > 0:  # JSON of small numbers
+                    held.grow(extra_bytes)
+                outputs = await service.infer(version, arrays)
                 del arrays
-            size, work = v2.response_size(request, version, places, made)
+            size, work = v2.response_size(request, version, indexes, outputs)
             with service.lease_response(size):
                 if work <= INLINE:
-                    data, more, kind = v2.encode_response(request, version, places, made)
+                    data, headers, content_type = v2.encode_response(request, version, indexes, outputs)
                 else:
-                    encode = functools.partial(v2.encode_response, request, version, places, made)
-                    data, more, kind = await service.convert(work, encode)
+                    encode = functools.partial(v2.encode_response, request, version, indexes, outputs)
+                    data, headers, content_type = await service.convert(work, encode)
                     del encode
                     if (size := sum(map(len, data))) > config.max_response:
                         raise service.too_large(size)
-                del made
+                del outputs
                 status = 200
-                await send_response(send, data, 200, kind, more)
+                await send_response(send, data, 200, content_type, headers)
         except ServeError as error:
             status = error.status
             raise
@@ -133,17 +133,17 @@ class App:
             version = service.find(name, number)
             with service.bodies.lease() as held:
                 body = await read_body(scope, receive, config.max_body, config.timeout, held, service.turns)
-                decode = functools.partial(mindspore.decoded, version, body, config)
+                decode = functools.partial(mindspore.decode_request, version, body, config)
                 prepared = await service.convert(len(body), decode)
                 del body, decode
-                made = await infer_instances(service, version, prepared)
+                results = await infer_instances(service, version, prepared)
                 del prepared
-            size = mindspore.response_size(made)
+            size = mindspore.response_size(results)
             with service.lease_response(size):
-                data = await service.convert(size, functools.partial(mindspore.encoded, made))
+                data = await service.convert(size, functools.partial(mindspore.encode_response, results))
                 if len(data) > config.max_response:
                     raise service.too_large(len(data))
-                del made
+                del results
                 status = 200
                 await send_response(send, data)
         except ServeError as error:
@@ -158,30 +158,30 @@ def _router(app: App) -> Any:
     responses: Any = require("starlette.responses", extra="serve", purpose="serving a model")
     service = app.service
 
-    def said(body: Any, status: int = 200) -> Any:
+    def json_response(body: Any, status: int = 200) -> Any:
         return responses.JSONResponse(body, status)
 
     async def about(request: Any) -> Any:
         extensions = ["binary_tensor_data", "model_repository"]
-        return said({"name": "millrace", "version": _version(), "extensions": extensions})
+        return json_response({"name": "millrace", "version": _version(), "extensions": extensions})
 
     async def live(request: Any) -> Any:
-        return said({"live": True})
+        return json_response({"live": True})
 
     async def ready(request: Any) -> Any:
-        return said({"ready": service.ready}, 200 if service.ready else 503)
+        return json_response({"ready": service.ready}, 200 if service.ready else 503)
 
     async def model(request: Any) -> Any:
         version = service.find(request.path_params["name"], request.path_params.get("version", ""))
-        return said(v2.metadata(version, list(service.models[version.model])))
+        return json_response(v2.metadata(version, list(service.models[version.model])))
 
     async def model_ready(request: Any) -> Any:
         version = service.find(request.path_params["name"], request.path_params.get("version", ""))
         body = {"name": version.model, "ready": service.ready}
-        return said(body, 200 if service.ready else 503)
+        return json_response(body, 200 if service.ready else 503)
 
     async def index(request: Any) -> Any:
-        return said(
+        return json_response(
             [
                 {"name": name, "version": str(number), "state": "READY"}
                 for name, versions in service.models.items()
@@ -198,7 +198,7 @@ def _router(app: App) -> Any:
             raise
         except MillraceError as error:
             raise model_load_error(error) from error
-        return said({"name": name, "versions": [str(number) for number in numbers]})
+        return json_response({"name": name, "versions": [str(number) for number in numbers]})
 
     async def counters(request: Any) -> Any:
         return responses.Response(await app.counters(), media_type=metrics.CONTENT_TYPE)

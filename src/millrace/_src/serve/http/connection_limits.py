@@ -21,8 +21,10 @@ def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Prot
     request is closed. Who closes a connection for sending alone gets the answer, too. (A body has its limits where it
     is read; between two requests uvicorn's own timer runs.)
     """
-    found: Any = require("uvicorn.protocols.http.httptools_impl", extra="serve", purpose="serving a model")
-    base: Any = found.HttpToolsProtocol
+    implementation: Any = require(
+        "uvicorn.protocols.http.httptools_impl", extra="serve", purpose="serving a model"
+    )
+    base: Any = implementation.HttpToolsProtocol
 
     idle: dict[Any, None] = {}  # connections without a request, the oldest first
 
@@ -77,16 +79,16 @@ def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Prot
 
         def eof_received(self) -> bool:
             """Whether the connection stays: a request that has come whole is answered first. TLS cannot stay so."""
-            self._ends = self._answers() and not self.cycle.more_body and self.scheme == "http"
+            self._ends = self._is_responding() and not self.cycle.more_body and self.scheme == "http"
             return self._ends
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
-            if not self._answers():
+            if not self._is_responding():
                 idle[self] = None
                 if not self.flow.write_paused:
                     self._fetched()
-            if self._ends and not self._answers():
+            if self._ends and not self._is_responding():
                 self.transport.close()
 
         def pause_writing(self) -> None:
@@ -99,7 +101,7 @@ def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Prot
 
         def resume_writing(self) -> None:
             super().resume_writing()
-            if not self._answers():
+            if not self._is_responding():
                 self._fetched()
 
         def _fetched(self) -> None:
@@ -107,12 +109,12 @@ def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Prot
                 self._for_fetching.cancel()
                 self._for_fetching = None
 
-        def _answers(self) -> bool:
+        def _is_responding(self) -> bool:
             return self.cycle is not None and not self.cycle.response_complete
 
         def _watch(self) -> None:
             """Run the timer while a head is waited for: no request is being answered, and uvicorn's timer rests."""
-            if self._answers() or self.timeout_keep_alive_task is not None:
+            if self._is_responding() or self.timeout_keep_alive_task is not None:
                 if self._for_head is not None:
                     self._for_head.cancel()
                     self._for_head = None
@@ -120,7 +122,7 @@ def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Prot
                 self._for_head = self.loop.call_later(seconds, self.transport.close)
 
         def _end_long_head(self) -> None:
-            if self._answers():  # the answer before it is not to be mixed with this one
+            if self._is_responding():  # the answer before it is not to be mixed with this one
                 self.transport.abort()
             elif not self.transport.is_closing():
                 self.transport.write(_TOO_LONG)

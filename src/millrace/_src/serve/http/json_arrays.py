@@ -169,9 +169,9 @@ class NumberArray:
         flat = self.depth == 1
         self._check(spec, (count,) if flat else shape)
         del self._structure
-        kind = DATATYPES[spec.datatype]
-        decode = _list_of(kind.kind).decode
-        values = np.empty(count, kind)
+        dtype = DATATYPES[spec.datatype]
+        decode = _list_of(dtype.kind).decode
+        values = np.empty(count, dtype)
         text, start, filled = self._text, 0, 0
         while start < len(text) and count:
             part = bytes(text[start : start + _CHUNK])
@@ -225,10 +225,10 @@ def _structure_size(shape: Sequence[int]) -> int:
 
 
 def _structure_of(shape: Sequence[int]) -> bytes:
-    made = b""
+    structure = b""
     for length in reversed(shape):
-        made = b"[" + (made + b",") * (length - 1) + made * (length > 0) + b"]"
-    return made
+        structure = b"[" + (structure + b",") * (length - 1) + structure * (length > 0) + b"]"
+    return structure
 
 
 def _not_json(spec: TensorSpec) -> ServeError:

@@ -41,24 +41,24 @@ async def read_body(
     The bytes are reserved in `lease` as they arrive: a client that only announces them holds none. A large body is
     read in `turns`.
     """
-    said = header(scope, b"content-length")
-    if said is not None:
-        length = parse_length(said)
+    declared = header(scope, b"content-length")
+    if declared is not None:
+        length = parse_length(declared)
         if length is None:
-            raise ServeError(f"Content-Length: expected a number of bytes, got {said[:20]!r}")
+            raise ServeError(f"Content-Length: expected a number of bytes, got {declared[:20]!r}")
         if length > most:
-            await _left(scope, receive, turns)
-            raise _large(length, most)
+            await _discard_rest(scope, receive, turns)
+            raise _too_large(length, most)
     coding = header(scope, b"content-encoding")
     if coding not in (None, "", "identity"):
         raise ServeError(f"a body is taken as it is, got content-encoding {coding[:40]!r}", 415)
     try:
         async with asyncio.timeout(seconds):
             message = await receive()
-            data = _part(message)
+            data = _body_part(message)
             if not message.get("more_body"):
                 if len(data) > most:
-                    raise _large(len(data), most)
+                    raise _too_large(len(data), most)
                 lease.grow(len(data))
                 return data
             # its buffer grows in place and becomes the result without a copy
@@ -67,8 +67,8 @@ async def read_body(
                 size = whole.tell() + len(data)
                 if size > most:
                     if message.get("more_body"):
-                        await _left(scope, receive, turns)
-                    raise _large(size, most)
+                        await _discard_rest(scope, receive, turns)
+                    raise _too_large(size, most)
                 lease.grow(len(data))
                 whole.write(data)
                 if not message.get("more_body"):
@@ -76,19 +76,19 @@ async def read_body(
                 if size > INLINE:
                     await turns.wait()
                 message = await receive()
-                data = _part(message)
+                data = _body_part(message)
     except TimeoutError:
         raise ServeError(f"the body did not come within {seconds:g} s", 408) from None
 
 
-def _part(message: MutableMapping[str, Any]) -> bytes:
+def _body_part(message: MutableMapping[str, Any]) -> bytes:
     if message["type"] == "http.disconnect":
         raise ServeError("the client has left", 499)
     data: bytes = message.get("body", b"")
     return data
 
 
-async def _left(scope: Scope, receive: Receive, turns: Turns) -> None:
+async def _discard_rest(scope: Scope, receive: Receive, turns: Turns) -> None:
     """Let a body that is too large go by for a while, and keep nothing of it.
 
     A connection that is closed on what a client still sends would take the answer with it.
@@ -103,12 +103,16 @@ async def _left(scope: Scope, receive: Receive, turns: Turns) -> None:
         pass
 
 
-def _large(size: int, most: int) -> ServeError:
+def _too_large(size: int, most: int) -> ServeError:
     return ServeError(f"the body is {size} bytes or more, the server's limit is {most}", 413)
 
 
 async def send_response(
-    send: Send, body: Any, status: int = 200, kind: bytes = b"application/json", more: Any = ()
+    send: Send,
+    body: Any,
+    status: int = 200,
+    content_type: bytes = b"application/json",
+    extra_headers: Any = (),
 ) -> None:
     """Send a response, and return when almost all of it has left this process.
 
@@ -116,7 +120,7 @@ async def send_response(
     """
     parts = [body] if isinstance(body, bytes) else body
     size = sum(map(len, parts))
-    headers = [(b"content-type", kind), (b"content-length", b"%d" % size), *more]
+    headers = [(b"content-type", content_type), (b"content-length", b"%d" % size), *extra_headers]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     if size > _PART:
         for part in parts:
@@ -127,12 +131,12 @@ async def send_response(
     await send({"type": "http.response.body", "body": parts[0] if len(parts) == 1 else b"".join(parts)})
 
 
-async def send_error(send: Send, error: ServeError, word: str = "error") -> None:
+async def send_error(send: Send, error: ServeError, key: str = "error") -> None:
     """Say what was wrong."""
-    more = [(b"connection", b"close")] if error.status in _CLOSING else []
+    extra_headers = [(b"connection", b"close")] if error.status in _CLOSING else []
     if error.status == 401:
-        more.append((b"www-authenticate", b"Bearer"))
+        extra_headers.append((b"www-authenticate", b"Bearer"))
     if error.status in (429, 503):
-        more.append((b"retry-after", b"1"))
+        extra_headers.append((b"retry-after", b"1"))
     status = 400 if error.status == 499 else error.status
-    await send_response(send, _encode({word: str(error)}), status, more=more)
+    await send_response(send, _encode({key: str(error)}), status, extra_headers=extra_headers)

@@ -15,11 +15,11 @@ from millrace._src.serve.limits import BudgetError
 from millrace._src.serve.protobuf_messages import SERVING, messages
 from millrace._src.serve.protocols import open_inference_http as v2
 from millrace._src.serve.protocols.mindspore_instances import (
-    Answers,
+    InstanceResults,
     check_datatype,
     check_instance,
     infer_instances,
-    prepare,
+    prepare_instances,
 )
 from millrace._src.serve.tensor_codec import Array, TensorSpec, datatype_of, from_bytes
 
@@ -30,7 +30,7 @@ __all__ = ["SERVICE", "methods"]
 SERVICE = "mindspore.serving.proto.MSService"
 
 # the numbers of its enumeration of types; 13 is text, 14 bytes
-_WORDS = (
+_DATATYPE_NAMES = (
     "BOOL",
     "INT8",
     "UINT8",
@@ -44,14 +44,14 @@ _WORDS = (
     "FP32",
     "FP64",
 )
-_NUMBERS = {word: number for number, word in enumerate(_WORDS, 1)}
+_NUMBERS = {datatype: number for number, datatype in enumerate(_DATATYPE_NAMES, 1)}
 _TEXT, _BYTES = 13, 14
 FAILED = 1
 
 
 def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
     """The one method: what it takes, what it does, and that it changes nothing."""
-    made = messages(SERVING)
+    message_types = messages(SERVING)
     config = service.config
 
     async def predict(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
@@ -61,15 +61,15 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
             version = service.find(request.servable_spec.name, request.servable_spec.version_number)
             decode = functools.partial(decoded, request, version)
             prepared = await service.convert(size, decode)
-            found = await infer_instances(service, version, prepared)
+            results = await infer_instances(service, version, prepared)
             response = sum(
                 sum(v2.bytes_size(np.asarray(array)) for array in each.values())
                 if isinstance(each, dict)
                 else 0
-                for each in found
+                for each in results
             )
             reserve(response)
-            data = await service.convert(response, functools.partial(encoded, request, found))
+            data = await service.convert(response, functools.partial(encoded, request, results))
             status = 200
             return data
         except BudgetError as error:
@@ -77,7 +77,7 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
             raise
         except ServeError as error:
             status = error.status
-            reply = made["PredictReply"](servable_spec=request.servable_spec)
+            reply = message_types["PredictReply"](servable_spec=request.servable_spec)
             reply.error_msg.add(error_code=FAILED, error_msg=str(error).encode())
             return bytes(reply.SerializeToString())
         finally:
@@ -85,14 +85,14 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
 
     def decoded(request: Any, version: ModelVersion) -> list[list[Array] | ServeError]:
         instances = [dict(each.items) for each in request.instances]
-        return prepare(
+        return prepare_instances(
             version, instances, lambda spec, value: _read(spec, value, config.max_body), config.max_queue
         )
 
-    def encoded(request: Any, found: Answers) -> bytes:
-        reply = made["PredictReply"](servable_spec=request.servable_spec)
-        failed = any(isinstance(each, ServeError) for each in found)
-        for each in found:
+    def encoded(request: Any, results: InstanceResults) -> bytes:
+        reply = message_types["PredictReply"](servable_spec=request.servable_spec)
+        failed = any(isinstance(each, ServeError) for each in results)
+        for each in results:
             instance = reply.instances.add()
             if isinstance(each, ServeError):
                 reply.error_msg.add(error_code=FAILED, error_msg=str(each).encode())
@@ -112,17 +112,17 @@ def _read(spec: TensorSpec, tensor: Any, most: int) -> Array:
         check_datatype(spec, "BYTES")
         if len(tensor.bytes_val) != 1 or spec.shape != ():
             raise ServeError(f"input '{spec.name}': expected one value of bytes, got {len(tensor.bytes_val)}")
-        made = np.empty((), object)
-        made[()] = tensor.bytes_val[0]
-        return made
-    if not 1 <= tensor.dtype <= len(_WORDS):
+        scalar = np.empty((), object)
+        scalar[()] = tensor.bytes_val[0]
+        return scalar
+    if not 1 <= tensor.dtype <= len(_DATATYPE_NAMES):
         raise ServeError(f"input '{spec.name}': {tensor.dtype} is no type")
-    word = _WORDS[tensor.dtype - 1]
-    check_datatype(spec, word)
+    datatype = _DATATYPE_NAMES[tensor.dtype - 1]
+    check_datatype(spec, datatype)
     shape = list(tensor.shape.dims)
     if shape == [1] and spec.shape == ():
         shape = []
-    count = spec.check(word, shape, most)
+    count = spec.check(datatype, shape, most)
     return check_instance(spec, from_bytes(spec, count, tensor.data, shape), most)
 
 

@@ -14,10 +14,10 @@ from millrace._src.core.errors import ServeError
 from millrace._src.serve.inference_service import InferenceService, ModelVersion
 from millrace._src.serve.tensor_codec import DATATYPES, Array, TensorSpec, datatype_of
 
-__all__ = ["Answers", "infer_instances", "check_instance", "prepare", "row_spec"]
+__all__ = ["InstanceResults", "infer_instances", "check_instance", "prepare_instances", "row_spec"]
 
 # for each instance its outputs by name, or what was wrong with it
-Answers = list[dict[str, Array] | ServeError]
+InstanceResults = list[dict[str, Array] | ServeError]
 
 
 def row_spec(version: ModelVersion, spec: TensorSpec) -> TensorSpec:
@@ -34,7 +34,7 @@ def check_instance(spec: TensorSpec, array: Array, most: int) -> Array:
     return array
 
 
-def prepare(
+def prepare_instances(
     version: ModelVersion, instances: Sequence[Any], read: Callable[[TensorSpec, Any], Array], most: int
 ) -> list[list[Array] | ServeError]:
     """The model's inputs of each instance, or what is wrong with it; `read` makes an array of one of its values."""
@@ -51,18 +51,20 @@ def _prepare_one(
     read: Callable[[TensorSpec, Any], Array],
 ) -> list[Array] | ServeError:
     try:
-        arrays = [read(spec, value) for spec, value in zip(specs, _values(instance, specs), strict=True)]
+        arrays = [
+            read(spec, value) for spec, value in zip(specs, _ordered_values(instance, specs), strict=True)
+        ]
     except ServeError as error:
         return error
-    for place, spec in enumerate(version.inputs):
-        if len(specs[place].shape) < len(spec.shape):
-            arrays[place] = arrays[place][None]
+    for index, spec in enumerate(version.inputs):
+        if len(specs[index].shape) < len(spec.shape):
+            arrays[index] = arrays[index][None]
     return arrays
 
 
 async def infer_instances(
     service: InferenceService, version: ModelVersion, prepared: Sequence[list[Array] | ServeError]
-) -> Answers:
+) -> InstanceResults:
     """A response for each instance, in their order. Together they have the bytes of one response at most."""
     most, total = service.config.max_response, 0
 
@@ -73,22 +75,24 @@ async def infer_instances(
         if total > most:
             return service.too_large(total)
         try:
-            made = await service.infer(version, arrays)
+            outputs = await service.infer(version, arrays)
         except ServeError as error:
             return error
-        total += sum(each.nbytes for each in made)
+        total += sum(each.nbytes for each in outputs)
         if total > most:  # nothing more is kept
             return service.too_large(total)
-        cut = version.loaded.takes_rows or all(each.shape[:1] == (1,) for each in made)
-        return {spec.name: each[0] if cut else each for spec, each in zip(version.outputs, made, strict=True)}
+        cut = version.loaded.takes_rows or all(each.shape[:1] == (1,) for each in outputs)
+        return {
+            spec.name: each[0] if cut else each for spec, each in zip(version.outputs, outputs, strict=True)
+        }
 
-    found = list(await asyncio.gather(*(one(arrays) for arrays in prepared)))
+    results = list(await asyncio.gather(*(one(arrays) for arrays in prepared)))
     if total > most:
         raise service.too_large(total)
-    return found
+    return results
 
 
-def _values(instance: Any, specs: Sequence[TensorSpec]) -> list[Any]:
+def _ordered_values(instance: Any, specs: Sequence[TensorSpec]) -> list[Any]:
     if not isinstance(instance, Mapping):
         raise ServeError(f"an instance is an object from names to values, got {str(instance)[:40]!r}")
     names = [spec.name for spec in specs]
@@ -101,7 +105,7 @@ def _values(instance: Any, specs: Sequence[TensorSpec]) -> list[Any]:
     return [instance[name] for name in names]
 
 
-def check_datatype(spec: TensorSpec, word: str) -> None:
+def check_datatype(spec: TensorSpec, datatype: str) -> None:
     """Refuse a value that says another type than the model's."""
-    if word not in DATATYPES or word != spec.datatype:
-        raise ServeError(f"input '{spec.name}': expected {spec.datatype}, got {word}")
+    if datatype not in DATATYPES or datatype != spec.datatype:
+        raise ServeError(f"input '{spec.name}': expected {spec.datatype}, got {datatype}")

@@ -16,10 +16,14 @@ from millrace._src.serve.config import Config
 from millrace._src.serve.http.json_arrays import NumberArray, cut_arrays, encode_array, json_size
 from millrace._src.serve.inference_service import ModelVersion
 from millrace._src.serve.limits import INLINE
-from millrace._src.serve.protocols.mindspore_instances import Answers, check_datatype, prepare
+from millrace._src.serve.protocols.mindspore_instances import (
+    InstanceResults,
+    check_datatype,
+    prepare_instances,
+)
 from millrace._src.serve.tensor_codec import DATATYPES, Array, TensorSpec, array_from_list
 
-__all__ = ["decoded", "encoded", "response_size"]
+__all__ = ["decode_request", "encode_response", "response_size"]
 
 # elements of an array that is encoded in parts
 _LONG = 4096
@@ -32,7 +36,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def decoded(version: ModelVersion, body: bytes, config: Config) -> list[list[Array] | ServeError]:
+def decode_request(version: ModelVersion, body: bytes, config: Config) -> list[list[Array] | ServeError]:
     """The model's inputs of each instance of a request, or what is wrong with it."""
     arrays: Mapping[str, NumberArray] = {}
     try:
@@ -43,10 +47,10 @@ def decoded(version: ModelVersion, body: bytes, config: Config) -> list[list[Arr
         raise ServeError(f"the request is not JSON: {error}") from None
     except RecursionError:
         raise ServeError("the request's JSON is nested too deeply") from None
-    found = request.get("instances") if isinstance(request, dict) else None
-    if isinstance(found, dict):
-        found = [found]
-    if not isinstance(found, list):
+    instances = request.get("instances") if isinstance(request, dict) else None
+    if isinstance(instances, dict):
+        instances = [instances]
+    if not isinstance(instances, list):
         raise ServeError('the request is {"instances": [{"input": value, ...}, ...]}, and has no such list')
 
     def read(spec: TensorSpec, value: Any) -> Array:
@@ -55,28 +59,28 @@ def decoded(version: ModelVersion, body: bytes, config: Config) -> list[list[Arr
             _read(spec, value, config.max_body) if text is None else _read_text(spec, text, config.max_body)
         )
 
-    return prepare(version, found, read, config.max_queue)
+    return prepare_instances(version, instances, read, config.max_queue)
 
 
-def response_size(found: Answers) -> int:
+def response_size(results: InstanceResults) -> int:
     """How many bytes a response has at most, from the shapes."""
     return sum(
         len(str(each)) + 32
         if isinstance(each, ServeError)
         else sum(json_size(array) + 6 * len(name) + 8 for name, array in each.items()) + 8
-        for each in found
+        for each in results
     )
 
 
-def encoded(found: Answers) -> bytes:
+def encode_response(results: InstanceResults) -> bytes:
     """The body of a response."""
     return _encode(
         {
             "instances": [
                 {"error_msg": str(each)}
                 if isinstance(each, ServeError)
-                else {name: _plain(array) for name, array in each.items()}
-                for each in found
+                else {name: _to_json(array) for name, array in each.items()}
+                for each in results
             ]
         }
     )
@@ -102,17 +106,21 @@ def _read(spec: TensorSpec, value: Any, most: int) -> Array:
     if not shape and spec.datatype == "BYTES" and not isinstance(value, str):
         raise ServeError(f"input '{spec.name}': expected text or {{\"b64\": ...}}, got {str(value)[:40]!r}")
     count = spec.check(spec.datatype, shape, most)
-    flat = _flat(value, shape, spec)
-    kinds: tuple[type, ...] = {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float), "O": (str,)}[
-        DATATYPES[spec.datatype].kind
-    ]
+    flat = _flatten(value, shape, spec)
+    accepted_types: tuple[type, ...] = {
+        "b": (bool,),
+        "i": (int,),
+        "u": (int,),
+        "f": (int, float),
+        "O": (str,),
+    }[DATATYPES[spec.datatype].kind]
     for each in flat:
-        if not isinstance(each, kinds) or (isinstance(each, bool) and kinds != (bool,)):
+        if not isinstance(each, accepted_types) or (isinstance(each, bool) and accepted_types != (bool,)):
             raise ServeError(f"input '{spec.name}': expected {spec.datatype}, got {str(each)[:40]!r}")
     return array_from_list(spec, count, flat, shape)
 
 
-def _flat(value: Any, shape: list[int], spec: TensorSpec) -> list[Any]:
+def _flatten(value: Any, shape: list[int], spec: TensorSpec) -> list[Any]:
     level = [value]
     for length in shape:
         for each in level:
@@ -125,46 +133,47 @@ def _flat(value: Any, shape: list[int], spec: TensorSpec) -> list[Any]:
 
 
 def _from_base64(spec: TensorSpec, value: dict[str, Any], most: int) -> Array:
-    text, word, shape = value.get("b64"), value.get("type", "bytes"), value.get("shape", [1])
+    text, type_name, shape = value.get("b64"), value.get("type", "bytes"), value.get("shape", [1])
     if not isinstance(text, str):
         raise ServeError(f'input \'{spec.name}\': an object is {{"b64": text, "type": ..., "shape": [...]}}')
-    if not isinstance(word, str) or word not in _TYPES:
+    if not isinstance(type_name, str) or type_name not in _TYPES:
         raise ServeError(
-            f"input '{spec.name}': the type is one of {', '.join(_TYPES)}, got {str(word)[:40]!r}"
+            f"input '{spec.name}': the type is one of {', '.join(_TYPES)}, got {str(type_name)[:40]!r}"
         )
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise ServeError(f"input '{spec.name}': no base64: {error}") from None
-    check_datatype(spec, _TYPES[word])
+    check_datatype(spec, _TYPES[type_name])
     if spec.datatype == "BYTES":
         if spec.shape != ():
             raise ServeError(f"input '{spec.name}': expected shape {list(spec.shape)}, got one value")
-        made = np.empty((), object)
-        made[()] = data
-        return made
+        scalar = np.empty((), object)
+        scalar[()] = data
+        return scalar
     if not isinstance(shape, list):
         raise ServeError(f"input '{spec.name}': a shape is a list, got {str(shape)[:40]!r}")
     if shape == [1] and spec.shape == ():
         shape = []
     spec.check(spec.datatype, shape, most)
-    kind = DATATYPES[spec.datatype]
-    if len(data) != math.prod(shape) * kind.itemsize:
+    dtype = DATATYPES[spec.datatype]
+    if len(data) != math.prod(shape) * dtype.itemsize:
         raise ServeError(
-            f"input '{spec.name}': shape {shape} of {word} is {math.prod(shape) * kind.itemsize} bytes, got {len(data)}"
+            f"input '{spec.name}': shape {shape} of {type_name} is {math.prod(shape) * dtype.itemsize} bytes, "
+            f"got {len(data)}"
         )
-    return np.frombuffer(data, kind).reshape(shape)
+    return np.frombuffer(data, dtype).reshape(shape)
 
 
-def _plain(array: Array) -> Any:
+def _to_json(array: Array) -> Any:
     if array.dtype.kind not in "SUO":
         return array.tolist() if array.size < _LONG else msgspec.Raw(encode_array(array))
     if array.shape:
-        return [_plain(each) if isinstance(each, np.ndarray) else _text(each) for each in array]
-    return _text(array[()] if isinstance(array, np.ndarray) else array)
+        return [_to_json(each) if isinstance(each, np.ndarray) else _decode_text(each) for each in array]
+    return _decode_text(array[()] if isinstance(array, np.ndarray) else array)
 
 
-def _text(value: Any) -> Any:
+def _decode_text(value: Any) -> Any:
     if not isinstance(value, bytes):
         return str(value)
     try:

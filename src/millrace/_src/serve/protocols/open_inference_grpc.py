@@ -37,7 +37,7 @@ _PART = 16 << 10
 
 def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
     """The methods by name: what they take, what they do, and whether they change the server."""
-    made = messages(INFERENCE)
+    message_types = messages(INFERENCE)
 
     def simple(call: Callable[[Any], Awaitable[Any]]) -> Call:
         async def respond(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
@@ -47,24 +47,28 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
         return respond
 
     async def live(request: Any) -> Any:
-        return made["ServerLiveResponse"](live=True)
+        return message_types["ServerLiveResponse"](live=True)
 
     async def ready(request: Any) -> Any:
-        return made["ServerReadyResponse"](ready=service.ready)
+        return message_types["ServerReadyResponse"](ready=service.ready)
 
     async def model_ready(request: Any) -> Any:
         try:
             service.find(request.name, request.version)
         except ServeError:
-            return made["ModelReadyResponse"](ready=False)
-        return made["ModelReadyResponse"](ready=service.ready)
+            return message_types["ModelReadyResponse"](ready=False)
+        return message_types["ModelReadyResponse"](ready=service.ready)
 
     async def server_metadata(request: Any) -> Any:
-        return made["ServerMetadataResponse"](name="millrace", version="2", extensions=["model_repository"])
+        return message_types["ServerMetadataResponse"](
+            name="millrace", version="2", extensions=["model_repository"]
+        )
 
     async def model_metadata(request: Any) -> Any:
         version = service.find(request.name, request.version)
-        return made["ModelMetadataResponse"](**v2.metadata(version, list(service.models[version.model])))
+        return message_types["ModelMetadataResponse"](
+            **v2.metadata(version, list(service.models[version.model]))
+        )
 
     async def infer(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
         began, status = time.perf_counter(), 500
@@ -73,19 +77,19 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
             version = service.find(request.model_name, request.model_version)
             if len(request.id) > MAX_ID:
                 raise ServeError(f"id: expected at most {MAX_ID} characters, got {len(request.id)}")
-            places = select_outputs(version.outputs, [output.name for output in request.outputs])
+            indexes = select_outputs(version.outputs, [output.name for output in request.outputs])
             if size <= INLINE:  # as `convert`, without its cost
-                arrays = _arrays(request, version, service.config.max_body)
+                arrays = decode_arrays(request, version, service.config.max_body)
             else:
-                decode = functools.partial(_arrays, request, version, service.config.max_body)
+                decode = functools.partial(decode_arrays, request, version, service.config.max_body)
                 arrays = await service.convert(size, decode)
-            found = await service.infer(version, arrays)
-            response = sum(v2.bytes_size(found[place]) for place in places)
+            outputs = await service.infer(version, arrays)
+            response = sum(v2.bytes_size(outputs[output_index]) for output_index in indexes)
             reserve(response)
             if response <= INLINE:
-                data = encode(request.id, version, places, found)
+                data = encode(request.id, version, indexes, outputs)
             else:
-                later = functools.partial(encode, request.id, version, places, found)
+                later = functools.partial(encode, request.id, version, indexes, outputs)
                 data = await service.convert(response, later)
             status = 200
             return data
@@ -96,24 +100,24 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
             service.record_request(version, "v2-grpc", status, began)
 
     def encode(
-        identifier: str, version: ModelVersion, places: Sequence[int], found: Sequence[Array]
+        identifier: str, version: ModelVersion, indexes: Sequence[int], outputs: Sequence[Array]
     ) -> bytes:
-        answer = made["ModelInferResponse"](
+        response = message_types["ModelInferResponse"](
             model_name=version.model, model_version=str(version.number), id=identifier
         )
-        for place in places:
-            spec, array = version.outputs[place], found[place]
-            answer.outputs.add(name=spec.name, datatype=spec.datatype, shape=array.shape)
-            answer.raw_output_contents.append(bytes(v2.bytes_of(array)))
-        data: bytes = answer.SerializeToString()
+        for output_index in indexes:
+            spec, array = version.outputs[output_index], outputs[output_index]
+            response.outputs.add(name=spec.name, datatype=spec.datatype, shape=array.shape)
+            response.raw_output_contents.append(bytes(v2.bytes_of(array)))
+        data: bytes = response.SerializeToString()
         return data
 
     async def index(request: Any) -> Any:
-        answer = made["RepositoryIndexResponse"]()
+        response = message_types["RepositoryIndexResponse"]()
         for name, versions in service.models.items():
             for number in sorted(versions):
-                answer.models.add(name=name, version=str(number), state="READY")
-        return answer
+                response.models.add(name=name, version=str(number), state="READY")
+        return response
 
     async def load(request: Any) -> Any:
         try:
@@ -122,7 +126,7 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
             raise
         except MillraceError as error:
             raise model_load_error(error) from error
-        return made["RepositoryModelLoadResponse"]()
+        return message_types["RepositoryModelLoadResponse"]()
 
     return {
         "ServerLive": ("ServerLiveRequest", simple(live), False),
@@ -136,36 +140,36 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
     }
 
 
-def _arrays(request: Any, version: ModelVersion, most: int) -> list[Array]:
+def decode_arrays(request: Any, version: ModelVersion, most: int) -> list[Array]:
     specs = {spec.name: spec for spec in version.inputs}
     raw = request.raw_input_contents
     if raw and len(raw) != len(request.inputs):
         raise ServeError(
             f"raw_input_contents has {len(raw)} entries, and there are {len(request.inputs)} inputs"
         )
-    found: dict[str, Array] = {}
-    for place, given in enumerate(request.inputs):
-        spec = specs.get(given.name)
-        if spec is None or given.name in found:
+    arrays: dict[str, Array] = {}
+    for index, tensor in enumerate(request.inputs):
+        spec = specs.get(tensor.name)
+        if spec is None or tensor.name in arrays:
             what = "is there twice" if spec else "is none of the model's"
-            raise ServeError(f"input {given.name[:80]!r} {what}; it takes {', '.join(specs)}")
-        shape = list(given.shape)
-        count = spec.check(given.datatype, shape, most)
+            raise ServeError(f"input {tensor.name[:80]!r} {what}; it takes {', '.join(specs)}")
+        shape = list(tensor.shape)
+        count = spec.check(tensor.datatype, shape, most)
         if raw:
-            found[spec.name] = from_bytes(spec, count, raw[place], shape)
+            arrays[spec.name] = from_bytes(spec, count, raw[index], shape)
         else:
-            found[spec.name] = _from_contents(spec, count, given, shape)
+            arrays[spec.name] = _from_contents(spec, count, tensor, shape)
     for name in specs:
-        if name not in found:
+        if name not in arrays:
             raise ServeError(f"the request has no input '{name}'; the model takes {', '.join(specs)}")
-    return [found[name] for name in specs]
+    return [arrays[name] for name in specs]
 
 
-def _from_contents(spec: TensorSpec, count: int, given: Any, shape: list[int]) -> Array:
+def _from_contents(spec: TensorSpec, count: int, tensor: Any, shape: list[int]) -> Array:
     field = _CONTENTS.get(spec.datatype)
     if field is None:
         raise ServeError(f"input '{spec.name}': {spec.datatype} travels in raw_input_contents")
-    values = getattr(given.contents, field)
+    values = getattr(tensor.contents, field)
     if len(values) != count:
         raise ServeError(
             f"input '{spec.name}': shape {shape} asks for {count} elements in {field}, got {len(values)}"

@@ -93,36 +93,36 @@ def decode_request(
         raise ServeError("the request's JSON is nested too deeply") from None
     if len(request.id) > MAX_ID:
         raise ServeError(f"id: expected at most {MAX_ID} characters, got {len(request.id)}")
-    places = select_outputs(version.outputs, [output.name for output in request.outputs])
+    indexes = select_outputs(version.outputs, [output.name for output in request.outputs])
     specs = {spec.name: spec for spec in version.inputs}
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     at = size
-    for given in request.inputs:
-        spec = specs.get(given.name)
-        if spec is None or given.name in found:
+    for tensor in request.inputs:
+        spec = specs.get(tensor.name)
+        if spec is None or tensor.name in arrays:
             what = "is there twice" if spec else "is none of the model's"
-            raise ServeError(f"input {given.name[:80]!r} {what}; it takes {', '.join(specs)}")
-        count = spec.check(given.datatype, given.shape, most)
-        length = _parameter(given.parameters, "binary_data_size")
+            raise ServeError(f"input {tensor.name[:80]!r} {what}; it takes {', '.join(specs)}")
+        count = spec.check(tensor.datatype, tensor.shape, most)
+        length = _read_parameter(tensor.parameters, "binary_data_size")
         if length is None:
-            found[given.name] = _from_json(spec, count, given, divided.arrays)
+            arrays[tensor.name] = _from_json(spec, count, tensor, divided.arrays)
             continue
         if type(length) is not int or length < 0 or length > len(body) - at:
             raise ServeError(
                 f"input '{spec.name}': binary_data_size is {str(length)[:40]}, but {len(body) - at} bytes are left"
             )
-        found[given.name] = from_bytes(spec, count, view[at : at + length], given.shape)
+        arrays[tensor.name] = from_bytes(spec, count, view[at : at + length], tensor.shape)
         at += length
     if at != len(body):
         raise ServeError(f"{len(body) - at} bytes are left over behind the tensors")
-    if len(found) != len(specs):
-        missing = [name for name in specs if name not in found]
+    if len(arrays) != len(specs):
+        missing = [name for name in specs if name not in arrays]
         raise ServeError(f"the request has no input '{missing[0]}'; the model takes {', '.join(specs)}")
     request.inputs = []  # they hold the body
-    return request, places, [found[name] for name in specs]
+    return request, indexes, [arrays[name] for name in specs]
 
 
-def _parameter(parameters: Mapping[str, msgspec.Raw], name: str) -> Any:
+def _read_parameter(parameters: Mapping[str, msgspec.Raw], name: str) -> Any:
     """The value of a parameter; None where it is not there. Others are never converted."""
     text = parameters.get(name)
     if text is None:
@@ -136,40 +136,40 @@ def _parameter(parameters: Mapping[str, msgspec.Raw], name: str) -> Any:
 
 
 @functools.lru_cache(256)
-def _lists(kind: str, depth: int) -> Any:
-    made: Any = _NUMBERS[kind]
+def _list_decoder(category: str, depth: int) -> Any:
+    list_type: Any = _NUMBERS[category]
     for _ in range(depth):
-        made = list[made]
-    return msgspec.json.Decoder(made)
+        list_type = list[list_type]
+    return msgspec.json.Decoder(list_type)
 
 
-def _from_json(spec: TensorSpec, count: int, given: Input, arrays: Mapping[str, NumberArray]) -> Array:
-    text = bytes(given.data)
+def _from_json(spec: TensorSpec, count: int, tensor: Input, arrays: Mapping[str, NumberArray]) -> Array:
+    text = bytes(tensor.data)
     if not text:
         raise ServeError(f"input '{spec.name}' has neither data nor a binary_data_size")
     array = arrays.get(text[1:-1].decode("latin-1")) if arrays else None
-    depth = _depth(text) if array is None else array.depth
-    axes = len(given.shape)
+    depth = _nesting_depth(text) if array is None else array.depth
+    axes = len(tensor.shape)
     if depth not in (1, axes):
         raise ServeError(
             f"input '{spec.name}': data is a flat list, or nested {axes} deep as its shape; got {depth}"
         )
     if array is not None:
-        return array.read(spec, count, given.shape)
+        return array.read(spec, count, tensor.shape)
     try:
-        values = _lists(DATATYPES[spec.datatype].kind, depth).decode(text)
+        values = _list_decoder(DATATYPES[spec.datatype].kind, depth).decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ServeError(f"input '{spec.name}': data is not what {spec.datatype} takes: {error}") from None
     if depth > 1:
-        values = _flat(spec, values, given.shape)
+        values = _flatten(spec, values, tensor.shape)
     if len(values) != count:
         raise ServeError(
-            f"input '{spec.name}': shape {given.shape} asks for {count} elements, got {len(values)}"
+            f"input '{spec.name}': shape {tensor.shape} asks for {count} elements, got {len(values)}"
         )
-    return array_from_list(spec, count, values, given.shape)
+    return array_from_list(spec, count, values, tensor.shape)
 
 
-def _depth(text: bytes) -> int:
+def _nesting_depth(text: bytes) -> int:
     depth = 0
     for letter in text:
         if letter == 0x5B:  # [
@@ -179,7 +179,7 @@ def _depth(text: bytes) -> int:
     return depth
 
 
-def _flat(spec: TensorSpec, values: list[Any], shape: Sequence[int]) -> list[Any]:
+def _flatten(spec: TensorSpec, values: list[Any], shape: Sequence[int]) -> list[Any]:
     """The numbers of nested lists, each of which has the length that the shape says."""
     level: list[Any] = [values]
     for axis, length in enumerate(shape):
@@ -193,26 +193,26 @@ def _flat(spec: TensorSpec, values: list[Any], shape: Sequence[int]) -> list[Any
     return level
 
 
-def _is_binary(request: Request, version: ModelVersion, places: Sequence[int]) -> list[bool]:
+def _is_binary(request: Request, version: ModelVersion, indexes: Sequence[int]) -> list[bool]:
     """For each output of a response, whether it travels as bytes."""
-    usual = _parameter(request.parameters, "binary_data_output") is True
+    usual = _read_parameter(request.parameters, "binary_data_output") is True
     if not request.outputs:
-        return [usual] * len(places)
+        return [usual] * len(indexes)
     named = {
-        output.name: _parameter(output.parameters, "binary_data") is True
+        output.name: _read_parameter(output.parameters, "binary_data") is True
         for output in request.outputs
         if "binary_data" in output.parameters
     }
-    return [named.get(version.outputs[place].name, usual) for place in places]
+    return [named.get(version.outputs[index].name, usual) for index in indexes]
 
 
 def response_size(
-    request: Request, version: ModelVersion, places: Sequence[int], made: Sequence[Array]
+    request: Request, version: ModelVersion, indexes: Sequence[int], arrays: Sequence[Array]
 ) -> tuple[int, int]:
     """How many bytes a response has at most, and how many of them are to be converted; from the shapes."""
     total = work = 1024 + 6 * len(request.id)
-    for place, binary in zip(places, _is_binary(request, version, places), strict=True):
-        array = made[place]
+    for index, binary in zip(indexes, _is_binary(request, version, indexes), strict=True):
+        array = arrays[index]
         size = bytes_size(array) if binary else json_size(array)
         total += size
         if not binary or array.dtype.hasobject:
@@ -221,21 +221,25 @@ def response_size(
 
 
 def encode_response(
-    request: Request, version: ModelVersion, places: Sequence[int], made: Sequence[Array]
+    request: Request, version: ModelVersion, indexes: Sequence[int], arrays: Sequence[Array]
 ) -> tuple[list[Any], list[tuple[bytes, bytes]], bytes]:
     """The parts of a response's body, headers that belong to it, and its content type."""
     outputs: list[dict[str, Any]] = []
     tail: list[Any] = []
-    for place, binary in zip(places, _is_binary(request, version, places), strict=True):
-        spec, array = version.outputs[place], made[place]
-        said: dict[str, Any] = {"name": spec.name, "datatype": spec.datatype, "shape": list(array.shape)}
+    for index, binary in zip(indexes, _is_binary(request, version, indexes), strict=True):
+        spec, array = version.outputs[index], arrays[index]
+        description: dict[str, Any] = {
+            "name": spec.name,
+            "datatype": spec.datatype,
+            "shape": list(array.shape),
+        }
         if binary:
             data = bytes_of(array)
-            said["parameters"] = {"binary_data_size": len(data)}
+            description["parameters"] = {"binary_data_size": len(data)}
             tail.append(data)
         else:
-            said["data"] = plain(array)
-        outputs.append(said)
+            description["data"] = to_json(array)
+        outputs.append(description)
     head: dict[str, Any] = {
         "model_name": version.model,
         "model_version": str(version.number),
@@ -246,8 +250,8 @@ def encode_response(
     text = _encode(head)
     if not tail:
         return [text], [], b"application/json"
-    more = [(b"inference-header-content-length", b"%d" % len(text))]
-    return [text, *tail], more, b"application/octet-stream"
+    headers = [(b"inference-header-content-length", b"%d" % len(text))]
+    return [text, *tail], headers, b"application/octet-stream"
 
 
 def bytes_size(array: Array) -> int:
@@ -265,7 +269,7 @@ def bytes_of(array: Array) -> Any:
     return memoryview(flat).cast("B") if array.size else b""
 
 
-def plain(array: Array) -> Any:
+def to_json(array: Array) -> Any:
     """A tensor as JSON has it: one flat list. What is no number becomes null."""
     flat = array.reshape(-1)
     if array.dtype.kind in "SUO":

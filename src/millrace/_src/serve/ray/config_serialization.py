@@ -11,7 +11,7 @@ from millrace._src.core.values.dtype import np_dtype
 from millrace._src.serve.config import Config
 from millrace._src.serve.tensor_codec import datatype_of
 
-__all__ = ["config_from_dict", "paths_of", "config_to_dict"]
+__all__ = ["config_from_dict", "list_paths", "config_to_dict"]
 
 # what a replica needs; where to listen, TLS and the end are matters of the proxies and of the one who started them
 _FIELDS = (
@@ -22,14 +22,14 @@ _FIELDS = (
 
 def config_to_dict(config: Config) -> dict[str, Any]:
     """What a replica is told. Paths are whole, since a replica has another working folder."""
-    made: dict[str, Any] = {field: getattr(config, field) for field in _FIELDS}
-    made["threads"] = config.threads or 1
-    made["models"] = {name: _source(name, source) for name, source in config.models.items()}
-    made["folder"] = os.getcwd()
-    return made
+    settings: dict[str, Any] = {field: getattr(config, field) for field in _FIELDS}
+    settings["threads"] = config.threads or 1
+    settings["models"] = {name: _serialize_source(name, source) for name, source in config.models.items()}
+    settings["folder"] = os.getcwd()
+    return settings
 
 
-def _source(name: str, source: Any) -> Any:
+def _serialize_source(name: str, source: Any) -> Any:
     if isinstance(source, (str, os.PathLike)):
         return os.path.abspath(source)
     from millrace._src.serve.repository import NetworkSource
@@ -48,14 +48,14 @@ def _source(name: str, source: Any) -> Any:
 
 def config_from_dict(plain: dict[str, Any]) -> Config:
     """The configuration again, on a node."""
-    told = dict(plain)
-    folder, models = told.pop("folder"), told.pop("models")
+    settings = dict(plain)
+    folder, models = settings.pop("folder"), settings.pop("models")
     if any(not isinstance(source, str) for source in models.values()) and folder not in sys.path:
         sys.path.insert(0, folder)  # a net's module in the folder of the command, as without Ray
-    return Config({name: _found(source) for name, source in models.items()}, **told)
+    return Config({name: _resolve_source(source) for name, source in models.items()}, **settings)
 
 
-def _found(source: Any) -> Any:
+def _resolve_source(source: Any) -> Any:
     if isinstance(source, str):
         return source
     from millrace._src.serve.repository import NetworkSource, input_of
@@ -64,11 +64,11 @@ def _found(source: Any) -> Any:
     return NetworkSource(factory, checkpoint, [input_of(text) for text in inputs])
 
 
-def paths_of(plain: dict[str, Any], config: Config) -> list[str]:
+def list_paths(plain: dict[str, Any], config: Config) -> list[str]:
     """The files and folders that every node must be able to open."""
-    found = [source if isinstance(source, str) else source[1] for source in plain["models"].values()]
-    found += [
+    paths = [source if isinstance(source, str) else source[1] for source in plain["models"].values()]
+    paths += [
         config.certificate and os.path.abspath(config.certificate),
         config.key and os.path.abspath(config.key),
     ]
-    return [path for path in found if path]
+    return [path for path in paths if path]

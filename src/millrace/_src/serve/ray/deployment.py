@@ -24,7 +24,7 @@ from millrace._src.core.public import public
 from millrace._src.serve.config import Config
 from millrace._src.serve.sockets import bind_socket, url_of
 
-from .config_serialization import config_to_dict, paths_of
+from .config_serialization import config_to_dict, list_paths
 from .replica import Replica, failure_reason
 
 __all__ = ["RayServer", "application", "run", "start_on_ray"]
@@ -41,11 +41,11 @@ _HEALTH = 2.0
 Replicas = int | tuple[int, int]
 
 
-def _serve() -> Any:
+def _import_serve() -> Any:
     return require("ray.serve", extra=EXTRA, purpose=PURPOSE)
 
 
-def _counts(replicas: Replicas) -> tuple[int, int]:
+def _check_counts(replicas: Replicas) -> tuple[int, int]:
     least, most = (replicas, replicas) if isinstance(replicas, int) else replicas
     if not 1 <= least <= most:
         raise ArgumentValueError(
@@ -56,17 +56,17 @@ def _counts(replicas: Replicas) -> tuple[int, int]:
 
 def application(config: Config, replicas: Replicas = 1) -> Any:
     """The server as an application of Ray Serve; where it listens, and TLS, are the affair of who starts Ray Serve."""
-    serve = _serve()
-    least, most = _counts(replicas)
+    serve = _import_serve()
+    least, most = _check_counts(replicas)
     plain = config_to_dict(config)
     options: dict[str, Any] = {"num_replicas": least}
     if most > least:
         scaling = {"min_replicas": least, "max_replicas": most, "target_ongoing_requests": config.max_batch}
         options = {"autoscaling_config": scaling}
-    made = serve.deployment(
+    deployment = serve.deployment(
         serve.ingress()(Replica),
         name=DEPLOYMENT,
-        ray_actor_options={"num_cpus": _cpus(config)},
+        ray_actor_options={"num_cpus": _cpus_per_replica(config)},
         # a replica makes batches of what waits in it, so it must be given more than one at a time
         max_ongoing_requests=config.max_queue,
         max_queued_requests=config.max_queue,
@@ -77,10 +77,10 @@ def application(config: Config, replicas: Replicas = 1) -> Any:
         logging_config={"log_level": "WARNING", "enable_access_log": False},
         **options,
     )
-    return made.bind(plain)
+    return deployment.bind(plain)
 
 
-def _cpus(config: Config) -> int:
+def _cpus_per_replica(config: Config) -> int:
     return (config.threads or 1) * config.workers
 
 
@@ -94,16 +94,18 @@ class RayServer:
                 "with Ray only HTTP is served. Leave the gRPC port out, or serve without Ray"
             )
         self.config = config
-        self._least, _ = _counts(replicas)
-        paths = paths_of(config_to_dict(config), config)
+        self._least, _ = _check_counts(replicas)
+        paths = list_paths(config_to_dict(config), config)
         ray = ray_cluster.library(PURPOSE, EXTRA)
-        self._serve = _serve()
-        self._wants = self._least * _cpus(config)
-        self._said = f"replicas times their CPUs, {self._least} x {_cpus(config)}, make {self._wants}"
+        self._serve = _import_serve()
+        self._wants = self._least * _cpus_per_replica(config)
+        self._resource_text = (
+            f"replicas times their CPUs, {self._least} x {_cpus_per_replica(config)}, make {self._wants}"
+        )
         if ray_cluster.starts_here(ray, address) and self._wants > available_cores():
             raise ResourceError(
-                f"{self._said}, this machine has {available_cores()}: ask for fewer replicas, or fewer threads or "
-                "workers in each; or give the address of a larger cluster"
+                f"{self._resource_text}, this machine has {available_cores()}: ask for fewer replicas, or fewer "
+                "threads or workers in each; or give the address of a larger cluster"
             )
         # it says more than warnings in the process of its user
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
@@ -150,7 +152,9 @@ class RayServer:
         have = cluster.cpus()
         if have < self._wants:
             log.warning(
-                "%s, the Ray cluster has %g: the server starts when nodes have come", self._said, have
+                "%s, the Ray cluster has %g: the server starts when nodes have come",
+                self._resource_text,
+                have,
             )
 
     def _port(self) -> tuple[int, socket.socket]:
@@ -187,10 +191,10 @@ class RayServer:
         try:
             return self._serve.run(application(self.config, replicas), name=APPLICATION, route_prefix="/")
         except Exception as error:
-            why = failure_reason(self._told())
+            why = failure_reason(self._status_message())
             raise ServeError(f"no replica could start: {why or error}", 500) from (None if why else error)
 
-    def _told(self) -> str:
+    def _status_message(self) -> str:
         """All that Ray Serve says about our replicas; the error of a start says little."""
         there = self._serve.status().applications.get(APPLICATION)
         return "" if there is None else "\n".join(each.message for each in there.deployments.values())
@@ -199,10 +203,10 @@ class RayServer:
 
     def reload(self, name: str) -> list[int]:
         """Load a model anew in all replicas, one after the other or at once; its versions. No request waits for it."""
-        said = self._handle.load_everywhere.remote(name).result()
-        if said["error"] is not None:
-            raise ServeError(said["error"], 500)
-        versions: list[int] = said["versions"]
+        reply = self._handle.load_everywhere.remote(name).result()
+        if reply["error"] is not None:
+            raise ServeError(reply["error"], 500)
+        versions: list[int] = reply["versions"]
         return versions
 
     # --- the end -----------------------------------------------------------------------------------------
@@ -278,7 +282,7 @@ def run(
     address: str | None = None,
 ) -> None:
     """Run a server on Ray Serve until SIGTERM or SIGINT; SIGHUP loads its models anew. Called in the main thread."""
-    asked: queue.SimpleQueue[int] = queue.SimpleQueue()
+    signals: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def interrupted(number: int, _: object) -> None:
         raise KeyboardInterrupt
@@ -290,9 +294,9 @@ def run(
             signal.signal(number, interrupted)
         with RayServer(config, replicas, address, quiet=True) as server:
             for number in before:
-                signal.signal(number, lambda number, _: asked.put(number))
+                signal.signal(number, lambda number, _: signals.put(number))
             started(server)
-            while asked.get() == signal.SIGHUP:
+            while signals.get() == signal.SIGHUP:
                 _reload_all(server)
     finally:
         for number, handler in before.items():

@@ -26,12 +26,12 @@ def merge_metrics(pages: Mapping[str, str]) -> str:
                 if line not in head:
                     head.append(line)
             elif line:
-                lines.setdefault(metric, []).append(_labelled(line, replica))
-    made = [line for metric, head in heads.items() for line in (*head, *lines.get(metric, ()))]
-    return "".join(f"{line}\n" for line in made)
+                lines.setdefault(metric, []).append(_add_replica_label(line, replica))
+    merged = [line for metric, head in heads.items() for line in (*head, *lines.get(metric, ()))]
+    return "".join(f"{line}\n" for line in merged)
 
 
-def _labelled(line: str, replica: str) -> str:
+def _add_replica_label(line: str, replica: str) -> str:
     name, open_, rest = line.partition("{")
     if open_:
         return f'{name}{{replica="{replica}",{rest}'

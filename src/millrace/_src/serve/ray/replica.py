@@ -24,14 +24,14 @@ _STARTING = ("STARTING", "UPDATING", "RECOVERING")
 _LOOK = 0.2
 
 
-def failure_reason(told: str) -> str | None:
+def failure_reason(message: str) -> str | None:
     """Why a replica could not start, from all that Ray says about it.
 
     >>> failure_reason('... RuntimeError: millrace-says:"no such file" ...')
     'no such file'
     """
-    found = re.search(_MARK + r'("(?:[^"\\]|\\.)*")', told)
-    return None if found is None else str(json.loads(found[1]))
+    match = re.search(_MARK + r'("(?:[^"\\]|\\.)*")', message)
+    return None if match is None else str(json.loads(match[1]))
 
 
 class Replica:
@@ -45,7 +45,7 @@ class Replica:
 
     async def __serve_build_asgi_app__(self) -> Any:
         """The application with its models loaded; Ray Serve sends nobody here before that."""
-        self._name = _serve().get_replica_context().replica_id.unique_id
+        self._name = _import_serve().get_replica_context().replica_id.unique_id
         try:
             self._app = await self._loaded()
         except Exception as error:
@@ -107,15 +107,15 @@ class Replica:
         loop, done = asyncio.get_running_loop(), [self._name]
         until = loop.time() + self._app.config.timeout
         while True:
-            for answer in await self._broadcast("load_model", name, done):
-                if answer["error"] is not None:
+            for reply in await self._broadcast("load_model", name, done):
+                if reply["error"] is not None:
                     raise ServeError(
-                        f"replica {answer['replica']} could not load it and serves what it had, others serve the new "
-                        f"one; mend the file and load it again: {answer['error']}",
+                        f"replica {reply['replica']} could not load it and serves what it had, others serve the new "
+                        f"one; mend the file and load it again: {reply['error']}",
                         500,
                     )
-                if answer["replica"] not in done:
-                    done.append(answer["replica"])
+                if reply["replica"] not in done:
+                    done.append(reply["replica"])
             states = await asyncio.to_thread(self._states)
             if states.get("RUNNING", 0) <= len(done) and not any(states.get(each) for each in _STARTING):
                 return versions
@@ -130,31 +130,31 @@ class Replica:
         """The counters of all replicas."""
         pages = {
             each["replica"]: each["page"]
-            for each in [await self.metrics_text(), *await self._broadcast("counted")]
+            for each in [await self.metrics_text(), *await self._broadcast("metrics_text")]
         }
         return merge_metrics(dict(sorted(pages.items()))).encode()
 
-    async def _broadcast(self, method: str, *given: Any) -> list[Any]:
+    async def _broadcast(self, method: str, *args: Any) -> list[Any]:
         """The answers of the replicas that serve; one that is lost meanwhile has none."""
         if self._handle is None:
-            context = _serve().get_replica_context()
+            context = _import_serve().get_replica_context()
             self._handle = await asyncio.to_thread(
-                _serve().get_deployment_handle, context.deployment, context.app_name
+                _import_serve().get_deployment_handle, context.deployment, context.app_name
             )
         try:
-            answers = await self._handle.broadcast(method, *given).results_async(return_exceptions=True)
+            replies = await self._handle.broadcast(method, *args).results_async(return_exceptions=True)
         except Exception as error:  # the news of who serves has not come yet
             log.debug("%s was not broadcast: %s", method, error)
             return []
-        return [each for each in answers if isinstance(each, dict)]
+        return [each for each in replies if isinstance(each, dict)]
 
     def _states(self) -> dict[str, int]:
-        context = _serve().get_replica_context()
-        deployed = _serve().status().applications[context.app_name].deployments[context.deployment]
+        context = _import_serve().get_replica_context()
+        deployed = _import_serve().status().applications[context.app_name].deployments[context.deployment]
         return {
             getattr(state, "value", str(state)): number for state, number in deployed.replica_states.items()
         }
 
 
-def _serve() -> Any:
+def _import_serve() -> Any:
     return require("ray.serve", extra="rayserve", purpose="serving on Ray")

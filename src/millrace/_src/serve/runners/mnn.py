@@ -64,7 +64,7 @@ def onnx_runner(file: str | bytes, threads: int, runtime: str = "auto") -> Model
     if runtime == "onnxruntime":
         return usual
     try:
-        return _faster(file, usual, threads) if _may_gain(file, usual) else usual
+        return _measure_speedup(file, usual, threads) if _is_candidate(file, usual) else usual
     except (_NoGain, MissingExtra, OSError, subprocess.SubprocessError) as error:
         log.info("onnxruntime computes the model: %s", error)
         return usual
@@ -74,7 +74,7 @@ class _NoGain(Exception):
     """Why MNN is not used."""
 
 
-def _may_gain(file: str | bytes, usual: OnnxRunner) -> bool:
+def _is_candidate(file: str | bytes, usual: OnnxRunner) -> bool:
     """Whether the net has what MNN is good at, and nothing that it should not be trusted with."""
     specs = (*usual.inputs, *usual.outputs)
     if any(
@@ -83,31 +83,31 @@ def _may_gain(file: str | bytes, usual: OnnxRunner) -> bool:
     ):
         return False
     nodes = nodes_of(file)
-    return all(node.kind in SAFE for node in nodes) and any(
-        node.kind == "Conv"
+    return all(node.op_type in SAFE for node in nodes) and any(
+        node.op_type == "Conv"
         and node.ints.get("kernel_shape") == [3, 3]
         and set(node.ints.get("strides", [1])) == {1}
         for node in nodes
     )
 
 
-def _faster(file: str | bytes, usual: OnnxRunner, threads: int) -> ModelRunner:
-    library = _library()
-    converted = _converted(file)
-    net = _Net(library, converted, usual.inputs, usual.outputs)
+def _measure_speedup(file: str | bytes, usual: OnnxRunner, threads: int) -> ModelRunner:
+    library = _import_mnn()
+    converted = _convert(file)
+    net = _MnnSession(library, converted, usual.inputs, usual.outputs)
     alone = OnnxRunner(file, 1)
     for rows in (1, 3):
-        _agree(alone, net, _trial(usual.inputs, rows))
-    wanted = WORTH * _seconds(alone.run, _trial(usual.inputs, 4)) / 4
+        _check_agreement(alone, net, _trial_inputs(usual.inputs, rows))
+    wanted = WORTH * _cpu_seconds(alone.run, _trial_inputs(usual.inputs, 4)) / 4
     for rows in (1, 2, 4, 8):
-        taken = _seconds(net.run, _trial(usual.inputs, rows)) / rows
+        taken = _cpu_seconds(net.run, _trial_inputs(usual.inputs, rows)) / rows
         if taken < wanted:
             log.info("MNN computes the model, %d rows and more at a time: %.2f ms a row", rows, taken * 1000)
             return MnnRunner(usual, net, rows, threads)
     raise _NoGain(f"MNN takes {taken * 1000:.2f} ms a row, and not less than {wanted * 1000:.2f}")
 
 
-def _library() -> Any:
+def _import_mnn() -> Any:
     with _printing_to_stderr():
         return require("MNN", extra="mnn", purpose="computing convolutions in about half of the time")
 
@@ -126,40 +126,47 @@ class _Memory:
         return f"/proc/self/fd/{self.number}"
 
 
-def _converted(file: str | bytes) -> _Memory:
+def _convert(file: str | bytes) -> _Memory:
     """An ONNX file as MNN reads it."""
-    given = _Memory(file) if isinstance(file, bytes) else None
-    made = _Memory()
-    words = ["-f", "ONNX", "--modelFile", str(file) if given is None else given.path, "--MNNModel", made.path]
-    told = subprocess.run(
-        [sys.executable, "-c", CONVERT, *words, "--bizCode", "millrace"],
+    source = _Memory(file) if isinstance(file, bytes) else None
+    target = _Memory()
+    arguments = [
+        "-f",
+        "ONNX",
+        "--modelFile",
+        str(file) if source is None else source.path,
+        "--MNNModel",
+        target.path,
+    ]
+    process = subprocess.run(
+        [sys.executable, "-c", CONVERT, *arguments, "--bizCode", "millrace"],
         capture_output=True,
         timeout=600,
         check=False,
-        pass_fds=[each.number for each in (given, made) if each is not None],
+        pass_fds=[each.number for each in (source, target) if each is not None],
     )
-    if not os.fstat(made.number).st_size:
-        last = (told.stdout + told.stderr).decode(errors="replace").strip().splitlines()[-1:]
+    if not os.fstat(target.number).st_size:
+        last = (process.stdout + process.stderr).decode(errors="replace").strip().splitlines()[-1:]
         raise _NoGain(f"MNN does not read it ({' '.join(last)[:200]})")
-    return made
+    return target
 
 
-def _trial(specs: Sequence[TensorSpec], rows: int) -> list[Array]:
+def _trial_inputs(specs: Sequence[TensorSpec], rows: int) -> list[Array]:
     """Inputs with numbers of all signs."""
-    made = []
+    inputs = []
     for spec in specs:
         shape = (rows, *spec.shape[1:])
-        made.append(np.sin(np.arange(np.prod(shape)) ** 1.5).astype(np.float32).reshape(shape))
-    return made
+        inputs.append(np.sin(np.arange(np.prod(shape)) ** 1.5).astype(np.float32).reshape(shape))
+    return inputs
 
 
-def _agree(alone: OnnxRunner, net: _Net, arrays: list[Array]) -> None:
+def _check_agreement(alone: OnnxRunner, net: _MnnSession, arrays: list[Array]) -> None:
     for want, got in zip(alone.run(arrays), net.run(arrays), strict=True):
         if want.shape != got.shape or not np.abs(want - got).max() <= TOLERANCE * np.abs(want).max():
             raise _NoGain("MNN gives other answers")
 
 
-def _seconds(run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> float:
+def _cpu_seconds(run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> float:
     """Processor time of this thread, which does not depend on what else the machine does."""
     taken = []
     for _ in range(3):
@@ -174,10 +181,10 @@ class MnnRunner:
 
     platform = "mnn_onnx"
 
-    def __init__(self, usual: OnnxRunner, net: _Net, least: int, threads: int) -> None:
+    def __init__(self, usual: OnnxRunner, net: _MnnSession, least: int, threads: int) -> None:
         self.inputs, self.outputs = usual.inputs, usual.outputs
         self.usual, self.least, self.threads = usual, least, threads
-        self._free: queue.SimpleQueue[_Net] = queue.SimpleQueue()
+        self._free: queue.SimpleQueue[_MnnSession] = queue.SimpleQueue()
         self._free.put(net)
         self._another = net.another
         for _ in range(threads - 1):
@@ -189,10 +196,10 @@ class MnnRunner:
         if rows < self.least * self.threads:
             return self.usual.run(arrays)
         count = max(self.threads, -(-rows // MOST_ROWS))
-        ends = [rows * place // count for place in range(count + 1)]
+        ends = [rows * index // count for index in range(count + 1)]
         parts = [[each[a:b] for each in arrays] for a, b in itertools.pairwise(ends)]
-        made = list(self._pool.map(self._part, parts)) if count > 1 else [self._part(parts[0])]
-        return [np.concatenate(each) for each in zip(*made, strict=True)] if count > 1 else made[0]
+        results = list(self._pool.map(self._part, parts)) if count > 1 else [self._part(parts[0])]
+        return [np.concatenate(each) for each in zip(*results, strict=True)] if count > 1 else results[0]
 
     def _part(self, arrays: Sequence[Array]) -> list[Array]:
         try:
@@ -205,13 +212,13 @@ class MnnRunner:
             self._free.put(net)
 
 
-class _Net:
+class _MnnSession:
     """A net on one thread. Two of one interpreter would wait for each other, so each has its own."""
 
     def __init__(
         self, mnn: Any, file: _Memory, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]
     ) -> None:
-        self.another = functools.partial(_Net, mnn, file, inputs, outputs)
+        self.another = functools.partial(_MnnSession, mnn, file, inputs, outputs)
         self._mnn, self._inputs, self._outputs = mnn, inputs, outputs
         with _printing_to_stderr():
             self._net = mnn.Interpreter(file.path)
@@ -220,24 +227,24 @@ class _Net:
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         net, session = self._net, self._session
-        given = [net.getSessionInput(session, spec.name) for spec in self._inputs]
+        inputs = [net.getSessionInput(session, spec.name) for spec in self._inputs]
         if self._rows != len(arrays[0]):
             self._rows = 0
-            for tensor, array in zip(given, arrays, strict=True):
+            for tensor, array in zip(inputs, arrays, strict=True):
                 net.resizeTensor(tensor, array.shape)
             net.resizeSession(session)
             self._rows = len(arrays[0])
-        for tensor, array in zip(given, arrays, strict=True):
+        for tensor, array in zip(inputs, arrays, strict=True):
             tensor.copyFrom(self._host(array))
         if net.runSession(session):
             raise ServeError("the model failed: MNN could not compute it", 500)
-        made = []
+        outputs = []
         for spec in self._outputs:
             tensor = net.getSessionOutput(session, spec.name)
             host = self._host(np.empty(tensor.getShape(), np.float32))
             tensor.copyToHostTensor(host)
-            made.append(np.array(host.getNumpyData()))
-        return made
+            outputs.append(np.array(host.getNumpyData()))
+        return outputs
 
     def _host(self, array: Array) -> Any:
         mnn = self._mnn

@@ -50,7 +50,7 @@ def check_onnx(data: bytes) -> None:
         while pending:
             message, begin, end, depth = pending.pop()
             inside = _INSIDE[message]
-            for number, start, stop in _fields(view, begin, end):
+            for number, start, stop in _iterate_fields(view, begin, end):
                 if message == "Tensor" and number in _EXTERNAL:
                     _check_location(number, view, start, stop)
                 elif message == "Node" and number == _OPERATOR and view[start:stop] == _CONTEXT:
@@ -74,36 +74,36 @@ def _check_location(number: int, view: memoryview, start: int, stop: int) -> Non
     )
 
 
-def _fields(view: memoryview, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
+def _iterate_fields(view: memoryview, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
     """Number, begin and end of each field of a message; of a field that is an integer, its value and -1."""
-    place = begin
-    while place < end:
-        key, place = _varint(view, place, end)
+    position = begin
+    while position < end:
+        key, position = _read_varint(view, position, end)
         wire = key & 7
         if wire == 0:
-            value, place = _varint(view, place, end)
+            value, position = _read_varint(view, position, end)
             yield key >> 3, value, -1
             continue
         if wire == 2:
-            length, place = _varint(view, place, end)
+            length, position = _read_varint(view, position, end)
         elif wire in (1, 5):
             length = 8 if wire == 1 else 4
         else:
             raise ValueError(f"a field of the unknown type {wire}")
-        if length > end - place:
+        if length > end - position:
             raise ValueError("a field is longer than its message")
         if wire == 2:
-            yield key >> 3, place, place + length
-        place += length
+            yield key >> 3, position, position + length
+        position += length
 
 
-def _varint(view: memoryview, place: int, end: int) -> tuple[int, int]:
+def _read_varint(view: memoryview, position: int, end: int) -> tuple[int, int]:
     value = shift = 0
-    while place < end and shift < 70:
-        byte = view[place]
-        place += 1
+    while position < end and shift < 70:
+        byte = view[position]
+        position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, place
+            return value, position
         shift += 7
     raise ValueError("a number is cut off")

@@ -12,7 +12,7 @@ __all__ = ["OnnxNode", "nodes_of"]
 class OnnxNode(NamedTuple):
     """An operation, and those of its attributes that are whole numbers or lists of them."""
 
-    kind: str
+    op_type: str
     ints: dict[str, list[int]]
 
 

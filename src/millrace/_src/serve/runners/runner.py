@@ -31,11 +31,11 @@ class ModelRunner(Protocol):
 
 def zeros(specs: Sequence[TensorSpec], rows: int) -> list[Array]:
     """Inputs that fit; lengths that may be any are 1, but for the number of rows."""
-    made = []
+    arrays = []
     for spec in specs:
         shape = [n if n >= 0 else (rows if axis == 0 else 1) for axis, n in enumerate(spec.shape)]
-        made.append(np.zeros(shape, DATATYPES[spec.datatype]))
-    return made
+        arrays.append(np.zeros(shape, DATATYPES[spec.datatype]))
+    return arrays
 
 
 class ArchiveRunner:
@@ -46,8 +46,8 @@ class ArchiveRunner:
     def __init__(self, graph: SerializedProgram, output_names: Sequence[str] = ()) -> None:
         self.graph = graph
         self.inputs = tuple(
-            TensorSpec(name, _word(kind), shape)
-            for name, (shape, kind) in zip(graph.input_names, graph.inputs, strict=True)
+            TensorSpec(name, _datatype_name(dtype_name), shape)
+            for name, (shape, dtype_name) in zip(graph.input_names, graph.inputs, strict=True)
         )
         self.outputs: tuple[TensorSpec, ...] = ()
         training = find_training(graph)
@@ -56,43 +56,43 @@ class ArchiveRunner:
                 f"expected a network in evaluation mode, got one in which {training}. Export it with set_train(False) "
                 "and without operations that train"
             )
-        made = self.run(zeros(self.inputs, 2))
+        outputs = self.run(zeros(self.inputs, 2))
         dynamic = any(spec.shape[:1] == (-1,) for spec in self.inputs)
-        more = self.run(zeros(self.inputs, 3)) if dynamic else made
+        larger_outputs = self.run(zeros(self.inputs, 3)) if dynamic else outputs
         names = list(output_names) or (
-            ["y"] if graph.has_single_result else [f"y{place}" for place in range(len(made))]
+            ["y"] if graph.has_single_result else [f"y{index}" for index in range(len(outputs))]
         )
-        if len(names) != len(made):
-            raise FormatError(f"the archive names {len(names)} outputs, but has {len(made)}")
+        if len(names) != len(outputs):
+            raise FormatError(f"the archive names {len(names)} outputs, but has {len(outputs)}")
         self.outputs = tuple(
             TensorSpec(
                 name,
                 datatype_of(each.dtype),
-                (-1 if each.shape[0] != other.shape[0] else each.shape[0], *each.shape[1:])
+                (-1 if each.shape[0] != larger.shape[0] else each.shape[0], *each.shape[1:])
                 if each.ndim
                 else (),
             )
-            for name, each, other in zip(names, made, more, strict=True)
+            for name, each, larger in zip(names, outputs, larger_outputs, strict=True)
         )
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         # PyTorch wants memory that may be written to, and a request's own may not
-        given = [torch.from_numpy(each if each.flags.writeable else each.copy()) for each in arrays]
-        return [_array(each) for each in self.graph(given)]
+        tensors = [torch.from_numpy(each if each.flags.writeable else each.copy()) for each in arrays]
+        return [_to_array(each) for each in self.graph(tensors)]
 
 
-def _word(kind: str) -> str:
+def _datatype_name(dtype_name: str) -> str:
     try:
-        return datatype_of(torch.empty(0, dtype=DTYPES[kind]).numpy().dtype)
+        return datatype_of(torch.empty(0, dtype=DTYPES[dtype_name]).numpy().dtype)
     except TypeError:
-        raise FormatError(f"an input of type {kind} cannot be served") from None
+        raise FormatError(f"an input of type {dtype_name} cannot be served") from None
 
 
-def _array(tensor: torch.Tensor) -> Array:
+def _to_array(tensor: torch.Tensor) -> Array:
     if tensor.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
         tensor = tensor.float()
-    made: Array = tensor.detach().cpu().contiguous().numpy()
-    return made
+    array: Array = tensor.detach().cpu().contiguous().numpy()
+    return array
 
 
 class OnnxRunner:
@@ -122,8 +122,8 @@ class OnnxRunner:
         self._wanted = [spec.name for spec in self.outputs]
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
-        made = self.session.run(self._wanted, dict(zip(self._names, arrays, strict=True)))
-        return [each if isinstance(each, np.ndarray) else _refuse(each) for each in made]
+        outputs = self.session.run(self._wanted, dict(zip(self._names, arrays, strict=True)))
+        return [each if isinstance(each, np.ndarray) else _refuse(each) for each in outputs]
 
 
 def _refuse(value: Any) -> Array:

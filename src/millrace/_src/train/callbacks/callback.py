@@ -128,7 +128,7 @@ class Callback:
         self.end(run_context)
 
 
-class _Lacking(KeyError, AttributeError):
+class _MissingAttributeError(KeyError, AttributeError):
     """What a training does not say at this moment. MindSpore raises KeyError; ``getattr`` with a default works too."""
 
     __str__ = AttributeError.__str__
@@ -147,7 +147,7 @@ class CallbackParams(dict[str, Any]):
         try:
             return self[name]
         except KeyError:
-            raise _Lacking(
+            raise _MissingAttributeError(
                 f"'{name}' is not known at this moment of the run; there are: {', '.join(sorted(self)) or 'none'}."
             ) from None
 
@@ -198,14 +198,14 @@ def callback_states(callbacks: Iterable[Callback]) -> dict[str, dict[str, Any]]:
     """What callbacks want to be kept, by their place and class.
 
     >>> class Count(Callback):
-    ...     kept = ("steps",)
+    ...     state_attributes = ("steps",)
     ...     steps = 3
     >>> callback_states([Count()])
     {'0 Count': {'steps': 3}}
     """
     return {
         f"{number} {type(each).__name__}": {
-            name: _plain(getattr(each, name)) for name in each.state_attributes
+            name: _to_python_number(getattr(each, name)) for name in each.state_attributes
         }
         for number, each in enumerate(callbacks)
         if each.state_attributes
@@ -234,11 +234,13 @@ def load_callback_states(
             if name in each.state_attributes:
                 setattr(each, name, value)
         if key in kept:
-            own = {name: value for name, value in values.items() if name.startswith(f"{key}.")}
-            each.load_state_tensors({name.removeprefix(f"{key}."): value for name, value in own.items()})
+            callback_values = {name: value for name, value in values.items() if name.startswith(f"{key}.")}
+            each.load_state_tensors(
+                {name.removeprefix(f"{key}."): value for name, value in callback_values.items()}
+            )
 
 
-def _plain(value: Any) -> Any:
+def _to_python_number(value: Any) -> Any:
     """A number of a tensor or an array as Python's own."""
     return value.item() if hasattr(value, "item") else value
 
@@ -250,8 +252,8 @@ class CallbackList:
     """
 
     def __init__(self, callbacks: Any = None) -> None:
-        self.callbacks = as_list(callbacks)
-        self._told: dict[str, tuple[Callable[[RunContext], Any], ...]] = {
+        self.callbacks = check_callbacks(callbacks)
+        self._handlers: dict[str, tuple[Callable[[RunContext], Any], ...]] = {
             f"on_{what}_{moment}": () for what in ("train", "eval") for moment in EVENTS
         }
 
@@ -268,37 +270,39 @@ class CallbackList:
         for what in ("train", "eval"):
             for moment in EVENTS:
                 name = f"on_{what}_{moment}"
-                if _writes(callback, name, moment):
-                    self._told[name] = (*self._told[name], getattr(callback, name))
+                if _overrides(callback, name, moment):
+                    self._handlers[name] = (*self._handlers[name], getattr(callback, name))
 
     def __exit__(self, *err: Any) -> bool | None:
         return self._stack.__exit__(*err)
 
     def call(self, moment: str, run_context: RunContext) -> None:
         """Call what was written for a moment, as ``on_train_step_end``."""
-        for method in self._told[moment]:
+        for method in self._handlers[moment]:
             method(run_context)
 
     def watched(self, moment: str) -> bool:
         """Whether anybody wrote a method for a moment."""
-        return bool(self._told[moment])
+        return bool(self._handlers[moment])
 
 
-def as_list(callbacks: Any, known: Literal["callbacks"] = "callbacks") -> list[Callback]:
+def check_callbacks(callbacks: Any, known: Literal["callbacks"] = "callbacks") -> list[Callback]:
     """Callbacks as users give them (None, one, several) as a list; refuse what is none."""
     if isinstance(callbacks, Callback):
         return [callbacks]
-    given = list(callbacks) if isinstance(callbacks, Iterable) else [] if callbacks is None else [callbacks]
-    for each in given:
+    callback_list = (
+        list(callbacks) if isinstance(callbacks, Iterable) else [] if callbacks is None else [callbacks]
+    )
+    for each in callback_list:
         if not isinstance(each, Callback):
             raise ArgumentTypeError(
                 f"When the '{known}' is a list, the elements in '{known}' must be Callback functions, but got "
                 f"{each!r}; write a class over millrace.train.Callback, and give an object of it."
             )
-    return given
+    return callback_list
 
 
-def _writes(callback: Callback, *names: str) -> bool:
+def _overrides(callback: Callback, *names: str) -> bool:
     """Whether a callback has a method of its own under one of these names."""
     return any(
         name in vars(callback) or getattr(type(callback), name) is not getattr(Callback, name)

@@ -48,8 +48,8 @@ class CheckpointConfig:
         format: str = "ckpt",
         **kwargs: Any,
     ) -> None:
-        steps, seconds = _count(save_checkpoint_steps), _count(save_checkpoint_seconds)
-        most, minutes = _count(keep_checkpoint_max), _count(keep_checkpoint_per_n_minutes)
+        steps, seconds = _check_count(save_checkpoint_steps), _check_count(save_checkpoint_seconds)
+        most, minutes = _check_count(keep_checkpoint_max), _check_count(keep_checkpoint_per_n_minutes)
         if saved_network is not None and not isinstance(saved_network, Cell):
             raise ArgumentTypeError(
                 "For 'CheckpointConfig', the type of 'saved_network' must be None or Cell, "
@@ -83,7 +83,7 @@ class CheckpointConfig:
         self._keep_checkpoint_max = most if most or minutes else 1
         self._keep_checkpoint_per_n_minutes = None if most else minutes
         self._integrated_save, self._async_save = integrated_save, async_save
-        self._saved_network, self._append_dict = saved_network, _appended(append_info)
+        self._saved_network, self._append_dict = saved_network, _check_append_dict(append_info)
         self._enc_key, self._enc_mode, self._crc_check, self._format = enc_key, enc_mode, crc_check, format
         self.exception_save, self.remove_redundancy, self.resumable = (
             exception_save,
@@ -170,7 +170,7 @@ class CheckpointConfig:
         return {name: getattr(self, name) for name in names}
 
 
-def _count(value: Any) -> int | None:
+def _check_count(value: Any) -> int | None:
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool):
@@ -182,7 +182,7 @@ def _count(value: Any) -> int | None:
     return value
 
 
-def _appended(info: Any) -> dict[str, Any] | None:
+def _check_append_dict(info: Any) -> dict[str, Any] | None:
     if info is None or info == []:
         return None
     if not isinstance(info, list):
@@ -190,7 +190,7 @@ def _appended(info: Any) -> dict[str, Any] | None:
             f"For 'CheckpointConfig', the type of 'append_info' must be list,but got {type(info)}."
         )
     known = ["epoch_num", "step_num"]
-    made: dict[str, Any] = {name: 0 for name in known if name in info}
+    entries: dict[str, Any] = {name: 0 for name in known if name in info}
     dicts = 0
     for element in info:
         if isinstance(element, str):
@@ -216,5 +216,5 @@ def _appended(info: Any) -> dict[str, Any] | None:
                     "For 'CheckpointConfig', the key type of the dict 'append_info' must be string, the value type "
                     f"must be int or float or bool, but got key type {type(name)}, value type {type(value)}"
                 )
-            made[name] = value
-    return made
+            entries[name] = value
+    return entries

@@ -34,7 +34,7 @@ def ensure_directory(path: Any) -> str:
     return path
 
 
-def _names(where: str) -> list[str]:
+def _list_names(where: str) -> list[str]:
     if is_remote(where):
         return [address.rpartition("/")[2] for address in remote_glob(f"{where}/*")]
     return os.listdir(where)
@@ -43,13 +43,13 @@ def _names(where: str) -> list[str]:
 def free_prefix(where: str, prefix: str, failed: bool = False) -> str:
     """The prefix, or with a number behind it where files of an earlier run have it."""
     number = 0
-    for name in _names(where):
+    for name in _list_names(where):
         ending = name.endswith(BREAKPOINT)
         if failed != ending or not name.endswith((".ckpt", ".safetensors")):
             continue
-        found = re.match(re.escape(prefix) + r"(?:_(\d+))?-", name)
-        if found:
-            number = max(number, int(found[1] or 0) + 1)
+        match = re.match(re.escape(prefix) + r"(?:_(\d+))?-", name)
+        if match:
+            number = max(number, int(match[1] or 0) + 1)
     return f"{prefix}_{number}" if number else prefix
 
 
@@ -68,9 +68,9 @@ class CheckpointDirectory:
     def files(self, where: str, prefix: str) -> list[str]:
         """The files that are there, the oldest first."""
         pattern = re.compile(re.escape(prefix) + rf"-[^A-Za-z]*\.{self._format}")
-        found = [f"{where}/{name}" if is_remote(where) else os.path.join(where, name) for name in _names(where)
+        files = [f"{where}/{name}" if is_remote(where) else os.path.join(where, name) for name in _list_names(where)
                  if pattern.fullmatch(name)]  # fmt: skip
-        return sorted(found, key=lambda file: (self._time(file), file))
+        return sorted(files, key=lambda file: (self._time(file), file))
 
     def _time(self, file: str) -> float:
         if file in self._written or is_remote(file):

@@ -8,7 +8,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.log import get_logger
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_bool, check_int, check_kind
+from millrace._src.runtime.nn.argument_types import check_bool, check_int, check_argument_type
 
 from .callback import Callback, RunContext
 from .monitored_value import improvement_test, learning_rate_parameter, monitored_value, set_learning_rate
@@ -46,14 +46,14 @@ class EarlyStopping(Callback):
         restore_best_weights: bool = False,
     ) -> None:
         owner = "EarlyStopping"
-        self.monitor = check_kind(monitor, "monitor", owner, str)
-        check_kind(min_delta, "min_delta", owner, float, int)
+        self.monitor = check_argument_type(monitor, "monitor", owner, str)
+        check_argument_type(min_delta, "min_delta", owner, float, int)
         self.min_delta = abs(min_delta)
         self.patience = check_int(patience, "patience", owner, 0)
         self.verbose = check_bool(verbose, "verbose", owner)
-        self.mode = check_kind(mode, "mode", owner, str)
+        self.mode = check_argument_type(mode, "mode", owner, str)
         if baseline is not None:
-            check_kind(baseline, "baseline", owner, float, int)
+            check_argument_type(baseline, "baseline", owner, float, int)
         self.baseline = baseline
         self.restore_best_weights = check_bool(restore_best_weights, "restore_best_weights", owner)
         self._better, self._worst = improvement_test(mode, monitor, self.min_delta)
@@ -152,7 +152,7 @@ class ReduceLROnPlateau(Callback):
         min_lr: float = 0,
     ) -> None:
         owner = "ReduceLROnPlateau"
-        self.monitor = check_kind(monitor, "monitor", owner, str)
+        self.monitor = check_argument_type(monitor, "monitor", owner, str)
         if not isinstance(factor, float):
             raise ArgumentTypeError(
                 f"For '{owner}', 'factor' must be 'float', but got '{type(factor).__name__}'."
@@ -164,11 +164,11 @@ class ReduceLROnPlateau(Callback):
         self.factor = factor
         self.patience = check_int(patience, "patience", owner, 0)
         self.verbose = check_bool(verbose, "verbose", owner)
-        self.mode = check_kind(mode, "mode", owner, str)
-        check_kind(min_delta, "min_delta", owner, float, int)
+        self.mode = check_argument_type(mode, "mode", owner, str)
+        check_argument_type(min_delta, "min_delta", owner, float, int)
         self.min_delta = abs(min_delta)
         self.cooldown = check_int(cooldown, "cooldown", owner, 0)
-        check_kind(min_lr, "min_lr", owner, float, int)
+        check_argument_type(min_lr, "min_lr", owner, float, int)
         self.min_lr = min_lr
         self._better, self._worst = improvement_test(mode, monitor, self.min_delta)
         self._start()

@@ -13,7 +13,7 @@ from millrace._src.core.public import public
 from millrace._src.runtime.tensor.backend.context import get_context
 from millrace._src.train.checkpoint.load import load_checkpoint
 from millrace._src.train.checkpoint.save import save_checkpoint
-from millrace._src.train.checkpoint.training_state import at_position
+from millrace._src.train.checkpoint.training_state import position_entries
 
 from .callback import Callback, RunContext
 from .checkpoint_directory import ensure_directory
@@ -23,13 +23,13 @@ __all__ = ["BackupAndRestore", "OnRequestExit"]
 log = get_logger(__name__)
 
 
-def _saved_with_state(params: Any, file: str) -> None:
+def _save_with_state(params: Any, file: str) -> None:
     """The training network, and what a run needs to go on from it."""
     training = params.get("training")
-    more: dict[str, Any] = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
+    extra_values: dict[str, Any] = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
     if training is not None:
-        more = {**at_position(training.position(), params.get("run_identity")), **more}
-    save_checkpoint(params.train_network, file, append_dict=more, crc_check=True)
+        extra_values = {**position_entries(training.position(), params.get("run_identity")), **extra_values}
+    save_checkpoint(params.train_network, file, append_dict=extra_values, crc_check=True)
 
 
 def _load_verified(file: str, network: Any) -> None:
@@ -65,14 +65,14 @@ class OnRequestExit(Callback):
         config_file: str | None = None,
         sig: int = signal.SIGTERM,
     ) -> None:
-        for name, value, kind in (
+        for name, value, expected_type in (
             ("save_ckpt", save_ckpt, bool),
             ("save_mindir", save_mindir, bool),
             ("sig", sig, int),
         ):
-            if not isinstance(value, kind):
+            if not isinstance(value, expected_type):
                 raise ArgumentValueError(
-                    f"The parameter '{name}' must be isinstance of {kind}, but got {value}."
+                    f"The parameter '{name}' must be isinstance of {expected_type}, but got {value}."
                 )
         if sig == signal.SIGKILL:
             raise ArgumentValueError("Not support send exit request by signal SIGKILL.")
@@ -126,19 +126,19 @@ class OnRequestExit(Callback):
             self._before = None
 
     def _listen(self) -> None:
-        found = signal.signal(self.sig, self._handle_signal)
-        if self._before is None and found != self._handle_signal:
-            self._before = signal.SIG_DFL if found is None else found
+        current_handler = signal.signal(self.sig, self._handle_signal)
+        if self._before is None and current_handler != self._handle_signal:
+            self._before = signal.SIG_DFL if current_handler is None else current_handler
 
     def _handle_signal(self, signum: int, frame: Any) -> None:
         self.exit = True
 
     def _look(self, run_context: RunContext) -> None:
-        if self.exit or self._asked_by_file():
+        if self.exit or self._exit_requested_by_file():
             self.exit = True
             run_context.request_stop()
 
-    def _asked_by_file(self) -> bool:
+    def _exit_requested_by_file(self) -> bool:
         if self.remote_config_file is None or not os.path.exists(self.remote_config_file):
             return False
         try:
@@ -154,7 +154,7 @@ class OnRequestExit(Callback):
         network = params.train_network if what == "train" else params.eval_network
         if self.save_ckpt:
             if what == "train":
-                _saved_with_state(params, name)
+                _save_with_state(params, name)
             else:
                 save_checkpoint(network, name, crc_check=True)
         if self.save_mindir:
@@ -200,7 +200,7 @@ class BackupAndRestore(Callback):
         """Write the backup, if it is time to."""
         params = run_context.original_args()
         if params.cur_epoch_num % self.save_freq == 0:
-            _saved_with_state(params, self.backup_file)
+            _save_with_state(params, self.backup_file)
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Remove the backup."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_bool, check_kind, check_positive_int
+from millrace._src.runtime.nn.argument_types import check_bool, check_argument_type, check_positive_int
 
 from .callback import Callback, RunContext
 
@@ -35,7 +35,7 @@ class FlopsUtilizationCollector(Callback):
     ) -> None:
         owner = "FlopsUtilizationCollector"
         self.step_size = check_positive_int(data_size, "data_size", owner)
-        check_kind(computility, "computility", owner, int, float)
+        check_argument_type(computility, "computility", owner, int, float)
         if computility <= 0:
             raise ArgumentValueError(f"For '{owner}', 'computility' must be above 0, but got {computility}.")
         self.computility = computility

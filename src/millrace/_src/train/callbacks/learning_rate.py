@@ -80,7 +80,7 @@ class History(Callback):
         params = run_context.original_args()
         self.epoch["epoch"].append(params.get("cur_epoch_num", 1))
         for name, value in {
-            "net_output": _plain(params.net_outputs),
+            "net_output": _to_scalar(params.net_outputs),
             **(params.get("metrics") or {}),
         }.items():
             self.history.setdefault(name, []).append(value)
@@ -89,9 +89,9 @@ class History(Callback):
         """The epoch of an evaluation is none of the training's."""
 
 
-def _plain(outputs: Any) -> Any:
+def _to_scalar(outputs: Any) -> Any:
     if isinstance(outputs, (tuple, list)):
-        return _plain(outputs[0]) if outputs else None
+        return _to_scalar(outputs[0]) if outputs else None
     if isinstance(outputs, Tensor):
         array = outputs.asnumpy()
         return array if array.ndim else array[()]
@@ -121,10 +121,10 @@ class LambdaCallback(Callback):
         on_eval_begin: Callable[[RunContext], Any] | None = None,
         on_eval_end: Callable[[RunContext], Any] | None = None,
     ) -> None:
-        given = {
+        functions = {
             name: value for name, value in locals().items() if name.startswith("on_") and value is not None
         }
-        for name, value in given.items():
+        for name, value in functions.items():
             if not callable(value):
                 raise ArgumentTypeError(
                     f"For 'LambdaCallback', '{name}' must be a function of the run context, but got {value!r}."

@@ -18,7 +18,7 @@ from millrace._src.train.checkpoint.load import load_checkpoint
 from millrace._src.train.checkpoint.load_parameters import check_single_process, load_param_into_net
 from millrace._src.train.checkpoint.run_folder import check_folder_is_free
 from millrace._src.train.checkpoint.save import save_checkpoint, wait_for_checkpoints
-from millrace._src.train.checkpoint.training_state import at_position
+from millrace._src.train.checkpoint.training_state import position_entries
 
 from .callback import Callback, RunContext
 from .checkpoint_config import CheckpointConfig
@@ -66,12 +66,12 @@ class ModelCheckpoint(Callback):
                 "For 'ModelCheckpoint', the type of argument 'config' should be 'CheckpointConfig', "
                 f"but got {type(config)}."
             )
-        self._given_prefix, self._given_directory = prefix, directory
+        self._prefix_option, self._directory_option = prefix, directory
         self._directory = (
             "" if callable(directory) else ensure_directory(os.getcwd() if directory is None else directory)
         )
         self._config = config or CheckpointConfig()
-        self._shelf = CheckpointDirectory(self._config.format)
+        self._checkpoints = CheckpointDirectory(self._config.format)
         self._prefix: str | None = None
         self._last_time = time.time()
         self._last_triggered_step = 0
@@ -111,7 +111,7 @@ class ModelCheckpoint(Callback):
             check_folder_is_free(self._directory)
         self._last_time = time.time()
         self._last_triggered_step = params.get("cur_step_num", 0)
-        resumed, prefix = params.get("resumed_from"), self._given_prefix
+        resumed, prefix = params.get("resumed_from"), self._prefix_option
         if resumed and isinstance(prefix, str) and self._directory:
             where, _, name = resumed.rpartition("/")
             if where == self._directory and name.startswith(f"{prefix}-"):
@@ -161,7 +161,7 @@ class ModelCheckpoint(Callback):
 
     def _where(self, params: Any, failed: bool = False) -> str:
         """The name of a file without its ending."""
-        prefix, directory = self._given_prefix, self._given_directory
+        prefix, directory = self._prefix_option, self._directory_option
         if callable(directory):
             self._directory = ensure_directory(directory(params))
         if callable(prefix):
@@ -191,7 +191,7 @@ class ModelCheckpoint(Callback):
         file = f"{self._where(params)}.{self._config.format}"
         self._write(params, file, self._resumable(params))
         self._latest_ckpt_file_name = file
-        self._shelf.add(file)
+        self._checkpoints.add(file)
         if not self._config.async_save:
             self._remove_old()
 
@@ -199,34 +199,38 @@ class ModelCheckpoint(Callback):
         training = params.get("training")
         if not self._config.resumable or training is None or self._config.saved_network is not None:
             return {}
-        return at_position(training.position(), params.get("run_identity"))
+        return position_entries(training.position(), params.get("run_identity"))
 
-    def _write(self, params: Any, file: str, more: dict[str, Any]) -> None:
+    def _write(self, params: Any, file: str, extra_entries: dict[str, Any]) -> None:
         config = self._config
         info = dict(config.append_dict or {})
         now = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
-        info |= {name: value for name, value in now.items() if name in info or (more and name not in info)}
+        info |= {
+            name: value for name, value in now.items() if name in info or (extra_entries and name not in info)
+        }
         save_checkpoint(
             config.saved_network or params.train_network,
             file,
             config.integrated_save,
             config.async_save,
-            {**info, **{name: value for name, value in more.items() if name not in now}},
+            {**info, **{name: value for name, value in extra_entries.items() if name not in now}},
             config.enc_key,
             config.enc_mode,
-            crc_check=config.crc_check or (bool(more) and config.enc_key is None),
+            crc_check=config.crc_check or (bool(extra_entries) and config.enc_key is None),
             format=config.format,
         )
 
     def _remove_old(self) -> None:
         """Remove what is too old, once all that was begun is on the disk."""
         config = self._config
-        if callable(self._given_prefix) or not self._latest_ckpt_file_name or self._prefix is None:
+        if callable(self._prefix_option) or not self._latest_ckpt_file_name or self._prefix is None:
             return
         if config.keep_checkpoint_max:
-            self._shelf.keep_newest(self._directory, self._prefix, config.keep_checkpoint_max)
+            self._checkpoints.keep_newest(self._directory, self._prefix, config.keep_checkpoint_max)
         elif config.keep_checkpoint_per_n_minutes:
-            self._shelf.keep_one_for(self._directory, self._prefix, config.keep_checkpoint_per_n_minutes)
+            self._checkpoints.keep_one_for(
+                self._directory, self._prefix, config.keep_checkpoint_per_n_minutes
+            )
 
 
 def _check_prefix(prefix: Any, which: str) -> None:
@@ -274,7 +278,7 @@ class BestCheckpoint(Callback):
             )
         self.ckpt_file_name, self.monitor, self.restore = ckpt_file_name, monitor, restore
         smaller = any(
-            word in monitor.lower() for word in ("loss", "error", "mse", "mae", "perplexity", "distance")
+            term in monitor.lower() for term in ("loss", "error", "mse", "mae", "perplexity", "distance")
         )
         self._smaller = mode == "min" or (mode == "auto" and smaller)
         self._optimizer = optimizer
@@ -296,8 +300,8 @@ class BestCheckpoint(Callback):
         """Add the loss up where it is: it is read once, after the epoch."""
         if self.monitor != "loss":
             return
-        made = run_context.original_args().net_outputs
-        loss = made[0] if isinstance(made, (tuple, list)) else made
+        outputs = run_context.original_args().net_outputs
+        loss = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
         if isinstance(loss, Tensor):
             loss = loss.mean() if loss.ndim else loss
             self._sum = loss.copy() if self._sum is None else self._sum + loss
@@ -313,20 +317,20 @@ class BestCheckpoint(Callback):
             return
         self.value, self.epoch = value, params.cur_epoch_num
         cell = params.train_network if self._optimizer else params.network
-        more = {"best_epoch": self.epoch, "best_value": Tensor(value)}
-        save_checkpoint(cell, self.ckpt_file_name, append_dict=more)
+        extra_entries = {"best_epoch": self.epoch, "best_value": Tensor(value)}
+        save_checkpoint(cell, self.ckpt_file_name, append_dict=extra_entries)
 
     def _now(self, params: Any) -> float | None:
         if self.monitor == "loss":
             return None if self._sum is None else float(self._sum) / self._count
-        found = params.get("eval_results") or params.get("metrics") or {}
-        if self.monitor not in found:
-            if found:
+        results = params.get("eval_results") or params.get("metrics") or {}
+        if self.monitor not in results:
+            if results:
                 raise ArgumentValueError(
-                    f"For 'BestCheckpoint', there is no result {self.monitor!r}; there are {sorted(found)}."
+                    f"For 'BestCheckpoint', there is no result {self.monitor!r}; there are {sorted(results)}."
                 )
             return None  # no evaluation after this epoch
-        return float(found[self.monitor])
+        return float(results[self.monitor])
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Put the best back, if it is wanted."""

@@ -53,7 +53,7 @@ def improvement_test(mode: str, name: str, delta: float) -> tuple[Any, float]:
     """
     if mode not in ("auto", "min", "max"):
         raise ArgumentValueError(f"mode should be 'auto', 'min' or 'max', but got {mode}.")
-    falls = mode == "min" or (mode == "auto" and any(word in name.lower() for word in LOWER_IS_BETTER))
+    falls = mode == "min" or (mode == "auto" and any(term in name.lower() for term in LOWER_IS_BETTER))
     if falls:
         return (lambda value, best: value < best - delta), float("inf")
     return (lambda value, best: value > best + delta), float("-inf")

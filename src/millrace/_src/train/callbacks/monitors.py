@@ -48,7 +48,7 @@ class LossMonitor(Callback):
         due = bool(self._per_print_times) and (
             params.cur_step_num - self._last_print_time >= self._per_print_times
         )
-        if not due and _waits(params.net_outputs):
+        if not due and _blocks_on_read(params.net_outputs):
             return
         loss = loss_of(params.net_outputs)
         epoch = params.get("cur_epoch_num", 1)  # an evaluation has one
@@ -75,7 +75,7 @@ class LossMonitor(Callback):
             print(f"Eval result: epoch {params.cur_epoch_num}, metrics: {params.metrics}")  # noqa: T201
 
 
-def _waits(outputs: Any) -> bool:
+def _blocks_on_read(outputs: Any) -> bool:
     """Whether reading the loss would wait for a device."""
     first = outputs[0] if isinstance(outputs, (tuple, list)) and outputs else outputs
     return isinstance(first, Tensor) and bool(first._torch.is_cuda)
@@ -119,7 +119,7 @@ class TimeMonitor(Callback):
     def epoch_end(self, run_context: RunContext) -> None:
         """Print the times."""
         params = run_context.original_args()
-        _settle(params.get("net_outputs"))
+        _synchronize(params.get("net_outputs"))
         now = time.perf_counter()
         if params.mode == "train" and self._ended is not None:
             now, self._ended = self._ended, None
@@ -131,9 +131,9 @@ class TimeMonitor(Callback):
         print(text, flush=True)  # noqa: T201
 
 
-def _settle(outputs: Any) -> None:
+def _synchronize(outputs: Any) -> None:
     """Wait until the device has done what it was given."""
-    if _waits(outputs):
+    if _blocks_on_read(outputs):
         import torch
 
         torch.cuda.synchronize()

@@ -31,7 +31,7 @@ class ProgressBar(Callback):
     def __init__(self, stream: Any = None, every: float = EVERY) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._every = every
-        self._drawn = self._since = 0.0
+        self._last_update = self._since = 0.0
         self._steps = 0
         self._waited = 0.0
 
@@ -40,11 +40,11 @@ class ProgressBar(Callback):
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         now = time.perf_counter()
-        if now - self._drawn < self._every:
+        if now - self._last_update < self._every:
             return
         self._stream.write("\r\x1b[2K" + self.text(run_context, now))
         self._stream.flush()
-        self._drawn = now
+        self._last_update = now
         if now - self._since > 10 * self._every:  # the rate is that of the last seconds, not of the first
             self._restart(run_context, now)
 
@@ -62,7 +62,7 @@ class ProgressBar(Callback):
     def _clear(self) -> None:
         self._stream.write("\r\x1b[2K")
         self._stream.flush()
-        self._drawn = 0.0
+        self._last_update = 0.0
 
     def text(self, run_context: RunContext, now: float) -> str:
         """The line, as of now."""

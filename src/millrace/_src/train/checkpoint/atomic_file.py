@@ -60,8 +60,8 @@ def atomic_write(final: Path, wanted: int = 0) -> Iterator[AtomicFile]:
     folder = final.parent
     free = free_bytes(folder)
     if free is not None and free < wanted:
-        raise _full(final, wanted, free)
-    _sweep(folder)
+        raise _no_space_error(final, wanted, free)
+    _remove_abandoned(folder)
     path = folder / f".{final.name}.{secrets.token_hex(8)}.tmp"
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -88,7 +88,7 @@ def explain(error: OSError, final: Path, wanted: int) -> OSError:
     if isinstance(error, SaveError):
         return error
     if error.errno in _FULL:
-        return _full(final, wanted, free_bytes(final.parent), error)
+        return _no_space_error(final, wanted, free_bytes(final.parent), error)
     if error.errno == errno.ENOENT:
         return FileNotFoundError(error.errno, f"no such folder to save {final.name!r} in", str(final.parent))
     if isinstance(error, (PermissionError, NotADirectoryError, IsADirectoryError)):
@@ -96,14 +96,14 @@ def explain(error: OSError, final: Path, wanted: int) -> OSError:
     return SaveError(error.errno, f"the checkpoint {final} could not be written: {error.strerror or error}")
 
 
-def _full(final: Path, wanted: int, free: int | None, error: OSError | None = None) -> SaveError:
+def _no_space_error(final: Path, wanted: int, free: int | None, error: OSError | None = None) -> SaveError:
     number = errno.ENOSPC if error is None else error.errno
     why = "no room for" if error is None else f"{error.strerror} while writing"
-    room = "" if free is None else f", {format_bytes(free)} ({free} bytes) are free"
+    free_text = "" if free is None else f", {format_bytes(free)} ({free} bytes) are free"
     kept = f"; the file that was there before is untouched: {final}" if final.exists() else ""
     return SaveError(
         number,
-        f"{why} the checkpoint {final}: it wants {format_bytes(wanted)} ({wanted} bytes){room} in "
+        f"{why} the checkpoint {final}: it wants {format_bytes(wanted)} ({wanted} bytes){free_text} in "
         f"{final.parent}{kept}. "
         "Remove old checkpoints (CheckpointConfig(keep_checkpoint_max=...)), or save to another disk.",
     )
@@ -116,10 +116,10 @@ def free_bytes(folder: Path) -> int | None:
     True
     """
     try:
-        found = os.statvfs(folder)
+        stat = os.statvfs(folder)
     except OSError:
         return None
-    return found.f_bavail * found.f_frsize if found.f_blocks else None
+    return stat.f_bavail * stat.f_frsize if stat.f_blocks else None
 
 
 def format_bytes(count: float) -> str:
@@ -144,17 +144,17 @@ def _sync(path: Path) -> None:
         os.close(fd)
 
 
-def _sweep(folder: Path, now: Callable[[], float] = time.time) -> None:
+def _remove_abandoned(folder: Path, now: Callable[[], float] = time.time) -> None:
     """Remove what writers that died have left in a folder."""
     with contextlib.suppress(OSError):
         left = [Path(entry.path) for entry in os.scandir(folder) if _DRAFT.fullmatch(entry.name)]
         for path in left:
             with contextlib.suppress(OSError):
-                if now() - path.stat().st_mtime > _YOUNG and _abandoned(path):
+                if now() - path.stat().st_mtime > _YOUNG and _is_abandoned(path):
                     path.unlink()
 
 
-def _abandoned(path: Path) -> bool:
+def _is_abandoned(path: Path) -> bool:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

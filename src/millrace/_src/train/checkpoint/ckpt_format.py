@@ -20,7 +20,7 @@ from millrace._src.core.io import encryption as sealed
 from . import ckpt_protobuf as wire
 from .atomic_file import AtomicFile
 from .ckpt_protobuf import CHUNK, CRC_BYTES, CRC_MARK, CorruptCheckpointError, Record
-from .state_entries import KINDS, TEXT, StateEntry, raw
+from .state_entries import DTYPES_BY_NAME, TEXT, StateEntry, raw
 
 # How the three parts of a table of keys name their types.
 _NUMPY_TYPES = frozenset(
@@ -71,7 +71,7 @@ def write(
         cipher = _BlockWriter(draft, key, mode)
     target = draft if cipher is None else cipher
     for entry in entries:
-        for part in _messages(entry, by_rows, chunk):
+        for part in _encode_messages(entry, by_rows, chunk):
             if crc:
                 checksum = zlib.crc32(part, checksum)
             target.write(part)
@@ -101,23 +101,23 @@ class _BlockWriter:
             self._draft.write(sealed.encrypt_block(bytes(self._pending), self._key, self._mode))
 
 
-def _messages(entry: StateEntry, by_rows: bool, chunk: int) -> Iterator[bytes | memoryview]:
+def _encode_messages(entry: StateEntry, by_rows: bool, chunk: int) -> Iterator[bytes | memoryview]:
     data = raw(entry.data)
     if not len(data) and not by_rows:
         return
-    for start, end in _cuts(entry, len(data), by_rows, chunk):
-        yield wire.head(entry.name, entry.kind, entry.dims, end - start)
+    for start, end in _chunk_ranges(entry, len(data), by_rows, chunk):
+        yield wire.head(entry.name, entry.element_type, entry.dims, end - start)
         yield data[start:end]
 
 
-def _cuts(entry: StateEntry, size: int, by_rows: bool, chunk: int) -> Iterator[tuple[int, int]]:
+def _chunk_ranges(entry: StateEntry, size: int, by_rows: bool, chunk: int) -> Iterator[tuple[int, int]]:
     if size <= chunk:
         yield 0, size
-    elif by_rows and entry.kind != TEXT:
+    elif by_rows and entry.element_type != TEXT:
         parts, rows = -(-size // chunk), entry.dims[0]
-        row, more, start = size // rows, rows % parts, 0
+        row, remainder, start = size // rows, rows % parts, 0
         for part in range(parts):
-            end = start + row * (rows // parts + (part < more))
+            end = start + row * (rows // parts + (part < remainder))
             yield start, end
             start = end
     else:
@@ -140,12 +140,12 @@ def contents(path: Path, key: bytes | None, mode: str, check: bool) -> tuple[Any
             return b"", False
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     first = struct.unpack_from("<I", mapped)[0] if size >= 4 else 0
-    found = next((name for name, magic in _MAGIC.items() if magic == first), None)
+    file_mode = next((name for name, magic in _MAGIC.items() if magic == first), None)
     if key is not None:
-        return _opened(mapped, size, key, mode, found), found == encrypted_stream.MODE
-    if found is not None:
+        return _decrypt(mapped, size, key, mode, file_mode), file_mode == encrypted_stream.MODE
+    if file_mode is not None:
         raise CheckpointError(
-            f"the file is encrypted ({found}): give its key as dec_key, and dec_mode={found!r}. "
+            f"the file is encrypted ({file_mode}): give its key as dec_key, and dec_mode={file_mode!r}. "
             "Model.train takes the enc_key of the ModelCheckpoint among its callbacks"
         )
     view = memoryview(mapped)
@@ -159,11 +159,11 @@ def contents(path: Path, key: bytes | None, mode: str, check: bool) -> tuple[Any
     return plain, True
 
 
-def _opened(mapped: mmap.mmap, size: int, key: bytes, mode: str, found: str | None) -> bytearray:
-    if found is None:
+def _decrypt(mapped: mmap.mmap, size: int, key: bytes, mode: str, file_mode: str | None) -> bytearray:
+    if file_mode is None:
         raise CheckpointError("dec_key was given, and the file is not encrypted: load it without dec_key")
-    if found != mode:
-        raise CheckpointError(f"dec_mode is {mode!r}, and the file is encrypted as {found!r}")
+    if file_mode != mode:
+        raise CheckpointError(f"dec_mode is {mode!r}, and the file is encrypted as {file_mode!r}")
     plain, at = bytearray(), 0
     if mode == encrypted_stream.MODE:
         view = memoryview(mapped)
@@ -197,30 +197,30 @@ def records(buffer: Any) -> Iterator[Record]:
 
 def check(record: Record, inside: bool = False) -> None:
     """Hold the length of a value against its shape and type."""
-    if record.kind == TEXT:
+    if record.element_type == TEXT:
         if record.nbytes % 4:
             raise CorruptCheckpointError(
                 f"a text has {record.nbytes} bytes, not four for each character", record.offset, record.name
             )
         return
     if inside:
-        size = np.dtype(record.kind).itemsize if record.kind in _NUMPY_TYPES else 0
+        size = np.dtype(record.element_type).itemsize if record.element_type in _NUMPY_TYPES else 0
     else:
-        kind = KINDS.get(record.kind)
-        size = 0 if kind is None or kind.numpy is None else kind.numpy.itemsize
+        dtype = DTYPES_BY_NAME.get(record.element_type)
+        size = 0 if dtype is None or dtype.numpy is None else dtype.numpy.itemsize
         if record.dims == (0,) and record.nbytes:
             record.dims = ()  # how older files say that there are no axes
     if not size:
-        packed = " (two numbers to a byte: a packing for Ascend)" if record.kind == "Int4" else ""
+        packed = " (two numbers to a byte: a packing for Ascend)" if record.element_type == "Int4" else ""
         raise CorruptCheckpointError(
-            f"nothing here has the element type {record.kind!r}{packed}", record.offset, record.name
+            f"nothing here has the element type {record.element_type!r}{packed}", record.offset, record.name
         )
     wanted = math.prod(record.dims) * size
     if math.prod(filter(None, record.dims)) >= 1 << 62:
         raise CorruptCheckpointError(f"the shape {list(record.dims)} cannot be", record.offset, record.name)
     if record.nbytes != wanted:
         raise CorruptCheckpointError(
-            f"{record.kind}{list(record.dims)} is {wanted} bytes, and {record.nbytes} are there",
+            f"{record.element_type}{list(record.dims)} is {wanted} bytes, and {record.nbytes} are there",
             record.offset,
             record.name,
         )
@@ -230,18 +230,18 @@ def to_torch(buffer: Any, record: Record) -> torch.Tensor:
     """The elements of a record in memory of their own."""
     from millrace._src.runtime.tensor.storage import TORCH_DTYPES
 
-    room = torch.empty(record.nbytes, dtype=torch.uint8)
-    target, at = room.numpy(), 0
+    storage = torch.empty(record.nbytes, dtype=torch.uint8)
+    target, at = storage.numpy(), 0
     for start, end in record.spans:
         target[at : at + end - start] = np.frombuffer(buffer, np.uint8, end - start, start)
         at += end - start
-    return room.view(TORCH_DTYPES[KINDS[record.kind]]).reshape(record.dims)
+    return storage.view(TORCH_DTYPES[DTYPES_BY_NAME[record.element_type]]).reshape(record.dims)
 
 
 def to_numpy(buffer: Any, record: Record) -> np.ndarray[Any, Any]:
     """The same as an array; the three parts of a table of keys name their types as numpy does."""
     joined = b"".join(bytes(buffer[start:end]) for start, end in record.spans)
-    return np.frombuffer(joined, record.kind).reshape(record.dims)
+    return np.frombuffer(joined, record.element_type).reshape(record.dims)
 
 
 def text_of(buffer: Any, record: Record) -> str:

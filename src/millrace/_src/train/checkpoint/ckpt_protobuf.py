@@ -50,7 +50,7 @@ class Record:
     """One value. ``spans`` are the places of its elements in the file; a table of keys (``parts``) has three values."""
 
     name: str
-    kind: str
+    element_type: str
     dims: tuple[int, ...]
     spans: list[tuple[int, int]]
     offset: int
@@ -66,7 +66,7 @@ def scan(buffer: Any) -> Iterator[Record]:
     """Every message in the buffer; what follows a damaged one is not looked at.
 
     >>> made = head("w", "Int16", (2,), 4) + bytes([1, 0, 2, 0])
-    >>> [(record.name, record.kind, record.dims, record.nbytes) for record in scan(made)]
+    >>> [(record.name, record.element_type, record.dims, record.nbytes) for record in scan(made)]
     [('w', 'Int16', (2,), 4)]
     >>> list(scan(made[:-1]))
     Traceback (most recent call last):
@@ -76,16 +76,16 @@ def scan(buffer: Any) -> Iterator[Record]:
     at, size = 0, len(buffer)
     while at < size:
         begin = at
-        number, wire, at = _key(buffer, at, size, "")
+        number, wire, at = _read_key(buffer, at, size, "")
         if wire == _BYTES:
-            count, start = _varint(buffer, at, size, "")
+            count, start = _read_varint(buffer, at, size, "")
             if start + count > size:
                 raise CorruptCheckpointError(f"the file ends inside of a message of {count} bytes", begin)
             at = start + count
             if number == 1:
-                yield _value(buffer, start, at, begin)
+                yield _parse_value(buffer, start, at, begin)
         else:
-            at = _skip(buffer, at, size, wire, "")
+            at = _skip_field(buffer, at, size, wire, "")
 
 
 def join(records: Iterator[Record]) -> Iterator[Record]:
@@ -98,10 +98,10 @@ def join(records: Iterator[Record]) -> Iterator[Record]:
     last: Record | None = None
     for record in records:
         if last is not None and record.name == last.name:
-            if (record.kind, record.dims) != (last.kind, last.dims) and not record.parts:
+            if (record.element_type, record.dims) != (last.element_type, last.dims) and not record.parts:
                 raise CorruptCheckpointError(
-                    f"a chunk says {record.kind}{list(record.dims)}, the one before it said "
-                    f"{last.kind}{list(last.dims)}",
+                    f"a chunk says {record.element_type}{list(record.dims)}, the one before it said "
+                    f"{last.element_type}{list(last.dims)}",
                     record.offset,
                     record.name,
                 )
@@ -118,14 +118,17 @@ def join(records: Iterator[Record]) -> Iterator[Record]:
         yield last
 
 
-def head(name: str, kind: str, dims: tuple[int, ...], count: int) -> bytes:
+def head(name: str, element_type: str, dims: tuple[int, ...], count: int) -> bytes:
     """All of a message but its last ``count`` bytes, the elements.
 
     >>> head("w", "Float32", (2, 3), 24).hex(" ")
     '0a 2c 0a 01 77 12 27 08 02 08 03 12 07 46 6c 6f 61 74 33 32 1a 18'
     """
     tensor = (
-        b"".join(b"\x08" + varint(dim) for dim in dims) + field(2, kind.encode()) + b"\x1a" + varint(count)
+        b"".join(b"\x08" + varint(dim) for dim in dims)
+        + field(2, element_type.encode())
+        + b"\x1a"
+        + varint(count)
     )
     tagged = field(1, name.encode()) + b"\x12" + varint(len(tensor) + count) + tensor
     return b"\x0a" + varint(len(tagged) + count) + tagged
@@ -134,7 +137,7 @@ def head(name: str, kind: str, dims: tuple[int, ...], count: int) -> bytes:
 # --- reading ------------------------------------------------------------------------------------------------
 
 
-def _varint(buffer: Any, at: int, end: int, name: str) -> tuple[int, int]:
+def _read_varint(buffer: Any, at: int, end: int, name: str) -> tuple[int, int]:
     value = shift = 0
     begin = at
     while True:
@@ -151,21 +154,21 @@ def _varint(buffer: Any, at: int, end: int, name: str) -> tuple[int, int]:
     return value & 0xFFFFFFFFFFFFFFFF, at
 
 
-def _key(buffer: Any, at: int, end: int, name: str) -> tuple[int, int, int]:
+def _read_key(buffer: Any, at: int, end: int, name: str) -> tuple[int, int, int]:
     begin = at
-    key, at = _varint(buffer, at, end, name)
+    key, at = _read_varint(buffer, at, end, name)
     number, wire = key >> 3, key & 7
     if not number or wire not in (_VARINT, _FIXED64, _BYTES, _FIXED32):
         raise CorruptCheckpointError("this is no part of a checkpoint", begin, name)
     return number, wire, at
 
 
-def _skip(buffer: Any, at: int, end: int, wire: int, name: str) -> int:
+def _skip_field(buffer: Any, at: int, end: int, wire: int, name: str) -> int:
     """The place behind a part that no checkpoint of today has."""
     if wire == _VARINT:
-        return _varint(buffer, at, end, name)[1]
+        return _read_varint(buffer, at, end, name)[1]
     if wire == _BYTES:
-        count, start = _varint(buffer, at, end, name)
+        count, start = _read_varint(buffer, at, end, name)
         after = start + count
     else:
         after = at + (8 if wire == _FIXED64 else 4)
@@ -174,93 +177,95 @@ def _skip(buffer: Any, at: int, end: int, wire: int, name: str) -> int:
     return after
 
 
-def _parts(buffer: Any, at: int, end: int, name: str) -> Iterator[tuple[int, int, int, int]]:
+def _iterate_fields(buffer: Any, at: int, end: int, name: str) -> Iterator[tuple[int, int, int, int]]:
     """(number, wire type, start, end) of each field of a message."""
     while at < end:
-        number, wire, start = _key(buffer, at, end, name)
+        number, wire, start = _read_key(buffer, at, end, name)
         if wire == _BYTES:
-            count, start = _varint(buffer, start, end, name)
+            count, start = _read_varint(buffer, start, end, name)
             at = start + count
             if at > end:
                 raise CorruptCheckpointError(
                     f"a part of {count} bytes is longer than what holds it", start, name
                 )
         else:
-            at = _skip(buffer, start, end, wire, name)
+            at = _skip_field(buffer, start, end, wire, name)
         yield number, wire, start, at
 
 
-def _value(buffer: Any, at: int, end: int, offset: int) -> Record:
+def _parse_value(buffer: Any, at: int, end: int, offset: int) -> Record:
     name = ""
-    found: Record | None = None
+    record: Record | None = None
     try:
-        for number, wire, start, stop in _parts(buffer, at, end, ""):
+        for number, wire, start, stop in _iterate_fields(buffer, at, end, ""):
             if wire != _BYTES:
                 continue
             if number == 1:
-                name = _text(buffer, start, stop, "")
+                name = _decode_text(buffer, start, stop, "")
             elif number == 2:
-                found = _tensor(buffer, start, stop, name, offset)
+                record = _parse_tensor(buffer, start, stop, name, offset)
             elif number == 3:
-                found = _table(buffer, start, stop, name, offset)
+                record = _parse_table(buffer, start, stop, name, offset)
     except CorruptCheckpointError as damage:
         damage.name = damage.name or name
         raise
-    if found is None:
+    if record is None:
         raise CorruptCheckpointError("a message holds no value", offset, name)
     if not name:
         raise CorruptCheckpointError("a value has no name", offset)
-    found.name = name
-    return found
+    record.name = name
+    return record
 
 
 def parse_print_records(buffer: Any) -> Iterator[str | Record]:
     """What was printed into a file, in order: texts and tensors. Such a file has messages without names."""
-    for number, wire, start, stop in _parts(buffer, 0, len(buffer), ""):
+    for number, wire, start, stop in _iterate_fields(buffer, 0, len(buffer), ""):
         if number != 1 or wire != _BYTES:
             continue
-        found: str | Record | None = None
-        for inner, kind, begin, end in _parts(buffer, start, stop, ""):
-            if kind == _BYTES and inner in (1, 2):
-                found = (
-                    _text(buffer, begin, end, "") if inner == 1 else _tensor(buffer, begin, end, "", start)
+        value: str | Record | None = None
+        for inner, wire_type, begin, end in _iterate_fields(buffer, start, stop, ""):
+            if wire_type == _BYTES and inner in (1, 2):
+                value = (
+                    _decode_text(buffer, begin, end, "")
+                    if inner == 1
+                    else _parse_tensor(buffer, begin, end, "", start)
                 )
-        if found is None:
+        if value is None:
             raise CorruptCheckpointError("a message holds no value", start)
-        yield found
+        yield value
 
 
-def _table(buffer: Any, at: int, end: int, name: str, offset: int) -> Record:
+def _parse_table(buffer: Any, at: int, end: int, name: str, offset: int) -> Record:
     parts = [
-        _tensor(buffer, start, stop, name, offset)
-        for number, wire, start, stop in _parts(buffer, at, end, name)
+        _parse_tensor(buffer, start, stop, name, offset)
+        for number, wire, start, stop in _iterate_fields(buffer, at, end, name)
         if number == 1 and wire == _BYTES
     ]
     return Record(name, "map", (), [], offset, parts)
 
 
-def _tensor(buffer: Any, at: int, end: int, name: str, offset: int) -> Record:
+def _parse_tensor(buffer: Any, at: int, end: int, name: str, offset: int) -> Record:
     dims: list[int] = []
-    kind, span = "", None
-    for number, wire, start, stop in _parts(buffer, at, end, name):
+    element_type, span = "", None
+    for number, wire, start, stop in _iterate_fields(buffer, at, end, name):
         if number == 1 and wire == _VARINT:
-            dims.append(_varint(buffer, start, stop, name)[0])
+            dims.append(_read_varint(buffer, start, stop, name)[0])
         elif number == 1 and wire == _BYTES:  # packed, as a newer protobuf may write them
             while start < stop:
-                dim, start = _varint(buffer, start, stop, name)
+                dim, start = _read_varint(buffer, start, stop, name)
                 dims.append(dim)
         elif number == 2 and wire == _BYTES:
-            kind = _text(buffer, start, stop, name)
+            element_type = _decode_text(buffer, start, stop, name)
         elif number == 3 and wire == _BYTES:
             span = (start, stop)
         if len(dims) > _MOST_DIMS or any(dim >= 1 << 62 for dim in dims[-1:]):
             raise CorruptCheckpointError(f"the shape {dims[:8]} cannot be", start, name)
-    if not kind or span is None:
-        raise CorruptCheckpointError(f"a value has no {'elements' if kind else 'type'}", offset, name)
-    return Record(name, kind, tuple(dims), [span], offset)
+    if not element_type or span is None:
+        raise CorruptCheckpointError(f"a value has no {'elements' if element_type else 'type'}", offset, name)
+    return Record(name, element_type, tuple(dims), [span], offset)
 
 
-def _text(buffer: Any, start: int, end: int, name: str) -> str:
+def _decode_text(buffer: Any, start: int, end: int, name: str) -> str:
     try:
         return bytes(buffer[start:end]).decode()
     except UnicodeDecodeError:

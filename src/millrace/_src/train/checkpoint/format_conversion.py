@@ -36,7 +36,9 @@ def ckpt_to_safetensors(
     >>> list(load_checkpoint("net.safetensors", format="safetensors"))
     ['bias', 'w']
     """
-    _switch("ckpt_to_safetensors", "ckpt", "safetensors", file_path, save_path, name_map, file_name_regex)
+    _convert_files(
+        "ckpt_to_safetensors", "ckpt", "safetensors", file_path, save_path, name_map, file_name_regex
+    )
 
 
 @public("train", "millrace")
@@ -57,10 +59,14 @@ def safetensors_to_ckpt(
     >>> list(load_checkpoint("net.ckpt"))
     ['bias', 'weight']
     """
-    _switch("safetensors_to_ckpt", "safetensors", "ckpt", file_path, save_path, name_map, file_name_regex)
+    _convert_files(
+        "safetensors_to_ckpt", "safetensors", "ckpt", file_path, save_path, name_map, file_name_regex
+    )
 
 
-def _switch(who: str, old: str, new: str, path: Any, save_path: Any, names: Any, pattern: str | None) -> None:
+def _convert_files(
+    who: str, old: str, new: str, path: Any, save_path: Any, names: Any, pattern: str | None
+) -> None:
     if not isinstance(path, str) or not os.path.exists(path):
         raise ArgumentValueError(f"For '{who}', the input path must be a valid path or file, but got {path}")
     if save_path and os.path.splitext(save_path)[1]:
@@ -69,17 +75,17 @@ def _switch(who: str, old: str, new: str, path: Any, save_path: Any, names: Any,
         raise ArgumentValueError(
             f"For '{who}', the type of 'name_map' must be a dict, but got '{type(names)}'"
         )
-    for file, folder in _files(who, old, path, save_path, pattern):
+    for file, folder in _list_files(who, old, path, save_path, pattern):
         os.makedirs(folder, exist_ok=True)
-        found = load_checkpoint(file, format=old)
+        values = load_checkpoint(file, format=old)
         if new == "safetensors":
-            found = {name: value for name, value in found.items() if not isinstance(value, (str, list))}
-        renamed = {(names or {}).get(name, name): value for name, value in found.items()}
+            values = {name: value for name, value in values.items() if not isinstance(value, (str, list))}
+        renamed = {(names or {}).get(name, name): value for name, value in values.items()}
         name = os.path.basename(file).replace(f".{old}", f".{new}")
         save_checkpoint(renamed, os.path.join(folder, name), format=new)
 
 
-def _files(
+def _list_files(
     who: str, old: str, path: str, save_path: str | None, pattern: str | None
 ) -> Iterator[tuple[str, str]]:
     """Each file to read, and the folder to write to."""

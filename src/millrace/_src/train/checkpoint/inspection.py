@@ -19,7 +19,7 @@ from .ckpt_protobuf import CorruptCheckpointError
 from .load import checkpoint_load_error
 from .state_entries import TEXT
 from .torch_weights import ENDINGS, read_torch
-from .training_state import OWN
+from .training_state import NAMESPACE
 
 __all__ = ["Contents", "CheckpointItem", "contents_of", "classify_items"]
 
@@ -39,7 +39,7 @@ class CheckpointItem(NamedTuple):
     """One entry: its ``part`` is "parameter", "statistic", "optimizer" or "extra"."""
 
     name: str
-    kind: str
+    element_type: str
     shape: tuple[int, ...]
     nbytes: int
     part: str = "extra"
@@ -80,36 +80,44 @@ def contents_of(file: str, key: bytes | None = None, mode: str = "AES-GCM") -> C
     if file.endswith(ENDINGS):
         if not os.path.isfile(file):
             raise CheckpointError(f"the file {file} does not exist")
-        tensors, others = read_torch(Path(file))
+        tensors, object_names = read_torch(Path(file))
         items = [
             CheckpointItem(
                 name, str(t.dtype).removeprefix("torch."), tuple(t.shape), t.numel() * t.element_size()
             )
             for name, t in tensors.items()
         ]
-        items += [CheckpointItem(name, "object", (0,), 0) for name in others]
+        items += [CheckpointItem(name, "object", (0,), 0) for name in object_names]
         return Contents(file, "PyTorch", os.path.getsize(file), classify_items(items))
     format = "safetensors" if file.endswith(".safetensors") else "ckpt"
     name = resolve_load_path(file, format)
     with local_copy(name) as path:
         try:
-            items = _safe(path) if format == "safetensors" else _ckpt(path, key, mode)
+            items = (
+                _list_safetensors_items(path)
+                if format == "safetensors"
+                else _list_ckpt_items(path, key, mode)
+            )
         except (CheckpointError, CorruptCheckpointError, OSError) as error:
             raise checkpoint_load_error(name, path, format, error) from error
         return Contents(name, format, path.stat().st_size, classify_items(items))
 
 
-def _ckpt(path: Path, key: bytes | None, mode: str) -> list[CheckpointItem]:
+def _list_ckpt_items(path: Path, key: bytes | None, mode: str) -> list[CheckpointItem]:
     buffer, _ = ckpt.contents(path, key, mode, check=True)
-    made = []
+    items = []
     for record in ckpt.records(buffer):
         size = record.nbytes + sum(part.nbytes for part in record.parts)
         shape = record.parts[1].dims if len(record.parts) > 1 else record.dims
-        made.append(CheckpointItem(record.name, record.kind, (0,) if record.kind == TEXT else shape, size))
-    return made
+        items.append(
+            CheckpointItem(
+                record.name, record.element_type, (0,) if record.element_type == TEXT else shape, size
+            )
+        )
+    return items
 
 
-def _safe(path: Path) -> list[CheckpointItem]:
+def _list_safetensors_items(path: Path) -> list[CheckpointItem]:
     return [CheckpointItem(*each) for each in safe.list_tensors(path)]
 
 
@@ -117,11 +125,11 @@ def classify_items(items: Iterable[CheckpointItem]) -> list[CheckpointItem]:
     """The same entries with the part that each belongs to."""
     listed = list(items)
     names = {item.name for item in listed}
-    return [item._replace(part=_part(item, names)) for item in listed]
+    return [item._replace(part=_classify_item(item, names)) for item in listed]
 
 
-def _part(item: CheckpointItem, names: set[str]) -> str:
-    if item.kind in (TEXT, "object") or item.name.startswith(OWN):
+def _classify_item(item: CheckpointItem, names: set[str]) -> str:
+    if item.element_type in (TEXT, "object") or item.name.startswith(NAMESPACE):
         return "extra"
     if item.name.rpartition(".")[2] in _STATISTICS:
         return "statistic"

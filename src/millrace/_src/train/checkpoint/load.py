@@ -31,7 +31,7 @@ __all__ = [
     "check_checkpoint",
     "load_checkpoint",
     "load_checkpoint_async",
-    "parameter",
+    "create_parameter",
     "read_checkpoint",
     "read_verified",
     "checkpoint_load_error",
@@ -78,11 +78,13 @@ def load_checkpoint(
     >>> load_checkpoint("net.ckpt", choice_func=lambda name: name.startswith("a"))
     {'a.w': Parameter (name=a.w, shape=(1,), dtype=Float32, requires_grad=True)}
     """
-    keep, drop = _prefixes(specify_prefix), _prefixes(filter_prefix)
+    keep, drop = _check_prefixes(specify_prefix), _check_prefixes(filter_prefix)
     check_cipher(dec_key, dec_mode, "dec")
-    for word, value in (("crc_check", crc_check), ("remove_redundancy", remove_redundancy)):
+    for option, value in (("crc_check", crc_check), ("remove_redundancy", remove_redundancy)):
         if not isinstance(value, bool):
-            raise ArgumentValueError(f"The parameter '{word}' must be isinstance of {bool}, but got {value}.")
+            raise ArgumentValueError(
+                f"The parameter '{option}' must be isinstance of {bool}, but got {value}."
+            )
     if format == "safetensors" and (dec_key is not None or dec_mode != "AES-GCM"):
         raise ArgumentValueError(
             "For 'load_checkpoint', when format is 'safetensors', the parameters 'dec_key' and 'dec_mode' must be set "
@@ -90,18 +92,18 @@ def load_checkpoint(
         )
     name = resolve_load_path(ckpt_file_name, format)
     by_prefix = keep is not None or drop is not None
-    choice = (lambda found: _wanted(found, keep, drop)) if by_prefix else choice_func
+    choice = (lambda values: _matches_prefixes(values, keep, drop)) if by_prefix else choice_func
     if format == "safetensors":
         choice = choice_func
-    found = read_checkpoint(name, format, choice, dec_key, dec_mode, crc_check)
-    if not found:
+    values = read_checkpoint(name, format, choice, dec_key, dec_mode, crc_check)
+    if not values:
         raise CheckpointError(
             "The loaded parameter dict is empty after filter or specify, please check whether 'filter_prefix' or "
             f"'specify_prefix' are set correctly. (The file: {name})"
         )
     if net is not None:
-        load_values(net, found, strict_load, remove_redundancy, name)
-    return found
+        load_values(net, values, strict_load, remove_redundancy, name)
+    return values
 
 
 def read_checkpoint(name: str, *args: Any, **options: Any) -> dict[str, Any]:
@@ -138,19 +140,19 @@ def _read_ckpt(
     buffer, verified = ckpt.contents(path, key, mode, check)
     if check and required and not verified:
         raise CheckpointError(_NO_CHECKSUM if key is None else _NO_CHECKSUM_ENCRYPTED)
-    return dict(_values(buffer, choice)), verified
+    return dict(_read_values(buffer, choice)), verified
 
 
-def _values(buffer: Any, choice: Callable[[str], Any] | None) -> Iterator[tuple[str, Any]]:
+def _read_values(buffer: Any, choice: Callable[[str], Any] | None) -> Iterator[tuple[str, Any]]:
     for record in ckpt.records(buffer):
         if choice is not None and not choice(record.name):
             continue
         if record.parts:
             yield record.name, [ckpt.to_numpy(buffer, part) for part in record.parts]
-        elif record.kind == TEXT:
+        elif record.element_type == TEXT:
             yield record.name, ckpt.text_of(buffer, record)
         else:
-            yield record.name, parameter(record.name, ckpt.to_torch(buffer, record))
+            yield record.name, create_parameter(record.name, ckpt.to_torch(buffer, record))
 
 
 def _read_safe(
@@ -162,20 +164,20 @@ def _read_safe(
     if fits is False:
         raise CheckpointError("the checksum in its header does not fit its tensors")
     tensors, _ = safe.read(path, choice)
-    return {name: parameter(name, tensor) for name, tensor in tensors.items()}, bool(fits)
+    return {name: create_parameter(name, tensor) for name, tensor in tensors.items()}, bool(fits)
 
 
-def parameter(name: str, made: torch.Tensor) -> Parameter:
+def create_parameter(name: str, data: torch.Tensor) -> Parameter:
     """A Parameter around a tensor that nobody else holds."""
-    found = Parameter(wrap(torch.empty(0, dtype=made.dtype)), name=name)
-    found._torch = made
-    return found
+    param = Parameter(wrap(torch.empty(0, dtype=data.dtype)), name=name)
+    param._torch = data
+    return param
 
 
 def checkpoint_load_error(name: str, path: Path, format: str, error: Exception) -> CheckpointError:
     """Why a file was refused, and which one to take instead."""
-    other = None if is_remote(name) else _good_beside(path, format)
-    instead = f" The newest good checkpoint in that folder is {other}." if other else ""
+    alternative = None if is_remote(name) else _find_intact_sibling(path, format)
+    instead = f" The newest good checkpoint in that folder is {alternative}." if alternative else ""
     if isinstance(error, OSError):
         return CheckpointError(
             f"Failed to read the checkpoint file {name}: {error.strerror or error}.{instead}"
@@ -192,20 +194,20 @@ def checkpoint_load_error(name: str, path: Path, format: str, error: Exception) 
     )
 
 
-def _good_beside(path: Path, format: str) -> Path | None:
+def _find_intact_sibling(path: Path, format: str) -> Path | None:
     """The newest other file of a folder that can be read to its end. Only a few are tried: reading takes time."""
     try:
-        others = [entry for entry in os.scandir(path.parent) if entry.name.endswith(f".{format}")]
-        others.sort(key=lambda entry: entry.stat().st_mtime_ns, reverse=True)
+        siblings = [entry for entry in os.scandir(path.parent) if entry.name.endswith(f".{format}")]
+        siblings.sort(key=lambda entry: entry.stat().st_mtime_ns, reverse=True)
     except OSError:
         return None
-    for entry in [entry for entry in others if entry.name != path.name][:5]:
-        if _whole(Path(entry.path), format):
+    for entry in [entry for entry in siblings if entry.name != path.name][:5]:
+        if _is_intact(Path(entry.path), format):
             return Path(entry.path)
     return None
 
 
-def _whole(path: Path, format: str) -> bool:
+def _is_intact(path: Path, format: str) -> bool:
     try:
         if format == "safetensors":
             safe.read(path, lambda name: False)
@@ -216,7 +218,7 @@ def _whole(path: Path, format: str) -> bool:
         return False
 
 
-def _prefixes(prefix: Any) -> tuple[str, ...] | None:
+def _check_prefixes(prefix: Any) -> tuple[str, ...] | None:
     if prefix is None:
         return None
     if not isinstance(prefix, (str, list, tuple)):
@@ -224,13 +226,13 @@ def _prefixes(prefix: Any) -> tuple[str, ...] | None:
             "For 'load_checkpoint', the type of 'specify_prefix' or 'filter_prefix' must be string, list[string] or "
             f"tuple[string], but got {type(prefix)}."
         )
-    found = (prefix,) if isinstance(prefix, str) else tuple(prefix)
-    if not found:
+    prefixes = (prefix,) if isinstance(prefix, str) else tuple(prefix)
+    if not prefixes:
         raise ArgumentValueError(
             "For 'load_checkpoint', the argument 'specify_prefix' or 'filter_prefix' can't be empty when "
             "'specify_prefix' or 'filter_prefix' is list or tuple."
         )
-    for index, each in enumerate(found):
+    for index, each in enumerate(prefixes):
         if not isinstance(each, str):
             raise ArgumentTypeError(
                 "For 'load_checkpoint', when 'specify_prefix' or 'filter_prefix' is list or tuple, the element in it "
@@ -240,10 +242,10 @@ def _prefixes(prefix: Any) -> tuple[str, ...] | None:
             raise ArgumentValueError(
                 "For 'load_checkpoint', the value of 'specify_prefix' or 'filter_prefix' can't include ''."
             )
-    return found
+    return prefixes
 
 
-def _wanted(name: str, keep: tuple[str, ...] | None, drop: tuple[str, ...] | None) -> bool:
+def _matches_prefixes(name: str, keep: tuple[str, ...] | None, drop: tuple[str, ...] | None) -> bool:
     return (keep is None or name.startswith(keep)) and not (drop is not None and name.startswith(drop))
 
 

@@ -48,18 +48,18 @@ def load_values(
     net: Any, values: Any, strict: bool, redundancy: bool, file: str = ""
 ) -> tuple[list[str], list[str]]:
     """The same for values of a file, which errors name."""
-    _check(net, values, strict, redundancy)
+    _check_arguments(net, values, strict, redundancy)
     missing: list[str] = []
     left = list(values)
     for _, param in net.parameters_and_names():
         saved = values.get(param.name)
         if isinstance(saved, Parameter):
-            _fit(param, saved, param.name, strict, file)
+            _assign_value(param, saved, param.name, strict, file)
             left.remove(param.name)
         elif saved is None and not param.name.startswith("accu_grads"):
             missing.append(param.name)
     if missing and not strict:
-        _by_prefix(net, values, missing, file)
+        _load_by_prefix(net, values, missing, file)
     if missing:
         log.warning(
             "load_param_into_net: %d parameters of the net are not in the checkpoint, and keep their values: %s",
@@ -69,7 +69,7 @@ def load_values(
     return missing, left
 
 
-def _check(net: Any, saved: Any, strict: Any, redundancy: Any) -> None:
+def _check_arguments(net: Any, saved: Any, strict: Any, redundancy: Any) -> None:
     if not isinstance(net, Cell):
         raise ArgumentTypeError(
             f"For 'load_param_into_net', the argument 'net' should be a Cell, but got {type(net)}."
@@ -100,7 +100,7 @@ def check_single_process(what: str) -> None:
         )
 
 
-def _fit(param: Parameter, saved: Parameter, name: str, strict: bool, file: str) -> None:
+def _assign_value(param: Parameter, saved: Parameter, name: str, strict: bool, file: str) -> None:
     values = saved._torch
     where = f" The file: {file}." if file else ""
     renamed = f" (saved as {name!r})" if name != param.name else ""
@@ -126,10 +126,10 @@ def _fit(param: Parameter, saved: Parameter, name: str, strict: bool, file: str)
     param.set_data(values)
 
 
-def _by_prefix(net: Cell, saved: dict[str, Any], missing: list[str], file: str) -> None:
+def _load_by_prefix(net: Cell, saved: dict[str, Any], missing: list[str], file: str) -> None:
     """Take values whose names have one more word before them, as those of a net that was inside of another."""
     while missing:
-        found = next(
+        prefix = next(
             (
                 name[: -len(wanted)]
                 for wanted in missing
@@ -139,11 +139,11 @@ def _by_prefix(net: Cell, saved: dict[str, Any], missing: list[str], file: str) 
             None,
         )
         before = len(missing)
-        for _, param in net.parameters_and_names() if found is not None else ():
-            value = saved.get(f"{found}{param.name}")
+        for _, param in net.parameters_and_names() if prefix is not None else ():
+            value = saved.get(f"{prefix}{param.name}")
             if param.name in missing and isinstance(value, Parameter):
-                _fit(param, value, f"{found}{param.name}", False, file)
+                _assign_value(param, value, f"{prefix}{param.name}", False, file)
                 missing.remove(param.name)
         if len(missing) == before:
             return
-        log.warning("load_param_into_net: names were matched without their prefix %r", found)
+        log.warning("load_param_into_net: names were matched without their prefix %r", prefix)

@@ -26,20 +26,20 @@ def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> s
         raise ArgumentTypeError(
             f"For 'get_ckpt_path_with_strategy', 'cur_ckpt_path' must be string, but got {type(cur_ckpt_path)}."
         )
-    for path in [cur_ckpt_path, *_of_others(cur_ckpt_path)]:
+    for path in [cur_ckpt_path, *_rank_paths(cur_ckpt_path)]:
         if os.path.isfile(path) and check_checkpoint(path):
             return path
     return None
 
 
-def _of_others(path: str) -> list[str]:
-    found = re.search(r"^(.*?)rank_(\d+)(.*)$", path)
-    if found is None:
+def _rank_paths(path: str) -> list[str]:
+    match = re.search(r"^(.*?)rank_(\d+)(.*)$", path)
+    if match is None:
         return []
-    top = os.path.dirname(found[1] + "x") or "."
+    top = os.path.dirname(match[1] + "x") or "."
     try:
         names = os.listdir(top)
     except OSError:
         return []
     ranks = {int(number[1]) for name in names for number in [re.search(r"rank_(\d+)", name)] if number}
-    return [f"{found[1]}rank_{n}{found[3].replace(f'rank_{found[2]}', f'rank_{n}')}" for n in sorted(ranks)]
+    return [f"{match[1]}rank_{n}{match[3].replace(f'rank_{match[2]}', f'rank_{n}')}" for n in sorted(ranks)]

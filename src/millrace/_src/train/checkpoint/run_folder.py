@@ -35,7 +35,7 @@ from millrace._src.runtime.nn.cell import Cell
 
 from .checkpoint_path import FORMATS
 
-__all__ = ["ENDINGS", "FILE", "ForeignRun", "Run", "check_folder_is_free", "describe", "run_in"]
+__all__ = ["ENDINGS", "FILE", "ForeignRun", "Run", "check_folder_is_free", "describe", "open_run"]
 
 log = get_logger(__name__)
 
@@ -88,11 +88,11 @@ class Run:
         traits = saved.get("traits")
         traits = traits if isinstance(traits, dict) else {}
         foreign = self.known and saved["id"] != self.id
-        foreign |= bool(saved.get("claimed")) and bool(_differences(traits, self.traits))
+        foreign |= bool(saved.get("claimed")) and bool(_find_differences(traits, self.traits))
         if foreign and not explicit:
             raise ForeignRun(
-                f"Model.train: expected a checkpoint of {_named(self.id, self.traits)}, got {file} of "
-                f"{_named(saved['id'], traits)}. Give each training a separate folder, or name the file to resume "
+                f"Model.train: expected a checkpoint of {_format_run(self.id, self.traits)}, got {file} of "
+                f"{_format_run(saved['id'], traits)}. Give each training a separate folder, or name the file to resume "
                 f"from: resume={file!r}"
             )
         self.id = saved["id"]
@@ -107,7 +107,7 @@ def describe(network: Cell, optimizer: Any, loss: Any) -> dict[str, Any]:
     digest = hashlib.sha256("\n".join(shapes).encode()).hexdigest()[:8]
     traits: dict[str, Any] = {
         "network": f"{type(network).__name__} with {len(shapes)} parameters [{digest}]",
-        "optimizer": _described(optimizer),
+        "optimizer": _describe_optimizer(optimizer),
         "loss": type(loss).__name__,
     }
     if _rank_and_size()[1] == 1:  # the ranks of a run may have different seeds
@@ -118,7 +118,7 @@ def describe(network: Cell, optimizer: Any, loss: Any) -> dict[str, Any]:
 _optimizers: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 
-def _described(optimizer: Any) -> str:
+def _describe_optimizer(optimizer: Any) -> str:
     """Class and learning rates, as they were when the optimizer was first described: a training changes them."""
     if optimizer is None:
         return "none"
@@ -135,15 +135,15 @@ def _described(optimizer: Any) -> str:
     return _optimizers[optimizer]
 
 
-def _differences(saved: dict[str, Any], mine: dict[str, Any]) -> list[str]:
+def _find_differences(saved: dict[str, Any], mine: dict[str, Any]) -> list[str]:
     return [name for name in saved.keys() & mine.keys() if saved[name] != mine[name]]
 
 
-def _named(id: str, traits: dict[str, Any]) -> str:
-    return f"run {id} with {_listed(traits)}"
+def _format_run(id: str, traits: dict[str, Any]) -> str:
+    return f"run {id} with {_format_traits(traits)}"
 
 
-def _listed(traits: dict[str, Any]) -> str:
+def _format_traits(traits: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in sorted(traits.items())) or "unknown traits"
 
 
@@ -151,21 +151,23 @@ def _listed(traits: dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def run_in(place: Any, traits: dict[str, Any]) -> Iterator[Run]:
-    """The identity of a training that resumes from ``place``. A local folder is locked until the block ends."""
-    run = Run(secrets.token_hex(8), traits, claimed=isinstance(place, str) and not place.endswith(ENDINGS))
-    if not isinstance(place, str) or is_remote(place) or not os.path.isdir(place):
+def open_run(location: Any, traits: dict[str, Any]) -> Iterator[Run]:
+    """The identity of a training that resumes from ``location``. A local folder is locked until the block ends."""
+    run = Run(
+        secrets.token_hex(8), traits, claimed=isinstance(location, str) and not location.endswith(ENDINGS)
+    )
+    if not isinstance(location, str) or is_remote(location) or not os.path.isdir(location):
         yield run
         return
-    folder = os.path.realpath(place)
+    folder = os.path.realpath(location)
     run.claimed = True
-    fd = _open(folder)
+    fd = _open_lock_file(folder)
     if fd is None:
         yield run
         return
     try:
         _lock(fd, folder)
-        _claim(fd, folder, run)
+        _claim_run_id(fd, folder, run)
         yield run
     finally:
         with _guard:
@@ -182,7 +184,7 @@ def check_folder_is_free(folder: str) -> None:
         if _held.get(folder) == os.getpid():
             return
     try:
-        fd = _open(folder)
+        fd = _open_lock_file(folder)
     except ForeignRun:
         return  # a thread of this process has locked it meanwhile
     if fd is None:
@@ -195,7 +197,7 @@ def check_folder_is_free(folder: str) -> None:
             os.close(fd)
 
 
-def _open(folder: str) -> int | None:
+def _open_lock_file(folder: str) -> int | None:
     """The file of a folder, which is marked as held by this process; None where it cannot be written."""
     with _guard:
         if _held.get(folder) == os.getpid():
@@ -226,7 +228,7 @@ def _lock(fd: int, folder: str) -> None:
                 continue
             about = _read(fd)
             traits = about.get("traits")
-            owner = _named(str(about.get("id")), traits if isinstance(traits, dict) else {})
+            owner = _format_run(str(about.get("id")), traits if isinstance(traits, dict) else {})
             where = f"process {about.get('pid')} on {about.get('host')}"
             raise ForeignRun(_in_use(folder, f"{where}: {owner}")) from None
         return
@@ -239,7 +241,7 @@ def _in_use(folder: str, owner: str) -> str:
     )
 
 
-def _claim(fd: int, folder: str, run: Run) -> None:
+def _claim_run_id(fd: int, folder: str, run: Run) -> None:
     """Take the identity that the folder has, or give it one; all ranks of a run get the same.
 
     An identity that was not confirmed is of a training that ended before it had chosen a checkpoint: its traits do not
@@ -250,11 +252,11 @@ def _claim(fd: int, folder: str, run: Run) -> None:
         if isinstance(about.get("id"), str):
             confirmed, saved = about.get("confirmed") is True, about.get("traits")
             files = [name for name in os.listdir(folder) if name.endswith(ENDINGS)]
-            if confirmed and isinstance(saved, dict) and _differences(saved, run.traits):
+            if confirmed and isinstance(saved, dict) and _find_differences(saved, run.traits):
                 if files:
                     raise ForeignRun(
-                        f"Model.train: expected a folder of a run with {_listed(run.traits)}, got {folder} of "
-                        f"{_named(about['id'], saved)}. Give each training a separate folder, or name the file to "
+                        f"Model.train: expected a folder of a run with {_format_traits(run.traits)}, got {folder} of "
+                        f"{_format_run(about['id'], saved)}. Give each training a separate folder, or name the file to "
                         f"resume from: resume={os.path.join(folder, max(files))!r}"
                     )
             else:
@@ -293,5 +295,5 @@ def _write(fd: int, run: Run, confirmed: bool) -> None:
 def _rank_and_size() -> tuple[int, int]:
     if communication.GlobalComm.INITED:
         return communication.get_rank(), communication.get_group_size()
-    place = detect_environment()
-    return place.rank, place.size
+    environment = detect_environment()
+    return environment.rank, environment.size

@@ -21,7 +21,7 @@ from millrace._src.core.errors import ArgumentTypeError, CheckpointError
 from .atomic_file import AtomicFile
 from .state_entries import TEXT, StateEntry, raw
 
-__all__ = ["Slot", "checksum_fits", "read", "read_header", "write"]
+__all__ = ["TensorEntry", "checksum_fits", "read", "read_header", "write"]
 
 # The library refuses longer headers.
 _LONGEST_HEADER = 100_000_000
@@ -51,7 +51,7 @@ _NAMES = {dtype: name for name, (dtype, _) in _DTYPES.items()}
 _RANKS = {name: rank for rank, name in enumerate(_DTYPES)}
 
 
-class Slot(NamedTuple):
+class TensorEntry(NamedTuple):
     """One tensor of a file: where its bytes are, counted from the start of the file."""
 
     name: str
@@ -71,7 +71,7 @@ def write(
     """Write entries, whose tensors are in host memory."""
     tensors: dict[str, torch.Tensor] = {}
     for entry in sorted(entries, key=lambda entry: entry.name):
-        if entry.kind == TEXT or isinstance(entry.data, bytes):
+        if entry.element_type == TEXT or isinstance(entry.data, bytes):
             raise ArgumentTypeError(
                 f"For 'save_checkpoint', {entry.name!r} is a str, and a safetensors file holds tensors only; "
                 "save it as format='ckpt', or leave it out with choice_func."
@@ -79,14 +79,14 @@ def write(
         if entry.data.dtype not in _NAMES or entry.name == _METADATA:
             raise ArgumentTypeError(
                 f"save_checkpoint: expected tensors that a safetensors file can hold, got {entry.name!r} of type "
-                f"{entry.kind}. Save it as format='ckpt', or leave it out with choice_func."
+                f"{entry.element_type}. Save it as format='ckpt', or leave it out with choice_func."
             )
         tensors[entry.name] = entry.data
     about = {"format": "ms"}
     if remove_redundancy is not None:
         about["remove_redundancy"] = str(remove_redundancy)
     if crc:
-        about["crc_num"] = str(_checksum(tensors.items()))
+        about["crc_num"] = str(_compute_checksum(tensors.items()))
     ordered = sorted(tensors.items(), key=lambda item: (-_RANKS[_NAMES[item[1].dtype]], item[0]))
     header: dict[str, Any] = {_METADATA: about} if tensors else {}
     end = 0
@@ -114,7 +114,7 @@ def read(
     with path.open("rb", buffering=0) as file:
         slots, about = read_header(file)
         tensors = {
-            slot.name: _tensor(file, slot)
+            slot.name: _read_tensor(file, slot)
             for slot in sorted(slots, key=lambda slot: slot.name)
             if choice is None or choice(slot.name)
         }
@@ -128,74 +128,81 @@ def checksum_fits(path: Path) -> bool | None:
         if "crc_num" not in about:
             return None
         ordered = sorted(slots, key=lambda slot: slot.name)
-        return str(_checksum((slot.name, _tensor(file, slot)) for slot in ordered)) == about["crc_num"]
+        return (
+            str(_compute_checksum((slot.name, _read_tensor(file, slot)) for slot in ordered))
+            == about["crc_num"]
+        )
 
 
-def read_header(file: BinaryIO | Any) -> tuple[list[Slot], dict[str, str]]:
+def read_header(file: BinaryIO | Any) -> tuple[list[TensorEntry], dict[str, str]]:
     """The tensors that a file holds, and its metadata; every length is checked against the size of the file."""
     size = os.fstat(file.fileno()).st_size
     file.seek(0)
     prefix = file.read(8)
     length = int.from_bytes(prefix, "little")
     if len(prefix) < 8 or length > min(size - 8, _LONGEST_HEADER):
-        raise _damage(f"a header of {length} bytes, the file has {size}")
+        raise _damage_error(f"a header of {length} bytes, the file has {size}")
     text = file.read(length)
     if len(text) != length:
-        raise _damage(f"a header of {length} bytes, {len(text)} could be read")
+        raise _damage_error(f"a header of {length} bytes, {len(text)} could be read")
     try:
-        header = json.loads(text, object_pairs_hook=_object)
+        header = json.loads(text, object_pairs_hook=_parse_object)
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
-        raise _damage(f"a header that is not JSON ({error})") from None
+        raise _damage_error(f"a header that is not JSON ({error})") from None
     if not isinstance(header, dict):
-        raise _damage("a header that is not a JSON object")
+        raise _damage_error("a header that is not a JSON object")
     about = header.pop(_METADATA, {})
     if not isinstance(about, dict) or not all(isinstance(value, str) for value in about.values()):
-        raise _damage("metadata that are not texts")
+        raise _damage_error("metadata that are not texts")
     first = 8 + length
-    slots = [_slot(name, value, first) for name, value in header.items()]
+    slots = [_parse_entry(name, value, first) for name, value in header.items()]
     end = first
     for slot in sorted(slots, key=lambda slot: (slot.start, slot.end)):
         if slot.start != end:
-            raise _damage(f"{slot.name!r} at byte {slot.start}, the tensor before it ends at {end}")
+            raise _damage_error(f"{slot.name!r} at byte {slot.start}, the tensor before it ends at {end}")
         end = slot.end
     if end != size:
-        raise _damage(f"tensors up to byte {end}, the file has {size}")
+        raise _damage_error(f"tensors up to byte {end}, the file has {size}")
     return slots, about
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("a name occurs twice")
-    return found
+    return members
 
 
-def _slot(name: str, value: Any, first: int) -> Slot:
+def _parse_entry(name: str, value: Any, first: int) -> TensorEntry:
     if not isinstance(value, dict):
-        raise _damage(f"{name!r} is no description of a tensor")
+        raise _damage_error(f"{name!r} is no description of a tensor")
     dtype: Any = value.get("dtype")
     shape: Any = value.get("shape")
     offsets: Any = value.get("data_offsets")
     if not isinstance(dtype, str) or (dtype not in _DTYPES and dtype not in _LISTED):
-        raise _damage(f"{name!r} has the dtype {str(dtype)[:40]!r}, which no file has")
-    if not _counts(shape) or len(shape) > _MOST_DIMS or not _counts(offsets) or len(offsets) != 2:
-        raise _damage(f"{name!r} has the shape {str(shape)[:60]} and the byte range {str(offsets)[:60]}")
+        raise _damage_error(f"{name!r} has the dtype {str(dtype)[:40]!r}, which no file has")
+    if not _is_size_list(shape) or len(shape) > _MOST_DIMS or not _is_size_list(offsets) or len(offsets) != 2:
+        raise _damage_error(
+            f"{name!r} has the shape {str(shape)[:60]} and the byte range {str(offsets)[:60]}"
+        )
     torch_dtype, type_name = _DTYPES.get(dtype, (None, dtype))
     count = math.prod(shape) * (1 if torch_dtype is None else torch_dtype.itemsize)
     if math.prod(filter(None, shape)) >= 1 << 62 or offsets[1] - offsets[0] != count:
-        raise _damage(f"{name!r} is {dtype}{str(shape)[:60]} and has the byte range {str(offsets)[:60]}")
-    return Slot(name, torch_dtype, type_name, tuple(shape), first + offsets[0], first + offsets[1])
+        raise _damage_error(
+            f"{name!r} is {dtype}{str(shape)[:60]} and has the byte range {str(offsets)[:60]}"
+        )
+    return TensorEntry(name, torch_dtype, type_name, tuple(shape), first + offsets[0], first + offsets[1])
 
 
-def _counts(value: Any) -> bool:
+def _is_size_list(value: Any) -> bool:
     return isinstance(value, list) and all(type(count) is int and 0 <= count < 1 << 62 for count in value)
 
 
-def _damage(got: str) -> CheckpointError:
+def _damage_error(got: str) -> CheckpointError:
     return CheckpointError(f"expected a whole safetensors file, got {got}. The file is damaged or cut off")
 
 
-def _tensor(file: Any, slot: Slot) -> torch.Tensor:
+def _read_tensor(file: Any, slot: TensorEntry) -> torch.Tensor:
     if slot.dtype is None:
         raise CheckpointError(
             f"expected a dtype that can be loaded, got {slot.type_name} for {slot.name!r}. Load the other tensors with "
@@ -209,19 +216,19 @@ def _tensor(file: Any, slot: Slot) -> torch.Tensor:
     while done < len(target):
         count = file.readinto(target[done : done + (1 << 30)])
         if not count:
-            raise _damage(f"the end of the file in {slot.name!r}")
+            raise _damage_error(f"the end of the file in {slot.name!r}")
         done += count
     return memory.view(slot.dtype).reshape(slot.shape)
 
 
-def _checksum(tensors: Any) -> int:
+def _compute_checksum(tensors: Any) -> int:
     total = 0
     for name, tensor in tensors:
-        total = zlib.crc32(_summed(tensor), zlib.crc32(name.encode("utf-8", "surrogatepass"), total))
+        total = zlib.crc32(_checksum_bytes(tensor), zlib.crc32(name.encode("utf-8", "surrogatepass"), total))
     return total
 
 
-def _summed(tensor: torch.Tensor) -> bytes | memoryview:
+def _checksum_bytes(tensor: torch.Tensor) -> bytes | memoryview:
     """What MindSpore's checksum takes of a tensor: its bytes, but of a single integer n that many zeros.
 
     That is what Python's ``bytes(array)`` gives, and both sides must count alike. Where MindSpore itself could not

@@ -89,10 +89,10 @@ def save_checkpoint(
         copies, left = copying.stage_entries(entries)
         background.start_async_save(functools.partial(write, copies), name, left)
     else:
-        write([_host(entry) for entry in entries])
+        write([_to_host(entry) for entry in entries])
 
 
-def _host(entry: StateEntry) -> StateEntry:
+def _to_host(entry: StateEntry) -> StateEntry:
     return entry if isinstance(entry.data, bytes) else entry._replace(data=on_host(entry.data))
 
 
@@ -131,10 +131,10 @@ def check_options(integrated: Any, asynchronous: Any, key: Any, mode: Any, crc: 
     if not isinstance(crc, bool):
         raise ArgumentValueError(f"The parameter 'crc_check' must be isinstance of {bool}, but got {crc}.")
     if format == "safetensors":
-        for word, value, default in (("enc_key", key, None), ("enc_mode", mode, "AES-GCM")):
+        for option, value, default in (("enc_key", key, None), ("enc_mode", mode, "AES-GCM")):
             if value != default:
                 raise ArgumentValueError(
-                    f"For 'save_checkpoint', when format is 'safetensors', the parameter '{word}' must be set to "
+                    f"For 'save_checkpoint', when format is 'safetensors', the parameter '{option}' must be set to "
                     f"default value '{default}', but got '{value}'."
                 )
     elif crc and key is not None:
@@ -145,23 +145,25 @@ def check_options(integrated: Any, asynchronous: Any, key: Any, mode: Any, crc: 
         )
 
 
-def check_cipher(key: Any, mode: Any, word: str) -> None:
+def check_cipher(key: Any, mode: Any, prefix: str) -> None:
     """Refuse a key or a mode that no cipher has."""
     if not isinstance(key, (bytes, type(None))):
         raise ArgumentValueError(
-            f"The parameter '{word}_key' must be isinstance of {(type(None), bytes)}, but got {key}."
+            f"The parameter '{prefix}_key' must be isinstance of {(type(None), bytes)}, but got {key}."
         )
     if not isinstance(mode, str):
-        raise ArgumentValueError(f"The parameter '{word}_mode' must be isinstance of {str}, but got {mode}.")
+        raise ArgumentValueError(
+            f"The parameter '{prefix}_mode' must be isinstance of {str}, but got {mode}."
+        )
     if key is None:
         return
     modes = (*sealed.MODES, encrypted_stream.MODE)
     if mode not in modes:
-        raise ArgumentValueError(f"The parameter '{word}_mode' must be one of {modes}, but got {mode!r}.")
+        raise ArgumentValueError(f"The parameter '{prefix}_mode' must be one of {modes}, but got {mode!r}.")
     lengths = (16,) if mode == "SM4-CBC" else (16, 24, 32)
     if len(key) not in lengths:
         raise ArgumentValueError(
-            f"The parameter '{word}_key' must have {' or '.join(map(str, lengths))} bytes for {mode}, "
+            f"The parameter '{prefix}_key' must have {' or '.join(map(str, lengths))} bytes for {mode}, "
             f"but got {len(key)}."
         )
 

@@ -44,13 +44,13 @@ class StagingCopy:
 
     def __init__(self, pairs: Pairs, sources: list[torch.Tensor]) -> None:
         self._pairs = pairs
-        self.places = {source.untyped_storage().data_ptr() for source in sources}
+        self.storage_pointers = {source.untyped_storage().data_ptr() for source in sources}
         self._done = threading.Event()
 
     def run(self) -> None:
         """Copy; called once, on the thread that writes the file."""
         try:
-            _copied(self._pairs)
+            _copy_pairs(self._pairs)
         finally:
             self.end()
 
@@ -77,20 +77,20 @@ def guard_writes() -> Iterator[None]:
     """In here whoever would write to what is still being copied waits for it, so that a save may put copies off."""
     before = getattr(_here, "watched", False)
     _here.watched = True
-    storage.shared_memory_listeners.append(_before_writing)
+    storage.shared_memory_listeners.append(_wait_before_writing)
     storage.opaque_call_listeners.append(wait_for_staging)
     try:
         with _Guard():
             yield
     finally:
         storage.opaque_call_listeners.remove(wait_for_staging)
-        storage.shared_memory_listeners.remove(_before_writing)
+        storage.shared_memory_listeners.remove(_wait_before_writing)
         _here.watched = before
 
 
-def _before_writing(tensor: torch.Tensor) -> None:
+def _wait_before_writing(tensor: torch.Tensor) -> None:
     for copying in tuple(_pending_copies):  # the other thread takes it out when it is done
-        if tensor.untyped_storage().data_ptr() in copying.places:
+        if tensor.untyped_storage().data_ptr() in copying.storage_pointers:
             copying.wait()
 
 
@@ -100,12 +100,12 @@ class _Guard(DispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if _pending_copies:
-            for tensor in _written(func, args, kwargs):
-                _before_writing(tensor)
+            for tensor in _written_tensors(func, args, kwargs):
+                _wait_before_writing(tensor)
         return func(*args, **kwargs)
 
 
-def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
+def _written_tensors(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
     """The tensors that an operation writes to; of operations that are not PyTorch's own, all that it is given."""
     operator = describe_operator(func)
     known = operator.name.startswith("aten::")
@@ -114,8 +114,8 @@ def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterat
     if operator.arguments is None or not known:
         values = [*args, *kwargs.values()]
     else:
-        written = [(place, name) for place, (name, writes) in enumerate(operator.arguments) if writes]
-        values = [args[place] if place < len(args) else kwargs.get(name) for place, name in written]
+        written = [(index, name) for index, (name, writes) in enumerate(operator.arguments) if writes]
+        values = [args[index] if index < len(args) else kwargs.get(name) for index, name in written]
     for value in values:
         for each in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(each, torch.Tensor):
@@ -128,25 +128,25 @@ def stage_entries(entries: list[StateEntry]) -> tuple[list[StateEntry], StagingC
     Wait for the last writer before: it reads that memory.
     """
     rooms: dict[str, torch.Tensor] = {}
-    made, now, later, sources = [], Pairs(), Pairs(), []
+    staged, now, later, sources = [], Pairs(), Pairs(), []
     puts_off = getattr(_here, "watched", False)
     for entry in entries:
         if isinstance(entry.data, bytes):
-            made.append(entry)
+            staged.append(entry)
             continue
-        room = _rooms.get(entry.name)
-        if room is None or room.shape != entry.data.shape or room.dtype != entry.data.dtype:
-            room = torch.empty(entry.data.shape, dtype=entry.data.dtype, pin_memory=entry.data.is_cuda)
+        buffer = _rooms.get(entry.name)
+        if buffer is None or buffer.shape != entry.data.shape or buffer.dtype != entry.data.dtype:
+            buffer = torch.empty(entry.data.shape, dtype=entry.data.dtype, pin_memory=entry.data.is_cuda)
         if entry.data.device.type != "cpu" or not entry.data.is_contiguous() or entry.data.is_conj():
-            room.copy_(entry.data, non_blocking=True)
+            buffer.copy_(entry.data, non_blocking=True)
         elif puts_off and entry.nbytes >= _LARGE:
-            later.append((raw(room), raw(entry.data)))
+            later.append((raw(buffer), raw(entry.data)))
             sources.append(entry.data)
         else:
-            now.append((raw(room), raw(entry.data)))
-        rooms[entry.name] = room
-        made.append(entry._replace(data=room))
-    _copied(now)
+            now.append((raw(buffer), raw(entry.data)))
+        rooms[entry.name] = buffer
+        staged.append(entry._replace(data=buffer))
+    _copy_pairs(now)
     if any(not isinstance(entry.data, bytes) and entry.data.is_cuda for entry in entries):
         torch.cuda.synchronize()
     _rooms.clear()
@@ -154,10 +154,10 @@ def stage_entries(entries: list[StateEntry]) -> tuple[list[StateEntry], StagingC
     copying = StagingCopy(later, sources)
     if later:
         _pending_copies.append(copying)
-    return made, copying
+    return staged, copying
 
 
-def _copied(pairs: Pairs) -> None:
+def _copy_pairs(pairs: Pairs) -> None:
     """Copy bytes, on a few threads where there are many.
 
     PyTorch's own copy splits each tensor among its threads and waits for them at its end, which costs ten times as much

@@ -18,13 +18,13 @@ from millrace._src.runtime.tensor.generator import Generator
 from millrace._src.runtime.tensor.parameter import Parameter
 from millrace._src.runtime.tensor.storage import DTYPES_FROM_TORCH, TORCH_DTYPES, as_torch_tensor
 
-__all__ = ["KINDS", "TEXT", "StateEntry", "append_dict_entries", "entries_of", "on_host", "raw"]
+__all__ = ["DTYPES_BY_NAME", "TEXT", "StateEntry", "append_dict_entries", "entries_of", "on_host", "raw"]
 
 log = get_logger(__name__)
 
 TEXT = "str"
 # The name of an element type in a file -> the type. MindSpore writes complex numbers, and cannot read them; we can.
-KINDS: dict[str, DType] = {str(kind): kind for kind in TORCH_DTYPES}
+DTYPES_BY_NAME: dict[str, DType] = {str(dtype): dtype for dtype in TORCH_DTYPES}
 
 Choice = Callable[[str], Any] | None
 
@@ -33,7 +33,7 @@ class StateEntry(NamedTuple):
     """One value to be written: a tensor of PyTorch, or the bytes of a text."""
 
     name: str
-    kind: str
+    element_type: str
     dims: tuple[int, ...]
     data: torch.Tensor | bytes
 
@@ -47,11 +47,11 @@ class StateEntry(NamedTuple):
 
 def entries_of(save_obj: Any, choice: Choice = None) -> list[StateEntry]:
     """The entries of a Cell, a list or a dict, in MindSpore's order; ``choice`` says which names are wanted."""
-    wanted = [(name, value) for name, value in _named(save_obj) if choice is None or choice(name)]
-    return _unique(_entry(name, value) for name, value in wanted)
+    wanted = [(name, value) for name, value in _named_values(save_obj) if choice is None or choice(name)]
+    return _remove_duplicates(_create_entry(name, value) for name, value in wanted)
 
 
-def _named(save_obj: Any) -> Iterator[tuple[str, Any]]:
+def _named_values(save_obj: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(save_obj, Cell):
         for _, param in save_obj.parameters_and_names():
             yield param.name, param
@@ -64,7 +64,7 @@ def _named(save_obj: Any) -> Iterator[tuple[str, Any]]:
                 )
             yield name, value
     elif isinstance(save_obj, list):
-        yield from _listed(save_obj)
+        yield from _listed_values(save_obj)
     else:
         raise ArgumentTypeError(
             "For 'save_checkpoint', the parameter 'save_obj' must be nn.Cell, list or dict, "
@@ -72,7 +72,7 @@ def _named(save_obj: Any) -> Iterator[tuple[str, Any]]:
         )
 
 
-def _listed(items: list[Any]) -> Iterator[tuple[str, Any]]:
+def _listed_values(items: list[Any]) -> Iterator[tuple[str, Any]]:
     """A list of parameters, or of dicts with "name" and "data"; its first element says which."""
     for item in items:
         if not isinstance(items[0], dict):
@@ -88,11 +88,11 @@ def _listed(items: list[Any]) -> Iterator[tuple[str, Any]]:
                 "For save_checkpoint, save_obj should be a list of dict items, and the dict should have key values "
                 f"'name' and 'value', but got {type(item)} and {item}."
             )
-        for part, kind, word in (("name", str, "string"), ("data", Tensor, "parameter")):
-            if not isinstance(item[part], kind):
+        for part, expected_type, description in (("name", str, "string"), ("data", Tensor, "parameter")):
+            if not isinstance(item[part], expected_type):
                 raise ArgumentTypeError(
                     f"For save_checkpoint, when save_obj is a list of dict items, the {part} in dict should be "
-                    f"{word}, but got {type(item[part])}."
+                    f"{description}, but got {type(item[part])}."
                 )
         yield item["name"], item["data"]
 
@@ -105,18 +105,18 @@ def append_dict_entries(append_dict: Any) -> list[StateEntry]:
         raise ArgumentTypeError(
             f"For 'save_checkpoint', the argument 'append_dict' must be dict, but got {type(append_dict)}."
         )
-    made = []
+    entries = []
     for name, value in append_dict.items():
         if not isinstance(name, str) or not isinstance(value, (int, float, bool, str, Tensor, Generator)):
             raise ArgumentTypeError(
                 "For 'save_checkpoint', the type of dict 'append_info' must be key: string, value: int, float, bool "
                 f"or Generator, but got key: {type(name)}, value: {type(value)}"
             )
-        made.append(_entry(name, value.get_state() if isinstance(value, Generator) else value))
-    return made
+        entries.append(_create_entry(name, value.get_state() if isinstance(value, Generator) else value))
+    return entries
 
 
-def _entry(name: str, value: Any) -> StateEntry:
+def _create_entry(name: str, value: Any) -> StateEntry:
     if isinstance(value, str):
         # at least one character, as numpy has it: the empty text is a NUL
         return StateEntry(name, TEXT, (0,), (value or "\0").encode("utf-32-le", "surrogatepass"))
@@ -128,16 +128,16 @@ def _entry(name: str, value: Any) -> StateEntry:
     return StateEntry(name, str(DTYPES_FROM_TORCH[data.dtype]), tuple(data.shape), data)
 
 
-def _unique(entries: Iterable[StateEntry]) -> list[StateEntry]:
+def _remove_duplicates(entries: Iterable[StateEntry]) -> list[StateEntry]:
     """Of two values with one name the later is written, in the place of the first, as in MindSpore; it is said."""
-    found: dict[str, StateEntry] = {}
+    by_name: dict[str, StateEntry] = {}
     for entry in entries:
-        if entry.name in found and found[entry.name].data is not entry.data:
+        if entry.name in by_name and by_name[entry.name].data is not entry.data:
             log.warning(
                 "two values are named %r: only the later one is saved. Name the parameters apart", entry.name
             )
-        found[entry.name] = entry
-    return list(found.values())
+        by_name[entry.name] = entry
+    return list(by_name.values())
 
 
 def on_host(data: torch.Tensor) -> torch.Tensor:

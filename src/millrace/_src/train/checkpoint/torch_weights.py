@@ -37,16 +37,16 @@ _BACK = {
 def read_torch(path: Path) -> tuple[dict[str, torch.Tensor], list[str]]:
     """The tensors of a file of PyTorch by name, and the names of what is none. Nothing in the file is run."""
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
+        content = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
     except Exception as error:  # PyTorch lets whatever its parsers meet pass
-        said = (str(error) or type(error).__name__).splitlines()[0]
+        reason = (str(error) or type(error).__name__).splitlines()[0]
         if isinstance(error, pickle.UnpicklingError) and "GLOBAL" in str(error).upper():
             raise CheckpointError(
                 f"{path} holds more than weights, and is not loaded: that would run code of whoever wrote it. Save "
-                f"net.state_dict() instead of the net. PyTorch says: {said}"
+                f"net.state_dict() instead of the net. PyTorch says: {reason}"
             ) from None
-        raise CheckpointError(f"{path} is no whole file of PyTorch: {said}") from None
-    return _flat(_weights(found), path)
+        raise CheckpointError(f"{path} is no whole file of PyTorch: {reason}") from None
+    return _split_tensors(_find_state_dict(content), path)
 
 
 def _is_zip(path: Path) -> bool:
@@ -54,25 +54,27 @@ def _is_zip(path: Path) -> bool:
         return file.read(2) == b"PK"
 
 
-def _weights(found: Any) -> Any:
+def _find_state_dict(content: Any) -> Any:
     """The dict of tensors, wherever in the file it lies."""
-    while isinstance(found, dict) and not any(isinstance(value, torch.Tensor) for value in found.values()):
-        inner = next((found[name] for name in _INSIDE if isinstance(found.get(name), dict)), None)
+    while isinstance(content, dict) and not any(
+        isinstance(value, torch.Tensor) for value in content.values()
+    ):
+        inner = next((content[name] for name in _INSIDE if isinstance(content.get(name), dict)), None)
         if inner is None:
             break
-        found = inner
-    return found
+        content = inner
+    return content
 
 
-def _flat(found: Any, path: Path) -> tuple[dict[str, torch.Tensor], list[str]]:
-    if not isinstance(found, dict):
-        raise CheckpointError(f"{path} holds a {type(found).__name__}, not tensors by name (a state_dict).")
-    tensors = {str(name): value for name, value in found.items() if isinstance(value, torch.Tensor)}
+def _split_tensors(content: Any, path: Path) -> tuple[dict[str, torch.Tensor], list[str]]:
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path} holds a {type(content).__name__}, not tensors by name (a state_dict).")
+    tensors = {str(name): value for name, value in content.items() if isinstance(value, torch.Tensor)}
     if not tensors:
         raise CheckpointError(
-            f"{path} holds no tensors by name; its entries are {list(map(str, found))[:8]}."
+            f"{path} holds no tensors by name; its entries are {list(map(str, content))[:8]}."
         )
-    return tensors, [str(name) for name in found if str(name) not in tensors]
+    return tensors, [str(name) for name in content if str(name) not in tensors]
 
 
 def parameter_role(name: str) -> tuple[str, str]:
@@ -95,15 +97,15 @@ def to_millrace(tensors: dict[str, torch.Tensor]) -> dict[str, str]:
     ... )
     {'bn.weight': 'bn.gamma', 'bn.running_mean': 'bn.moving_mean', 'emb.weight': 'emb.embedding_table'}
     """
-    made = {}
+    new_names = {}
     for name, tensor in tensors.items():
         layer, dot, last = name.rpartition(".")
         if last == "num_batches_tracked":
             continue
-        beside = f"{layer}{dot}bias" in tensors
+        has_bias = f"{layer}{dot}bias" in tensors
         weight = tensors.get(f"{layer}{dot}weight")
         normal = f"{layer}{dot}running_mean" in tensors or (
-            weight is not None and weight.ndim == 1 and beside
+            weight is not None and weight.ndim == 1 and has_bias
         )
         if last in ("running_mean", "running_var"):
             last = _ROLES[last]
@@ -112,12 +114,12 @@ def to_millrace(tensors: dict[str, torch.Tensor]) -> dict[str, str]:
         elif (
             last == "weight"
             and tensor.ndim == 2
-            and not beside
+            and not has_bias
             and re.search(r"emb", layer.rpartition(".")[2])
         ):
             last = "embedding_table"
-        made[name] = f"{layer}{dot}{last}"
-    return made
+        new_names[name] = f"{layer}{dot}{last}"
+    return new_names
 
 
 def to_torch(names: list[str]) -> dict[str, str]:
@@ -126,8 +128,8 @@ def to_torch(names: list[str]) -> dict[str, str]:
     >>> to_torch(["bn.gamma", "bn.moving_variance", "fc.weight"])
     {'bn.gamma': 'bn.weight', 'bn.moving_variance': 'bn.running_var', 'fc.weight': 'fc.weight'}
     """
-    made = {}
+    new_names = {}
     for name in names:
         layer, dot, last = name.rpartition(".")
-        made[name] = f"{layer}{dot}{_BACK.get(last, last)}"
-    return made
+        new_names[name] = f"{layer}{dot}{_BACK.get(last, last)}"
+    return new_names

@@ -38,10 +38,10 @@ from .run_folder import Run
 from .save import check_cipher, save_checkpoint
 
 __all__ = [
-    "OWN",
+    "NAMESPACE",
     "TrainingState",
     "training_state_entries",
-    "at_position",
+    "position_entries",
     "is_resumable",
     "load_training",
     "restore_cells",
@@ -50,10 +50,10 @@ __all__ = [
 ]
 
 # What begins the names of entries that are ours, and that no net has.
-OWN = "millrace."
-_ABOUT = OWN + "training"
-_RANDOM = OWN + "random."
-_KEPT = OWN + "kept."
+NAMESPACE = "millrace."
+_ABOUT = NAMESPACE + "training"
+_RANDOM = NAMESPACE + "random."
+_KEPT = NAMESPACE + "kept."
 # 1: release 0.2. 2: with the identity of the run, and always with a checksum.
 _VERSION = 2
 _READABLE = (1, 2)
@@ -112,17 +112,18 @@ def save_training(
     """
     if not cells:
         raise ArgumentValueError("For 'save_training', give the net, and the optimizer after it.")
-    values = dict(_values(cells))
+    values = dict(_named_values(cells))
     for name in values:
-        if name.startswith(OWN):
+        if name.startswith(NAMESPACE):
             raise ArgumentValueError(
-                f"For 'save_training', no parameter may be named {name!r}: names with {OWN!r} are kept for its own use."
+                f"For 'save_training', no parameter may be named {name!r}: names with {NAMESPACE!r} are kept for its "
+                "own use."
             )
-    more = training_state_entries(data, step, epoch, step_in_epoch, extra)
+    state_entries = training_state_entries(data, step, epoch, step_in_epoch, extra)
     save_checkpoint(
         [{"name": name, "data": value} for name, value in values.items()],
         ckpt_file_name,
-        append_dict=more,
+        append_dict=state_entries,
         async_save=async_save,
         enc_key=enc_key,
         enc_mode="AES-GCM" if enc_key is None else encrypted_stream.MODE,
@@ -158,22 +159,22 @@ def training_state_entries(
             f"For 'save_training', 'data' must be an iterator of a dataset or its state(), and 'extra' what JSON can "
             f"say, but got data {type(data).__name__} and extra {extra!r}: {error}."
         ) from None
-    found: dict[str, Any] = {"epoch_num": epoch, "step_num": step}
-    found |= {_RANDOM + name: wrap(state) for name, state in random.get_rng_states().items()}
-    return {**found, _ABOUT: Tensor(np.frombuffer(text.encode(), np.uint8).copy())}
+    entries: dict[str, Any] = {"epoch_num": epoch, "step_num": step}
+    entries |= {_RANDOM + name: wrap(state) for name, state in random.get_rng_states().items()}
+    return {**entries, _ABOUT: Tensor(np.frombuffer(text.encode(), np.uint8).copy())}
 
 
-def at_position(place: Any, run: Run | None = None) -> dict[str, Any]:
+def position_entries(position: Any, run: Run | None = None) -> dict[str, Any]:
     """The same for where a Model's training stands."""
     about = training_state_entries(
-        place.data,
-        place.step,
-        place.epoch,
-        place.step_in_epoch,
-        {"callbacks": place.callbacks},
+        position.data,
+        position.step,
+        position.epoch,
+        position.step_in_epoch,
+        {"callbacks": position.callbacks},
         None if run is None else run.as_json(),
     )
-    return {**about, **{_KEPT + name: value for name, value in place.values.items()}}
+    return {**about, **{_KEPT + name: value for name, value in position.values.items()}}
 
 
 @public("train", "millrace")
@@ -198,24 +199,24 @@ def restore(
     """Put a training file back; ``accept`` gets the identity of its run before anything changes, and may refuse it."""
     format = "safetensors" if str(ckpt_file_name).endswith(".safetensors") else "ckpt"
     name = resolve_load_path(ckpt_file_name, format)
-    found, verified = read_verified(
+    values, verified = read_verified(
         name, format, None, dec_key, encrypted_stream.MODE, check=True, required=False
     )
-    if not is_resumable(found):
+    if not is_resumable(values):
         why = (
-            f"it holds {len(found)} values and no state of a training, so that a run cannot go on from it: it is torn, "
-            "or was saved by save_checkpoint and not by save_training or ModelCheckpoint"
+            f"it holds {len(values)} values and no state of a training, so that a run cannot go on from it: it is "
+            "torn, or was saved by save_checkpoint and not by save_training or ModelCheckpoint"
         )
         raise checkpoint_load_error(name, Path(name), format, CheckpointError(why))
     if not verified:
-        _check_unverified(found, name, format)
-    accept(_about(found, name).get("run"))
-    return restore_cells(found, cells, name)
+        _check_unverified(values, name, format)
+    accept(_parse_description(values, name).get("run"))
+    return restore_cells(values, cells, name)
 
 
-def _check_unverified(found: dict[str, Any], name: str, format: str) -> None:
+def _check_unverified(values: dict[str, Any], name: str, format: str) -> None:
     """Refuse a file without a checksum, but for safetensors files of release 0.2, which cannot be cut unnoticed."""
-    if format == "safetensors" and _about(found, name)["version"] == 1:
+    if format == "safetensors" and _parse_description(values, name)["version"] == 1:
         log.warning(
             "%s was saved by release 0.2 without a checksum: changed bytes in it are not noticed. The next save adds "
             "one",
@@ -230,25 +231,25 @@ def _check_unverified(found: dict[str, Any], name: str, format: str) -> None:
     raise checkpoint_load_error(name, Path(name), format, CheckpointError(why))
 
 
-def is_resumable(found: dict[str, Any]) -> bool:
+def is_resumable(values: dict[str, Any]) -> bool:
     """Whether a training can go on from what a file holds."""
-    return _ABOUT in found
+    return _ABOUT in values
 
 
-def restore_cells(found: dict[str, Any], cells: Iterable[Cell], file: str) -> TrainingState:
+def restore_cells(values: dict[str, Any], cells: Iterable[Cell], file: str) -> TrainingState:
     """Write the values of a file into cells and generators."""
-    about = _about(found, file)
-    targets = list(_values(cells))
-    _check(targets, found, file)
-    _restore_random(about, found, file)  # before anything else is changed: it may be damaged
+    about = _parse_description(values, file)
+    targets = list(_named_values(cells))
+    _check_values(targets, values, file)
+    _restore_random(about, values, file)  # before anything else is changed: it may be damaged
     for name, target in targets:
-        if name in found:
+        if name in values:
             with torch.no_grad():
-                target._torch.copy_(found[name]._torch)
-    _restore_random(about, found, file)  # a parameter that had no values yet may have sampled some
+                target._torch.copy_(values[name]._torch)
+    _restore_random(about, values, file)  # a parameter that had no values yet may have sampled some
     kept = {
         name.removeprefix(_KEPT): value
-        for name, value in found.items()
+        for name, value in values.items()
         if name.startswith(_KEPT) and isinstance(value, Tensor)
     }
     return TrainingState(
@@ -256,7 +257,7 @@ def restore_cells(found: dict[str, Any], cells: Iterable[Cell], file: str) -> Tr
     )
 
 
-def _restore_random(about: dict[str, Any], found: dict[str, Any], file: str) -> None:
+def _restore_random(about: dict[str, Any], values: dict[str, Any], file: str) -> None:
     """Put the seed and the generators back as they were saved; they stay as they are if one of them is damaged."""
     seed, states, shared = seeds.get_seed(), random.get_rng_states(), rng.global_state()
     try:
@@ -265,7 +266,7 @@ def _restore_random(about: dict[str, Any], found: dict[str, Any], file: str) -> 
         random.set_rng_states(
             {
                 name.removeprefix(_RANDOM): value._torch
-                for name, value in found.items()
+                for name, value in values.items()
                 if name.startswith(_RANDOM)
             }
         )
@@ -289,10 +290,10 @@ def _restore_random(about: dict[str, Any], found: dict[str, Any], file: str) -> 
 _COUNTS = ("step", "epoch", "step_in_epoch")
 
 
-def _about(found: dict[str, Any], file: str) -> dict[str, Any]:
+def _parse_description(values: dict[str, Any], file: str) -> dict[str, Any]:
     """The state of a training as JSON has it; every field has the type that it was saved with."""
     try:
-        about = json.loads(found[_ABOUT].asnumpy().tobytes())
+        about = json.loads(values[_ABOUT].asnumpy().tobytes())
         version = about["version"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{file}: its entry {_ABOUT!r} cannot be read: {error}") from None
@@ -314,7 +315,7 @@ def _about(found: dict[str, Any], file: str) -> dict[str, Any]:
     return dict(about)
 
 
-def _values(cells: Iterable[Cell]) -> Iterator[tuple[str, Tensor]]:
+def _named_values(cells: Iterable[Cell]) -> Iterator[tuple[str, Tensor]]:
     """Parameters and buffers of several cells, each once; two of one name cannot both be saved."""
     seen: dict[str, Tensor] = {}
     for cell in cells:
@@ -323,8 +324,8 @@ def _values(cells: Iterable[Cell]) -> Iterator[tuple[str, Tensor]]:
                 f"For 'save_training' and 'load_training', a Cell (net, optimizer, training step) is wanted, but got "
                 f"{type(cell).__name__}."
             )
-        own = [(param.name, param) for _, param in cell.parameters_and_names()]
-        for name, value in [*own, *cell.named_buffers()]:
+        parameters = [(param.name, param) for _, param in cell.parameters_and_names()]
+        for name, value in [*parameters, *cell.named_buffers()]:
             if name not in seen:
                 seen[name] = value
                 yield name, value
@@ -335,17 +336,17 @@ def _values(cells: Iterable[Cell]) -> Iterator[tuple[str, Tensor]]:
                 )
 
 
-def _check(targets: list[tuple[str, Tensor]], found: dict[str, Any], file: str) -> None:
-    missing = [name for name, target in targets if name not in found and target.size]
+def _check_values(targets: list[tuple[str, Tensor]], values: dict[str, Any], file: str) -> None:
+    missing = [name for name, target in targets if name not in values and target.size]
     if missing:
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        suffix = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise CheckpointError(
-            f"{file} lacks {', '.join(map(repr, missing[:5]))}{more}, which these cells have: give load_training the "
+            f"{file} lacks {', '.join(map(repr, missing[:5]))}{suffix}, which these cells have: give load_training the "
             "cells that were saved, built as they were."
         )
     for name, target in targets:
-        saved = found.get(name)
-        if name in found and not isinstance(saved, Parameter):
+        saved = values.get(name)
+        if name in values and not isinstance(saved, Parameter):
             raise CheckpointError(f"{file}: expected a tensor for {name!r}, got {type(saved).__name__}.")
         if isinstance(saved, Parameter) and (saved.shape, saved.dtype) != (target.shape, target.dtype):
             raise ParameterMismatch(

@@ -17,7 +17,7 @@ from millrace._src.runtime.tensor.parameter import Parameter
 
 from .checkpoint_path import resolve_load_path
 from .inspection import CheckpointItem, classify_items
-from .load import parameter, read_checkpoint
+from .load import create_parameter, read_checkpoint
 from .save import save_checkpoint
 from .torch_weights import ENDINGS, parameter_role, read_torch, to_millrace, to_torch
 
@@ -51,8 +51,8 @@ class Conversion(NamedTuple):
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """The table: source, shape, target, why."""
-        made = [(move.source, _text(move.shape), move.target or "-", move.why) for move in self.moves]
-        return made + [("-", "", name, "nothing in the source fits") for name in self.missing]
+        rows = [(move.source, _format_shape(move.shape), move.target or "-", move.why) for move in self.moves]
+        return rows + [("-", "", name, "nothing in the source fits") for name in self.missing]
 
     def __str__(self) -> str:
         rows = [("source", "shape", "target", ""), *self.rows()]
@@ -65,7 +65,7 @@ class Conversion(NamedTuple):
         return "\n".join([*lines, end])
 
 
-def _text(shape: tuple[int, ...]) -> str:
+def _format_shape(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "one number"
 
 
@@ -110,16 +110,16 @@ def convert_checkpoint(
         raise ArgumentValueError(
             "For 'convert_checkpoint', by='order' pairs with the layers of a net: give net=..."
         )
-    tensors, left = _read(source)
+    tensors, left = _read_tensors(source)
     moves: dict[str, NameMapping]
     if to == "torch":
-        moves = _outwards(tensors)
+        moves = _map_to_torch(tensors)
     elif net is None:
-        moves = _by_rule(tensors)
+        moves = _map_by_rule(tensors)
     else:
         wanted = {param.name: param for _, param in net.parameters_and_names()}
-        moves = _paired(tensors, wanted) if by == "order" else _by_name(tensors, wanted)
-    moves |= _as_told(tensors, name_map or {}, rules or {}, net)
+        moves = _map_by_order(tensors, wanted) if by == "order" else _map_by_name(tensors, wanted)
+    moves |= _map_by_user_rules(tensors, name_map or {}, rules or {}, net)
     moves |= {name: NameMapping(name, (), "", "not a tensor") for name in left}
     return _finish(tensors, moves, net, target, to)
 
@@ -135,108 +135,112 @@ def load_torch(source: str, net: Cell, **options: Any) -> Conversion:
     []
     """
     done = convert_checkpoint(source, None, net, **options)
-    found = {param.name: param for _, param in net.parameters_and_names()}
+    parameters = {param.name: param for _, param in net.parameters_and_names()}
     for name, value in done.values.items():
-        found[name].set_data(value._torch)
+        parameters[name].set_data(value._torch)
     return done
 
 
-def _read(source: str) -> tuple[dict[str, torch.Tensor], list[str]]:
+def _read_tensors(source: str) -> tuple[dict[str, torch.Tensor], list[str]]:
     if source.endswith(ENDINGS):
         if not os.path.isfile(source):
             raise CheckpointError(f"the file {source} does not exist")
         return read_torch(Path(source))
     format = "safetensors" if source.endswith(".safetensors") else "ckpt"
-    found = read_checkpoint(resolve_load_path(source, format), format)
-    tensors = {name: value._torch for name, value in found.items() if isinstance(value, Parameter)}
-    return tensors, [name for name in found if name not in tensors]
+    values = read_checkpoint(resolve_load_path(source, format), format)
+    tensors = {name: value._torch for name, value in values.items() if isinstance(value, Parameter)}
+    return tensors, [name for name in values if name not in tensors]
 
 
 # --- which name goes where ----------------------------------------------------------------------------------
 
 
-def _by_rule(tensors: dict[str, torch.Tensor]) -> dict[str, NameMapping]:
+def _map_by_rule(tensors: dict[str, torch.Tensor]) -> dict[str, NameMapping]:
     prefix = "module." if all(name.startswith("module.") for name in tensors) else ""
     names = to_millrace(tensors)
-    made = {}
+    mappings = {}
     for name, tensor in tensors.items():
         new = names.get(name, "").removeprefix(prefix)
         why = "counts batches" if not new else "" if new == name else "by rule"
-        made[name] = NameMapping(name, tuple(tensor.shape), new, why)
-    return made
+        mappings[name] = NameMapping(name, tuple(tensor.shape), new, why)
+    return mappings
 
 
-def _outwards(tensors: dict[str, torch.Tensor]) -> dict[str, NameMapping]:
+def _map_to_torch(tensors: dict[str, torch.Tensor]) -> dict[str, NameMapping]:
     parts = {
         item.name: item.part
         for item in classify_items(CheckpointItem(n, "", tuple(t.shape), 0) for n, t in tensors.items())
     }
     names = to_torch(list(tensors))
-    made = {}
+    mappings = {}
     for name, tensor in tensors.items():
         keep = parts[name] in ("parameter", "statistic")
         why = ("" if names[name] == name else "by rule") if keep else f"belongs to the {parts[name]}"
-        made[name] = NameMapping(
+        mappings[name] = NameMapping(
             name, tuple(tensor.shape), names[name] if keep else "", why.replace("the extra", "the run")
         )
-    return made
+    return mappings
 
 
-def _by_name(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, NameMapping]:
+def _map_by_name(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, NameMapping]:
     """Names that are equal in both, but for how a layer calls its parameters and for one prefix."""
-    places = {parameter_role(name): name for name in wanted}
+    names_by_role = {parameter_role(name): name for name in wanted}
     best: tuple[int, str] = (-1, "")
     for prefix in sorted({"", *(_head(name) for name in tensors)}, key=len):
         hits = sum(
-            parameter_role(name.removeprefix(prefix)) in places for name in tensors if name.startswith(prefix)
+            parameter_role(name.removeprefix(prefix)) in names_by_role
+            for name in tensors
+            if name.startswith(prefix)
         )
         if hits > best[0]:
             best = hits, prefix
     prefix = best[1]
-    made = {}
+    mappings = {}
     for name, tensor in tensors.items():
-        found = places.get(parameter_role(name.removeprefix(prefix))) if name.startswith(prefix) else None
-        why = f"without {prefix!r}" if prefix and found else "by rule" if found and found != name else ""
-        made[name] = _fitting(
-            name, tensor, found, wanted, why or ("" if found else "the net has no such name")
+        target = (
+            names_by_role.get(parameter_role(name.removeprefix(prefix))) if name.startswith(prefix) else None
         )
-    return made
+        why = f"without {prefix!r}" if prefix and target else "by rule" if target and target != name else ""
+        mappings[name] = _check_mapping(
+            name, tensor, target, wanted, why or ("" if target else "the net has no such name")
+        )
+    return mappings
 
 
 def _head(name: str) -> str:
     return name.partition(".")[0] + "." if "." in name else ""
 
 
-def _paired(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, NameMapping]:
+def _map_by_order(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, NameMapping]:
     """Layer by layer in their order; inside of a layer by what a parameter is, else in order too."""
     here, there = (
-        _layers(list(wanted)),
-        _layers([n for n in tensors if not n.endswith("num_batches_tracked")]),
+        _group_by_layer(list(wanted)),
+        _group_by_layer([n for n in tensors if not n.endswith("num_batches_tracked")]),
     )
-    made = {}
+    mappings = {}
     for name, tensor in tensors.items():
-        made[name] = NameMapping(name, tuple(tensor.shape), "", "no layer is left for it")
+        mappings[name] = NameMapping(name, tuple(tensor.shape), "", "no layer is left for it")
     for (_, mine), (_, theirs) in zip(here.items(), there.items()):
         roles = {parameter_role(name)[1]: name for name in mine}
         spare = [
             name for name in mine if parameter_role(name)[1] not in {parameter_role(n)[1] for n in theirs}
         ]
         for name in theirs:
-            found = roles.get(parameter_role(name)[1]) or (spare.pop(0) if spare else None)
-            made[name] = _fitting(
-                name, tensors[name], found, wanted, "by order" if found else "the layer has no such part"
+            target = roles.get(parameter_role(name)[1]) or (spare.pop(0) if spare else None)
+            mappings[name] = _check_mapping(
+                name, tensors[name], target, wanted, "by order" if target else "the layer has no such part"
             )
-    return made
+    return mappings
 
 
-def _layers(names: list[str]) -> dict[str, list[str]]:
-    made: dict[str, list[str]] = {}
+def _group_by_layer(names: list[str]) -> dict[str, list[str]]:
+    layers: dict[str, list[str]] = {}
     for name in names:
-        made.setdefault(parameter_role(name)[0], []).append(name)
-    return made
+        layers.setdefault(parameter_role(name)[0], []).append(name)
+    return layers
 
 
-def _as_told(
+def _map_by_user_rules(
     tensors: dict[str, torch.Tensor], names: Mapping[str, str], rules: Mapping[str, str], net: Cell | None
 ) -> dict[str, NameMapping]:
     unknown = [name for name in names if name not in tensors]
@@ -245,35 +249,35 @@ def _as_told(
             f"For 'convert_checkpoint', 'name_map' names {unknown[:5]}, which the source does not have; its names "
             f"begin with {list(tensors)[:5]}."
         )
-    told = dict(names)
+    new_names = dict(names)
     for name in tensors:
         for pattern, text in rules.items():
             if name not in names and re.search(pattern, name):
-                told[name] = re.sub(pattern, text, told.get(name, name))
+                new_names[name] = re.sub(pattern, text, new_names.get(name, name))
     wanted = {} if net is None else {param.name: param for _, param in net.parameters_and_names()}
-    made = {}
-    for name, new in told.items():
+    mappings = {}
+    for name, new in new_names.items():
         if net is None:
-            made[name] = NameMapping(name, tuple(tensors[name].shape), new, "as told")
+            mappings[name] = NameMapping(name, tuple(tensors[name].shape), new, "as told")
         else:
-            found = new if new in wanted else None
-            made[name] = _fitting(
-                name, tensors[name], found, wanted, "as told" if found else f"the net has no {new!r}"
+            target = new if new in wanted else None
+            mappings[name] = _check_mapping(
+                name, tensors[name], target, wanted, "as told" if target else f"the net has no {new!r}"
             )
-    return made
+    return mappings
 
 
-def _fitting(
-    name: str, tensor: torch.Tensor, found: str | None, wanted: dict[str, Parameter], why: str
+def _check_mapping(
+    name: str, tensor: torch.Tensor, target: str | None, wanted: dict[str, Parameter], why: str
 ) -> NameMapping:
     """A move to a place of the net, unless the shape forbids it; axes of length 1 may come and go."""
     shape = tuple(tensor.shape)
-    if found is not None and shape != wanted[found].shape:
-        there = wanted[found].shape
+    if target is not None and shape != wanted[target].shape:
+        there = wanted[target].shape
         if [n for n in shape if n != 1] != [n for n in there if n != 1]:
-            return NameMapping(name, shape, "", f"{found} is {_text(there)}")
-        why = f"{why + ', ' if why else ''}as {_text(there)}"
-    return NameMapping(name, shape, found or "", why)
+            return NameMapping(name, shape, "", f"{target} is {_format_shape(there)}")
+        why = f"{why + ', ' if why else ''}as {_format_shape(there)}"
+    return NameMapping(name, shape, target or "", why)
 
 
 def _finish(
@@ -294,7 +298,7 @@ def _finish(
         tensor = tensors[name]
         if move.target in wanted:
             tensor = tensor.reshape(wanted[move.target].shape)
-        values[move.target] = parameter(move.target, tensor.clone().contiguous())
+        values[move.target] = create_parameter(move.target, tensor.clone().contiguous())
     order = [name for name in [*tensors, *moves] if name in moves]
     done = Conversion(
         values,

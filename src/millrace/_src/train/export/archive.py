@@ -21,7 +21,11 @@ from millrace._src.core.optional import require
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.graph.batch_axis import find_training
-from millrace._src.runtime.graph.program_serialization import SerializedProgram, for_any_rows, store
+from millrace._src.runtime.graph.program_serialization import (
+    SerializedProgram,
+    generalize_rows,
+    store_program,
+)
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.storage import to_torch_dtype, unwrap_all, wrap_all
@@ -80,14 +84,14 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
     net.set_train(False)
     try:
         if file_format == "ONNX":
-            _write_onnx(net, inputs, _with_ending(file_name, ".onnx"))
+            _write_onnx(net, inputs, _add_extension(file_name, ".onnx"))
         else:
-            _write_archive(net, inputs, _with_ending(file_name, ".mindir"))
+            _write_archive(net, inputs, _add_extension(file_name, ".mindir"))
     finally:
         net.set_train(trains)
 
 
-def _with_ending(name: str, ending: str) -> str:
+def _add_extension(name: str, ending: str) -> str:
     path = name if name.endswith(ending) else name + ending
     folder = os.path.dirname(os.path.realpath(path))
     os.makedirs(folder, exist_ok=True)
@@ -114,11 +118,11 @@ class _View(torch.nn.Module):
         try:
             for parameter, held in self.pairs:
                 parameter._torch = held
-            made = self.cell(*wrap_all(inputs))
+            outputs = self.cell(*wrap_all(inputs))
         finally:
             for (parameter, _), data in zip(self.pairs, kept, strict=True):
                 parameter._torch = data
-        return made._torch if isinstance(made, Tensor) else unwrap_all(made)
+        return outputs._torch if isinstance(outputs, Tensor) else unwrap_all(outputs)
 
 
 def _is_open(tensor: Any) -> bool:
@@ -131,7 +135,7 @@ def _is_open(tensor: Any) -> bool:
     return bool(lengths[:1] == (-1,))
 
 
-def _closed(inputs: Sequence[Any], rows: int) -> list[Any]:
+def _fill_open_inputs(inputs: Sequence[Any], rows: int) -> list[Any]:
     """The inputs, with zeros in so many rows for those that say only what they are."""
     return [
         Tensor(torch.zeros((rows, *each.shape[1:]), dtype=to_torch_dtype(each.dtype)))
@@ -143,9 +147,9 @@ def _closed(inputs: Sequence[Any], rows: int) -> list[Any]:
 
 def _write_onnx(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
     require("onnx", extra="onnx", purpose="writing an ONNX file")
-    names = [f"x{place}" for place in range(len(inputs))] if len(inputs) > 1 else ["x"]
+    names = [f"x{index}" for index in range(len(inputs))] if len(inputs) > 1 else ["x"]
     axes = {name: {0: "rows"} for name, each in zip(names, inputs, strict=True) if _is_open(each)}
-    inputs = tuple(_closed(inputs, ROWS[0]))
+    inputs = tuple(_fill_open_inputs(inputs, ROWS[0]))
     mode = modes.mode
     modes.set_mode(modes.PYNATIVE_MODE)
     try:
@@ -163,43 +167,43 @@ def _write_onnx(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
 def capture_forward(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
     """A net's forward pass as plain data, and its tensors; for any number of rows where an input leaves it open."""
     if not any(_is_open(each) for each in inputs):
-        return _recorded(net, inputs)
-    made = [_recorded(net, _closed(inputs, rows)) for rows in ROWS]
-    tensors = made[0][1]
-    for _, others in made[1:]:
-        if [each.shape for each in others] != [each.shape for each in tensors]:
+        return _capture(net, inputs)
+    captures = [_capture(net, _fill_open_inputs(inputs, rows)) for rows in ROWS]
+    tensors = captures[0][1]
+    for _, variant_tensors in captures[1:]:
+        if [each.shape for each in variant_tensors] != [each.shape for each in tensors]:
             raise OperationError(
                 "the net cannot be exported for any number of rows: it keeps a constant whose shape follows from that "
                 "number. Make it in 'construct' with an operation, or export the net for one number"
             )
-        if not all(map(_same_bits, tensors, others)):
+        if not all(map(_same_bits, tensors, variant_tensors)):
             raise OperationError(
                 "export: expected constants that do not depend on the number of rows, got one that does. Compute it in "
                 "'construct' from a tensor, or export the network for one number of rows"
             )
-    return for_any_rows(list(zip(ROWS, (each for each, _ in made), strict=True))), tensors
+    return generalize_rows(list(zip(ROWS, (each for each, _ in captures), strict=True))), tensors
 
 
-def _same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
-    if one.data_ptr() == other.data_ptr():
+def _same_bits(one: torch.Tensor, right: torch.Tensor) -> bool:
+    if one.data_ptr() == right.data_ptr():
         return True
-    first, second = (each.contiguous().reshape(-1).view(torch.uint8) for each in (one, other))
-    return one.dtype == other.dtype and torch.equal(first, second)
+    first, second = (each.contiguous().reshape(-1).view(torch.uint8) for each in (one, right))
+    return one.dtype == right.dtype and torch.equal(first, second)
 
 
-def _recorded(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
+def _capture(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
     names = {each._torch.untyped_storage().data_ptr(): each.name for each in net.get_parameters()}
     mode = modes.mode
     modes.set_mode(modes.PYNATIVE_MODE)
     modes.thread_state.capturing = True
     try:
-        given = [each._torch for each in inputs]
+        torch_inputs = [each._torch for each in inputs]
 
         def forward() -> Any:
-            made = net(*inputs)
-            return made._torch if isinstance(made, Tensor) else unwrap_all(made)
+            outputs = net(*inputs)
+            return outputs._torch if isinstance(outputs, Tensor) else unwrap_all(outputs)
 
-        described, tensors = store(forward, given, names)
+        described, tensors = store_program(forward, torch_inputs, names)
     finally:
         modes.thread_state.capturing = False
         modes.set_mode(mode)
@@ -216,16 +220,16 @@ def _names_of(net: Cell, count: int) -> list[str]:
     ][1 : count + 1]
     if len(named) == count:
         return named
-    return ["x"] if count == 1 else [f"x{place}" for place in range(count)]
+    return ["x"] if count == 1 else [f"x{index}" for index in range(count)]
 
 
 def write_archive(
     path: str,
     described: dict[str, Any],
     tensors: Sequence[torch.Tensor],
-    more: dict[str, bytes] | None = None,
+    extra_files: dict[str, bytes] | None = None,
 ) -> None:
-    """Write what was recorded; `more` are files that go into the archive beside it.
+    """Write what was recorded; `extra_files` are files that go into the archive beside it.
 
     It is checked as :func:`load` will check it, so that no archive is written that cannot be read.
     """
@@ -235,11 +239,11 @@ def write_archive(
     except FormatError as error:
         raise OperationError(f"the network cannot be exported: {error.message}") from error
     files = require("safetensors.torch", extra="train", purpose="writing an archive of a net")
-    weights = {str(place): each.cpu().contiguous() for place, each in enumerate(tensors)}
+    weights = {str(index): each.cpu().contiguous() for index, each in enumerate(tensors)}
     with zipfile.ZipFile(path + ".part", "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(PROGRAM, plain)
         archive.writestr(WEIGHTS, files.save({name: each.clone() for name, each in weights.items()}))
-        for name, data in (more or {}).items():
+        for name, data in (extra_files or {}).items():
             archive.writestr(name, data)
     os.replace(path + ".part", path)
 
@@ -326,7 +330,7 @@ def _parse_weights(data: bytes) -> list[torch.Tensor]:
         raise FormatError(f"{WEIGHTS} is damaged: {error}") from error
     if len(tensors) > limits.ARCHIVE.tensors:
         raise FormatError(f"{WEIGHTS}: expected at most {limits.ARCHIVE.tensors} tensors, got {len(tensors)}")
-    numbers = [str(place) for place in range(len(tensors))]
+    numbers = [str(index) for index in range(len(tensors))]
     if set(tensors) != set(numbers):
         raise FormatError(f"{WEIGHTS} is damaged: its tensors are not numbered from 0")
     return [tensors[number] for number in numbers]

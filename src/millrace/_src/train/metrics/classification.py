@@ -9,7 +9,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 
 from .metric import (
     ClassMetric,
@@ -86,14 +86,14 @@ class _PerClassRatio(ClassMetric):
         self._among: Any = np.empty(0) if many else 0
 
     @staticmethod
-    def _whole(found: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def _whole(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """What the right answers are a share of."""
         raise NotImplementedError
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
-        found, labels = self._hits(*self._batch(inputs))
-        right, among = (labels * found).sum(axis=0), self._whole(found, labels).sum(axis=0)
+        predictions, labels = self._hits(*self._batch(inputs))
+        right, among = (labels * predictions).sum(axis=0), self._whole(predictions, labels).sum(axis=0)
         if self._type == "multilabel":
             self._true_positives = np.concatenate((self._true_positives, right))
             self._among = np.concatenate((self._among, among))
@@ -105,7 +105,7 @@ class _PerClassRatio(ClassMetric):
         owner = type(self).__name__
         if self._class_num == 0:
             raise no_samples_error(owner)
-        check_kind(average, "average", owner, bool)
+        check_argument_type(average, "average", owner, bool)
         share = self._true_positives / (self._among + self.eps)
         return share.mean() if average else share
 
@@ -123,8 +123,8 @@ class Precision(_PerClassRatio):
     """
 
     @staticmethod
-    def _whole(found: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return found
+    def _whole(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return predictions
 
 
 @public("nn", "train", "millrace")
@@ -138,7 +138,7 @@ class Recall(_PerClassRatio):
     """
 
     @staticmethod
-    def _whole(found: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def _whole(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return labels
 
 
@@ -170,14 +170,14 @@ class Fbeta(ClassMetric):
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
-        found, labels = self._hits(*self._batch(inputs))
-        self._true_positives += (labels * found).sum(axis=0)
-        self._positives += found.sum(axis=0)
+        predictions, labels = self._hits(*self._batch(inputs))
+        self._true_positives += (labels * predictions).sum(axis=0)
+        self._positives += predictions.sum(axis=0)
         self._actual_positives += labels.sum(axis=0)
 
     def eval(self, average: bool = False) -> Any:
         owner = type(self).__name__
-        check_kind(average, "average", owner, bool)
+        check_argument_type(average, "average", owner, bool)
         if self._class_num == 0:
             raise no_samples_error("Fbeta")
         square = self.beta**2

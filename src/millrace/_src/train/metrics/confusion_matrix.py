@@ -9,7 +9,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_choice, check_kind
+from millrace._src.runtime.nn.argument_types import check_choice, check_argument_type
 
 from .metric import Metric, as_array, check_input_count, no_samples_error, not_updated_error, rearrange_inputs
 
@@ -31,13 +31,13 @@ class ConfusionMatrix(Metric):
 
     def __init__(self, num_classes: int, normalize: str = "no_norm", threshold: float = 0.5) -> None:
         super().__init__()
-        self.num_classes = check_kind(num_classes, "num_classes", "ConfusionMatrix", int)
+        self.num_classes = check_argument_type(num_classes, "num_classes", "ConfusionMatrix", int)
         if normalize not in NORMALIZE:
             raise ArgumentValueError(
                 f"For 'ConfusionMatrix', the argument 'normalize' must be in {NORMALIZE}, but got {normalize}."
             )
         self.normalize = normalize
-        self.threshold = check_kind(threshold, "threshold", "ConfusionMatrix", float)
+        self.threshold = check_argument_type(threshold, "threshold", "ConfusionMatrix", float)
         self.clear()
 
     def clear(self) -> None:
@@ -59,19 +59,23 @@ class ConfusionMatrix(Metric):
             y_pred = np.argmax(y_pred, axis=1)
         elif y_pred.dtype.kind == "f":
             y_pred = y_pred >= self.threshold
-        found, wanted, count = y_pred.reshape(-1).astype(int), y.reshape(-1).astype(int), self.num_classes
-        if found.shape != wanted.shape:
+        predictions, wanted, count = (
+            y_pred.reshape(-1).astype(int),
+            y.reshape(-1).astype(int),
+            self.num_classes,
+        )
+        if predictions.shape != wanted.shape:
             raise ArgumentValueError(
                 "For 'ConfusionMatrix.update', there must be a prediction for each label, but got "
-                f"{found.size} predictions and {wanted.size} labels."
+                f"{predictions.size} predictions and {wanted.size} labels."
             )
-        for name, classes in (("predicted value (input[0])", found), ("true value (input[1])", wanted)):
+        for name, classes in (("predicted value (input[0])", predictions), ("true value (input[1])", wanted)):
             if classes.size and not (classes.min() >= 0 and classes.max() < count):
                 raise ArgumentValueError(
                     f"For 'ConfusionMatrix.update', the {name} must hold classes in [0, {count}), but got "
                     f"{classes.min()} to {classes.max()}."
                 )
-        pairs = np.bincount(wanted * count + found, minlength=count**2)
+        pairs = np.bincount(wanted * count + predictions, minlength=count**2)
         self.confusion_matrix += pairs.reshape(count, count)
         self._is_update = True
 
@@ -82,7 +86,7 @@ class ConfusionMatrix(Metric):
         if self.normalize == "no_norm":
             return matrix
         axis = {"target": 1, "prediction": 0, "all": None}[self.normalize]
-        return _quotient(matrix, matrix.sum(axis=axis, keepdims=True), 0.0)
+        return _divide(matrix, matrix.sum(axis=axis, keepdims=True), 0.0)
 
 
 @public("nn", "train", "millrace")
@@ -108,11 +112,11 @@ class ConfusionMatrixMetric(Metric):
     ) -> None:
         super().__init__()
         owner = "ConfusionMatrixMetric"
-        self.skip_channel = check_kind(skip_channel, "skip_channel", owner, bool)
-        self.calculation_method = check_kind(calculation_method, "calculation_method", owner, bool)
-        self.metric_name = check_kind(metric_name, "metric_name", owner, str)
+        self.skip_channel = check_argument_type(skip_channel, "skip_channel", owner, bool)
+        self.calculation_method = check_argument_type(calculation_method, "calculation_method", owner, bool)
+        self.metric_name = check_argument_type(metric_name, "metric_name", owner, str)
         self.decrease = check_choice(
-            check_kind(decrease, "decrease", owner, str), "decrease", owner, DECREASE
+            check_argument_type(decrease, "decrease", owner, str), "decrease", owner, DECREASE
         )
         self.clear()
 
@@ -134,10 +138,10 @@ class ConfusionMatrixMetric(Metric):
                 f"For '{owner}.update', the predicted value (input[0]) must have at least 2 dimensions, but got "
                 f"{y_pred.ndim}."
             )
-        counts = _counts(y_pred, y, self.skip_channel)
+        counts = _count_outcomes(y_pred, y, self.skip_channel)
         single = y_pred.ndim == 2 or (y_pred.ndim == 3 and y_pred.shape[-1] == 1)
         if self.calculation_method and not single:
-            score, known = _decrease(_score(self.metric_name, counts), self.decrease)
+            score, known = _reduce_scores(_compute_score(self.metric_name, counts), self.decrease)
             self._total_num = self._total_num + score * known
             self._class_num = self._class_num + known
         else:
@@ -145,20 +149,20 @@ class ConfusionMatrixMetric(Metric):
 
     def eval(self) -> Any:
         if not self.calculation_method or self._counts.any():
-            return _score(self.metric_name, self._counts[None])
+            return _compute_score(self.metric_name, self._counts[None])
         if not np.any(self._class_num):
             raise no_samples_error("ConfusionMatrixMetric")
-        made = _quotient(np.asarray(self._total_num), np.asarray(self._class_num), 0.0)
-        return made.item() if made.ndim == 0 else made
+        ratio = _divide(np.asarray(self._total_num), np.asarray(self._class_num), 0.0)
+        return ratio.item() if ratio.ndim == 0 else ratio
 
 
-def _quotient(above: Any, below: Any, else_: float = np.nan) -> np.ndarray:
+def _divide(above: Any, below: Any, else_: float = np.nan) -> np.ndarray:
     """A quotient, and something else where it is divided by 0."""
     above, below = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
     return np.divide(above, below, out=np.full(above.shape, else_), where=below != 0)
 
 
-def _counts(y_pred: np.ndarray, y: np.ndarray, skip_channel: bool) -> np.ndarray:
+def _count_outcomes(y_pred: np.ndarray, y: np.ndarray, skip_channel: bool) -> np.ndarray:
     """True positives, false positives, true negatives, false negatives of each sample and class."""
     if not skip_channel:
         y = y[:, 1:] if y.shape[1] > 1 else y
@@ -176,23 +180,23 @@ def _counts(y_pred: np.ndarray, y: np.ndarray, skip_channel: bool) -> np.ndarray
     return np.stack([both, negative - neither, neither, positive - both], axis=-1).astype(float)
 
 
-def _decrease(score: np.ndarray, how: str) -> tuple[Any, Any]:
+def _reduce_scores(score: np.ndarray, how: str) -> tuple[Any, Any]:
     """Scores (sample, class) put together, and how many of them there were; what is no number is left out."""
     known = (~np.isnan(score)).astype(float)
     score = np.nan_to_num(score, nan=0.0)
-    kind, _, along = how.partition("_")
-    if kind == "none":
+    reduction, _, along = how.partition("_")
+    if reduction == "none":
         return score, known
-    if kind == "sum":
+    if reduction == "sum":
         axis: Any = {"": (0, 1), "batch": 0, "channel": 1}[along]
         return score.sum(axis=axis), known.sum(axis=axis)
     if along:
         axis = 0 if along == "batch" else 1
         count = known.sum(axis=axis)
-        return _quotient(score.sum(axis=axis), count, 0.0), count
+        return _divide(score.sum(axis=axis), count, 0.0), count
     count = known.sum(axis=1)  # of each sample first, then of all
-    each, samples = _quotient(score.sum(axis=1), count, 0.0), (count > 0).sum(axis=0).astype(float)
-    return _quotient(each.sum(axis=0), samples, 0.0), samples
+    each, samples = _divide(score.sum(axis=1), count, 0.0), (count > 0).sum(axis=0).astype(float)
+    return _divide(each.sum(axis=0), samples, 0.0), samples
 
 
 class _Rates:
@@ -201,8 +205,8 @@ class _Rates:
     def __init__(self, counts: np.ndarray) -> None:
         self.tp, self.fp, self.tn, self.fn = (counts[..., i] for i in range(4))
         self.p, self.n = self.tp + self.fn, self.fp + self.tn
-        self.tpr, self.tnr = _quotient(self.tp, self.p), _quotient(self.tn, self.n)
-        self.ppv, self.npv = _quotient(self.tp, self.tp + self.fp), _quotient(self.tn, self.tn + self.fn)
+        self.tpr, self.tnr = _divide(self.tp, self.p), _divide(self.tn, self.n)
+        self.ppv, self.npv = _divide(self.tp, self.tp + self.fp), _divide(self.tn, self.tn + self.fn)
 
 
 SCORES: dict[str, Callable[[_Rates], np.ndarray]] = {
@@ -210,23 +214,23 @@ SCORES: dict[str, Callable[[_Rates], np.ndarray]] = {
     "tnr": lambda r: r.tnr,
     "ppv": lambda r: r.ppv,
     "npv": lambda r: r.npv,
-    "fnr": lambda r: _quotient(r.fn, r.p),
-    "fpr": lambda r: _quotient(r.fp, r.n),
-    "fdr": lambda r: _quotient(r.fp, r.fp + r.tp),
-    "for": lambda r: _quotient(r.fn, r.fn + r.tn),
-    "pt": lambda r: _quotient(np.sqrt(r.tpr * (1.0 - r.tnr)) + r.tnr - 1.0, r.tpr + r.tnr - 1.0),
-    "ts": lambda r: _quotient(r.tp, r.tp + r.fn + r.fp),
-    "acc": lambda r: _quotient(r.tp + r.tn, r.p + r.n),
+    "fnr": lambda r: _divide(r.fn, r.p),
+    "fpr": lambda r: _divide(r.fp, r.n),
+    "fdr": lambda r: _divide(r.fp, r.fp + r.tp),
+    "for": lambda r: _divide(r.fn, r.fn + r.tn),
+    "pt": lambda r: _divide(np.sqrt(r.tpr * (1.0 - r.tnr)) + r.tnr - 1.0, r.tpr + r.tnr - 1.0),
+    "ts": lambda r: _divide(r.tp, r.tp + r.fn + r.fp),
+    "acc": lambda r: _divide(r.tp + r.tn, r.p + r.n),
     "ba": lambda r: (r.tpr + r.tnr) / 2.0,
-    "f1": lambda r: _quotient(2.0 * r.tp, 2.0 * r.tp + r.fn + r.fp),
-    "mcc": lambda r: _quotient(
+    "f1": lambda r: _divide(2.0 * r.tp, 2.0 * r.tp + r.fn + r.fp),
+    "mcc": lambda r: _divide(
         r.tp * r.tn - r.fp * r.fn, np.sqrt((r.tp + r.fp) * (r.tp + r.fn) * (r.tn + r.fp) * (r.tn + r.fn))
     ),
     "fm": lambda r: np.sqrt(r.ppv * r.tpr),
     "bm": lambda r: r.tpr + r.tnr - 1.0,
     "mk": lambda r: r.ppv + r.npv - 1.0,
 }
-OTHER_NAMES = {
+METRIC_ALIASES = {
     "tpr": ("sensitivity", "recall", "hit_rate", "true_positive_rate"),
     "tnr": ("specificity", "selectivity", "true_negative_rate"),
     "ppv": ("precision", "positive_predictive_value"),
@@ -245,10 +249,10 @@ OTHER_NAMES = {
     "bm": ("informedness", "bookmaker_informedness"),
     "mk": ("markedness", "deltap"),
 }
-SHORT = {name: short for short, names in OTHER_NAMES.items() for name in (short, *names)}
+SHORT = {name: short for short, names in METRIC_ALIASES.items() for name in (short, *names)}
 
 
-def _score(name: str, counts: np.ndarray) -> np.ndarray:
+def _compute_score(name: str, counts: np.ndarray) -> np.ndarray:
     short = SHORT.get(name.replace(" ", "_").lower())
     if short is None:
         raise NotImplementedError(

@@ -8,7 +8,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_choice, check_kind
+from millrace._src.runtime.nn.argument_types import check_choice, check_argument_type
 
 from .metric import Metric, as_array, check_input_count, not_updated_error, rearrange_inputs
 
@@ -30,11 +30,11 @@ class CosineSimilarity(Metric):
     ) -> None:
         super().__init__()
         owner = "CosineSimilarity"
-        check_kind(similarity, "similarity", owner, str)
+        check_argument_type(similarity, "similarity", owner, str)
         self.similarity = check_choice(similarity, "similarity", owner, ["dot", "cosine"])
-        check_kind(reduction, "reduction", owner, str)
+        check_argument_type(reduction, "reduction", owner, str)
         self.reduction = check_choice(reduction, "reduction", owner, ["none", "sum", "mean"])
-        self.zero_diagonal = check_kind(zero_diagonal, "zero_diagonal", owner, bool)
+        self.zero_diagonal = check_argument_type(zero_diagonal, "zero_diagonal", owner, bool)
         self.clear()
 
     def clear(self) -> None:
@@ -56,9 +56,9 @@ class CosineSimilarity(Metric):
     def eval(self) -> Any:
         if not self._is_update:
             raise not_updated_error()
-        found = self.sqr_mtx_res.copy()
+        similarity = self.sqr_mtx_res.copy()
         if self.zero_diagonal:
-            np.fill_diagonal(found, 0)
+            np.fill_diagonal(similarity, 0)
         if self.reduction == "none":
-            return found
-        return found.mean(axis=-1) if self.reduction == "mean" else found.sum(axis=-1)
+            return similarity
+        return similarity.mean(axis=-1) if self.reduction == "mean" else similarity.sum(axis=-1)

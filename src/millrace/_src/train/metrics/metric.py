@@ -171,8 +171,8 @@ class ClassMetric(Metric):
                 f"as true value (input[1]), but got predicted value classes {count}, true value classes "
                 f"{labels.max() + 1}; labels are from {labels.min()} to {labels.max()}."
             )
-        found = y_pred.argmax(axis=1).reshape(-1)
-        return np.eye(count)[found], np.eye(count)[labels]
+        predicted_classes = y_pred.argmax(axis=1).reshape(-1)
+        return np.eye(count)[predicted_classes], np.eye(count)[labels]
 
 
 def as_array(data: Any) -> np.ndarray:

@@ -40,33 +40,33 @@ class MetricCollection:
 
     def update(self, outputs: Any) -> None:
         """Take in what the net gave for a batch."""
-        made = (outputs,) if isinstance(outputs, Tensor) else outputs
-        places = self._indexes
-        if places is None:
+        values = (outputs,) if isinstance(outputs, Tensor) else outputs
+        indexes = self._indexes
+        if indexes is None:
             for metric in self._metrics.values():
-                metric.update(*made)
+                metric.update(*values)
             return
-        if len(made) < 3:
+        if len(values) < 3:
             raise ArgumentValueError(
-                f"The length of 'outputs' must be >= 3, but got {len(made)}: 'eval_indexes' names three of them."
+                f"The length of 'outputs' must be >= 3, but got {len(values)}: 'eval_indexes' names three of them."
             )
         for metric in self._metrics.values():
             if isinstance(metric, Loss):
-                metric.update(made[places[0]])
+                metric.update(values[indexes[0]])
             else:
-                metric.update(made[places[1]], made[places[2]])
+                metric.update(values[indexes[1]], values[indexes[2]])
         if self._loss is not None:
-            self._loss.update(made[places[0]])
+            self._loss.update(values[indexes[0]])
 
     def results(self) -> dict[str, Any]:
         """What the metrics give."""
-        return {name: _plain(metric.eval()) for name, metric in self._metrics.items()}
+        return {name: _to_python_number(metric.eval()) for name, metric in self._metrics.items()}
 
     def loss(self) -> dict[str, Any]:
         """The loss of the evaluation, where it was kept."""
-        return {} if self._loss is None else {"eval_loss": _plain(self._loss.eval())}
+        return {} if self._loss is None else {"eval_loss": _to_python_number(self._loss.eval())}
 
 
-def _plain(result: Any) -> Any:
+def _to_python_number(result: Any) -> Any:
     """A number of NumPy's as one of Python's, which prints without its type."""
     return result.item() if isinstance(result, np.generic) else result

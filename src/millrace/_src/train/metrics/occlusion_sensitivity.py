@@ -9,7 +9,7 @@ import numpy as np
 from millrace._src.core.errors import ArgumentValueError, OperationError
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 from millrace._src.runtime.nn.cell import Cell
 
 from .metric import Metric, as_array, check_input_count, not_updated_error, rearrange_inputs
@@ -40,14 +40,14 @@ class OcclusionSensitivity(Metric):
     ) -> None:
         super().__init__()
         owner = "OcclusionSensitivity"
-        self.pad_val = check_kind(pad_val, "pad_val", owner, float)
-        self.margin = check_kind(margin, "margin", owner, int, list)
-        self.n_batch = check_kind(n_batch, "n_batch", owner, int)
+        self.pad_val = check_argument_type(pad_val, "pad_val", owner, float)
+        self.margin = check_argument_type(margin, "margin", owner, int, list)
+        self.n_batch = check_argument_type(n_batch, "n_batch", owner, int)
         if n_batch < 1:
             raise ArgumentValueError(
                 f"For '{owner}', the argument 'n_batch' must be at least 1, but got {n_batch}."
             )
-        self.b_box = None if b_box is None else check_kind(b_box, "b_box", owner, list)
+        self.b_box = None if b_box is None else check_argument_type(b_box, "b_box", owner, list)
         self.clear()
 
     def clear(self) -> None:
@@ -58,12 +58,12 @@ class OcclusionSensitivity(Metric):
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
         owner = "OcclusionSensitivity"
-        net, given, label = check_input_count(
+        net, sample, label = check_input_count(
             3, inputs, owner, "classification model, predicted value, label"
         )
-        image = as_array(given)
+        image = as_array(sample)
         label = np.array([label]) if isinstance(label, int) else as_array(label)
-        check_kind(net, "model", owner, Cell)
+        check_argument_type(net, "model", owner, Cell)
         if image.shape[0] != 1:
             raise OperationError(
                 f"For '{owner}.update', the shape at index 0 of the predicted value (input[1]) must be 1, but got "
@@ -85,11 +85,11 @@ class OcclusionSensitivity(Metric):
             )
         self._baseline = net(Tensor(image)).asnumpy()[0, wanted].item()
         scores = []
-        places = np.ndindex(*size)
-        while batch := [covered for _, covered in zip(range(self.n_batch), places)]:
+        positions = np.ndindex(*size)
+        while batch := [covered for _, covered in zip(range(self.n_batch), positions)]:
             images = np.repeat(image, len(batch), axis=0)
-            for row, place in zip(images, batch, strict=True):
-                at = [i + start for i, start in zip(place, low, strict=True)]
+            for row, position in zip(images, batch, strict=True):
+                at = [i + start for i, start in zip(position, low, strict=True)]
                 covered = (
                     slice(max(0, i - m), min(end, i + m))
                     for i, m, end in zip(at, margins, shape, strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 
 from .metric import Metric, as_array, check_input_count, not_updated_error, rearrange_inputs
 
@@ -28,8 +28,12 @@ class ROC(Metric):
 
     def __init__(self, class_num: int | None = None, pos_label: int | None = None) -> None:
         super().__init__()
-        self.class_num = None if class_num is None else check_kind(class_num, "class_num", "ROC", int)
-        self.pos_label = None if pos_label is None else check_kind(pos_label, "pos_label", "ROC", int)
+        self.class_num = (
+            None if class_num is None else check_argument_type(class_num, "class_num", "ROC", int)
+        )
+        self.pos_label = (
+            None if pos_label is None else check_argument_type(pos_label, "pos_label", "ROC", int)
+        )
         self.clear()
 
     def clear(self) -> None:
@@ -80,12 +84,12 @@ class ROC(Metric):
             raise not_updated_error()
         if self.class_num == 1:
             label = self.pos_label if self.pos_label is not None else 0
-            return _curve(self.y_pred[:, 0], self.y == label)
-        curves = [_curve(self.y_pred[:, c], self.y == c) for c in range(self.class_num or 0)]
+            return _compute_curve(self.y_pred[:, 0], self.y == label)
+        curves = [_compute_curve(self.y_pred[:, c], self.y == c) for c in range(self.class_num or 0)]
         return tuple(list(part) for part in zip(*curves, strict=True))
 
 
-def _curve(scores: np.ndarray, positive: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _compute_curve(scores: np.ndarray, positive: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rates of one class, from the highest threshold down; above the highest score nothing is positive."""
     order = np.argsort(-scores)
     scores, positive = scores[order], positive[order].astype(np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_choice, check_kind
+from millrace._src.runtime.nn.argument_types import check_choice, check_argument_type
 
 from .metric import Metric, as_array, check_input_count, no_samples_error, not_updated_error, rearrange_inputs
 
@@ -29,7 +29,7 @@ class Dice(Metric):
 
     def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
-        self.smooth = check_kind(smooth, "smooth", "Dice", float)
+        self.smooth = check_argument_type(smooth, "smooth", "Dice", float)
         if not smooth > 0:
             raise ArgumentValueError(
                 f"For 'Dice', the 'smooth' must be float and must > 0.0, but got '{smooth}' with type 'float'."
@@ -58,13 +58,13 @@ class Dice(Metric):
         return self._dice_coeff_sum / self._samples_num
 
 
-class _Surfaces(Metric):
+class _SurfaceMetric(Metric):
     """The edges of a predicted and of a true shape, those elements that are ``label_idx``."""
 
     def __init__(self, distance_metric: str) -> None:
         super().__init__()
         owner = type(self).__name__
-        check_kind(distance_metric, "distance_metric", owner, str)
+        check_argument_type(distance_metric, "distance_metric", owner, str)
         self.distance_metric = check_choice(distance_metric, "distance_metric", owner, DISTANCES)
         self.clear()
 
@@ -77,8 +77,8 @@ class _Surfaces(Metric):
         y_pred, y, label = check_input_count(3, inputs, owner, "predicted value, true value, label index")
         y_pred, y = as_array(y_pred), as_array(y)
         if not isinstance(label, (int, float)):
-            kind = ArgumentTypeError if owner == "RootMeanSquareDistance" else ArgumentValueError
-            raise kind(
+            error_class = ArgumentTypeError if owner == "RootMeanSquareDistance" else ArgumentValueError
+            raise error_class(
                 f"For '{owner}.update', the label index (input[2]) must be int or float, but got {type(label)}."
             )
         if label not in y_pred and label not in y:
@@ -96,7 +96,7 @@ class _Surfaces(Metric):
         self._edges = self._find_edges(y_pred == label, y == label)
 
     def _find_edges(self, y_pred: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return _edge(y_pred), _edge(y)
+        return _find_edge(y_pred), _find_edge(y)
 
     def _both(self) -> tuple[np.ndarray, np.ndarray]:
         if self._edges is None:
@@ -109,7 +109,7 @@ class _Surfaces(Metric):
 
 
 @public("nn", "train", "millrace")
-class HausdorffDistance(_Surfaces):
+class HausdorffDistance(_SurfaceMetric):
     """The farthest that one surface is from the other, or the ``percentile`` of that; of both ways the larger one.
 
     >>> metric = HausdorffDistance()
@@ -129,16 +129,20 @@ class HausdorffDistance(_Surfaces):
     ) -> None:
         super().__init__(distance_metric)
         owner = "HausdorffDistance"
-        self.percentile = None if percentile is None else check_kind(percentile, "percentile", owner, float)
-        self.directed = directed if directed is None else check_kind(directed, "directed", owner, bool)
-        self.crop = crop if crop is None else check_kind(crop, "crop", owner, bool)
+        self.percentile = (
+            None if percentile is None else check_argument_type(percentile, "percentile", owner, float)
+        )
+        self.directed = (
+            directed if directed is None else check_argument_type(directed, "directed", owner, bool)
+        )
+        self.crop = crop if crop is None else check_argument_type(crop, "crop", owner, bool)
 
     def _find_edges(self, y_pred: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.crop and y.ndim:
-            places = np.nonzero(y_pred | y)
-            box = tuple(slice(at.min(), at.max() + 1) for at in places)
+            coordinates = np.nonzero(y_pred | y)
+            box = tuple(slice(at.min(), at.max() + 1) for at in coordinates)
             y_pred, y = np.squeeze(y_pred[box]), np.squeeze(y[box])
-        return _edge(y_pred), _edge(y)
+        return _find_edge(y_pred), _find_edge(y)
 
     def eval(self) -> Any:
         y_pred, y = self._both()
@@ -146,30 +150,30 @@ class HausdorffDistance(_Surfaces):
         return there if self.directed else max(there, self._farthest(y, y_pred))
 
     def _farthest(self, start: np.ndarray, end: np.ndarray) -> Any:
-        found = self._distances(start, end)
-        if found is None:
+        distances = self._distances(start, end)
+        if distances is None:
             return np.inf
         if not self.percentile:
-            return found.max()
+            return distances.max()
         if not 0 <= self.percentile <= 100:
             raise ArgumentValueError(
                 "For 'HausdorffDistance', the value of the argument 'percentile' must be [0, 100], but got "
                 f"{self.percentile}."
             )
-        return np.percentile(found, self.percentile)
+        return np.percentile(distances, self.percentile)
 
 
-class _MeanDistance(_Surfaces):
+class _MeanDistance(_SurfaceMetric):
     def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean") -> None:
         super().__init__(distance_metric)
-        self.symmetric = check_kind(symmetric, "symmetric", type(self).__name__, bool)
+        self.symmetric = check_argument_type(symmetric, "symmetric", type(self).__name__, bool)
 
     def _means(self, power: int) -> list[Any]:
         """The mean distance there, and back if both ways are wanted; infinity where a surface is missing."""
         y_pred, y = self._both()
         ways = [(y_pred, y), (y, y_pred)] if self.symmetric else [(y_pred, y)]
-        found = [self._distances(start, end) for start, end in ways]
-        return [np.inf if each is None else (each**power).mean() for each in found]
+        distances = [self._distances(start, end) for start, end in ways]
+        return [np.inf if each is None else (each**power).mean() for each in distances]
 
 
 @public("nn", "train", "millrace")
@@ -208,13 +212,13 @@ class RootMeanSquareDistance(_MeanDistance):
         return np.sqrt(np.mean((there, *back))) if back else there
 
 
-def _edge(mask: np.ndarray) -> np.ndarray:
+def _find_edge(mask: np.ndarray) -> np.ndarray:
     """The elements of a shape of which some neighbour, or the border, is outside."""
     inner = mask.copy()
     for axis in range(mask.ndim):
-        left, given = np.moveaxis(inner, axis, 0), np.moveaxis(mask, axis, 0)
-        left[1:] &= given[:-1]
-        left[:-1] &= given[1:]
+        left, source = np.moveaxis(inner, axis, 0), np.moveaxis(mask, axis, 0)
+        left[1:] &= source[:-1]
+        left[:-1] &= source[1:]
         left[0] = left[-1] = False
     return mask & ~inner
 
@@ -227,10 +231,10 @@ def distance_to(mask: np.ndarray, metric: str) -> np.ndarray:
     """
     if not mask.any():
         return np.full(mask.shape, np.inf)
-    found = np.where(mask, 0.0, np.inf)
+    distances = np.where(mask, 0.0, np.inf)
     for axis, length in enumerate(mask.shape):
-        given = np.moveaxis(found, axis, 0)
-        nearest = given.copy()
+        previous = np.moveaxis(distances, axis, 0)
+        nearest = previous.copy()
         for step in range(1, length):
             cost = step * step if metric == "euclidean" else step
             if cost >= nearest.max():
@@ -239,8 +243,8 @@ def distance_to(mask: np.ndarray, metric: str) -> np.ndarray:
                 (slice(step, None), slice(None, -step)),
                 (slice(None, -step), slice(step, None)),
             ):
-                other = given[there]
-                path = np.maximum(other, cost) if metric == "chessboard" else other + cost
+                neighbor = previous[there]
+                path = np.maximum(neighbor, cost) if metric == "chessboard" else neighbor + cost
                 np.minimum(nearest[here], path, out=nearest[here])
-        found = np.moveaxis(nearest, 0, axis)
-    return np.sqrt(found) if metric == "euclidean" else found.astype(np.int32)
+        distances = np.moveaxis(nearest, 0, axis)
+    return np.sqrt(distances) if metric == "euclidean" else distances.astype(np.int32)

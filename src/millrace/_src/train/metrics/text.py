@@ -11,7 +11,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError, OperationError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 
 from .metric import Metric, as_array, check_input_count, no_samples_error, not_updated_error, rearrange_inputs
 
@@ -30,12 +30,12 @@ class BleuScore(Metric):
 
     def __init__(self, n_gram: int = 4, smooth: bool = False) -> None:
         super().__init__()
-        self.n_gram = check_kind(n_gram, "n_gram", "BleuScore", int)
+        self.n_gram = check_argument_type(n_gram, "n_gram", "BleuScore", int)
         if not 1 <= n_gram <= 4:
             raise ArgumentValueError(
                 f"For 'BleuScore', the argument 'n_gram' should range from 1 to 4, but got {n_gram}."
             )
-        self.smooth = check_kind(smooth, "smooth", "BleuScore", bool)
+        self.smooth = check_argument_type(smooth, "smooth", "BleuScore", bool)
         self.clear()
 
     def clear(self) -> None:
@@ -60,19 +60,19 @@ class BleuScore(Metric):
                 )
             self._length += len(candidate)
             self._reference_length += min(map(len, references), key=lambda n: abs(len(candidate) - n))
-            said = self._runs(candidate)
+            candidate_ngrams = self._runs(candidate)
             wanted: Counter[tuple[Any, ...]] = Counter()
             for reference in references:
                 wanted |= self._runs(reference)
-            for run, count in said.items():
+            for run, count in candidate_ngrams.items():
                 self._denominator[len(run) - 1] += count
                 self._numerator[len(run) - 1] += min(count, wanted[run])
         self._is_update = True
 
-    def _runs(self, words: Sequence[Any]) -> Counter[tuple[Any, ...]]:
+    def _runs(self, tokens: Sequence[Any]) -> Counter[tuple[Any, ...]]:
         """How often each run of words occurs."""
         lengths = range(1, self.n_gram + 1)
-        return Counter(tuple(words[at : at + n]) for n in lengths for at in range(len(words) - n + 1))
+        return Counter(tuple(tokens[at : at + n]) for n in lengths for at in range(len(tokens) - n + 1))
 
     def eval(self) -> Any:
         if not self._is_update:
@@ -101,7 +101,9 @@ class Perplexity(Metric):
     def __init__(self, ignore_label: int | None = None) -> None:
         super().__init__()
         self.ignore_label = (
-            None if ignore_label is None else check_kind(ignore_label, "ignore_label", "Perplexity", int)
+            None
+            if ignore_label is None
+            else check_argument_type(ignore_label, "ignore_label", "Perplexity", int)
         )
         self.clear()
 

@@ -135,7 +135,7 @@ def cast_network(network: Cell, dtype: DType, kept: list[Any]) -> Cell:
     def keeps(cell: Cell) -> Cell:
         return CastOutput(cell.to_float(float32), dtype)
 
-    _exchange(network, classes, keeps)
+    _replace_cells(network, classes, keeps)
     return network
 
 
@@ -146,7 +146,7 @@ def _cast_listed_cells(network: Cell, listed: list[Any], dtype: DType) -> Cell:
     def lowers(cell: Cell) -> Cell:
         return CastOutput(cell.to_float(dtype))
 
-    _exchange(network, classes, lowers)
+    _replace_cells(network, classes, lowers)
     for cell in network._all_cells():
         if not isinstance(cell, classes):  # what computes in it whole needs no wrapping inside
             for name, value in list(vars(cell).items()):
@@ -168,17 +168,17 @@ class CastOperation:
         )
 
 
-def _exchange(network: Cell, classes: tuple[type, ...], put: Any) -> None:
+def _replace_cells(network: Cell, classes: tuple[type, ...], put: Any) -> None:
     """Put something about every cell of some classes; names of parameters stay, a cell used twice is met once."""
-    made: dict[int, Cell] = {}
+    replacements: dict[int, Cell] = {}
     for parent in list(network._all_cells()):
         if isinstance(parent, (CastOutput, *classes)):
             continue  # it is met already, with all that is inside
         for name, child in list(parent._cells.items()):
             if isinstance(child, classes):
-                found = made.get(id(child)) or put(child)
-                made[id(child)] = found
-                parent._cells[name] = found
+                replacement = replacements.get(id(child)) or put(child)
+                replacements[id(child)] = replacement
+                parent._cells[name] = replacement
                 if name in vars(parent):
-                    object.__setattr__(parent, name, found)
+                    object.__setattr__(parent, name, replacement)
     modes.invalidate_captures()

@@ -65,7 +65,7 @@ FULL = {
 }
 
 
-class _ByOperation(TorchFunctionMode):
+class _OperatorAutocast(TorchFunctionMode):
     """Casts what is given to a listed operation."""
 
     def __init__(self, dtype: torch.dtype) -> None:
@@ -100,7 +100,7 @@ def autocast(network: Any, dtype: DType) -> Any:
     construct = network.construct if isinstance(network, Cell) else network
 
     def computed(*args: Any, **kwargs: Any) -> Any:
-        with _ByOperation(to):
+        with _OperatorAutocast(to):
             return construct(*args, **kwargs)
 
     if not isinstance(network, Cell):

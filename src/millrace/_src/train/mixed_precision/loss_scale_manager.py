@@ -106,8 +106,8 @@ class DynamicLossScaleManager(LossScaleManager):
         return DynamicLossScaleUpdateCell(self.loss_scale, self.scale_factor, self.scale_window)
 
 
-def _check_scale(value: Any, name: str, words: str) -> None:
+def _check_scale(value: Any, name: str, expected: str) -> None:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise ArgumentTypeError(f"The argument '{name}' must be a number, but got {type(value).__name__}.")
     if value < 1:
-        raise ArgumentValueError(f"The argument '{name}' must be {words}, but got {value}")
+        raise ArgumentValueError(f"The argument '{name}' must be {expected}, but got {value}")

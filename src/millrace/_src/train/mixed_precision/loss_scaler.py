@@ -67,15 +67,15 @@ class StaticLossScaler(LossScaler):
     """
 
     def __init__(self, scale_value: float) -> None:
-        self._scale_value = Parameter(Tensor(_scale(scale_value), float32), name="scale_value")
+        self._scale_value = Parameter(Tensor(_check_scale_value(scale_value), float32), name="scale_value")
 
     def scale(self, inputs: Any) -> Any:
         """Tensors times the scale."""
-        return _each(mul, inputs, self._scale_value)
+        return _apply_to_each(mul, inputs, self._scale_value)
 
     def unscale(self, inputs: Any) -> Any:
         """Tensors divided by the scale."""
-        return _each(div, inputs, self._scale_value)
+        return _apply_to_each(div, inputs, self._scale_value)
 
     def adjust(self, grads_finite: Any) -> bool:
         """The scale stays: False."""
@@ -94,18 +94,18 @@ class DynamicLossScaler(LossScaler):
     """
 
     def __init__(self, scale_value: float, scale_factor: int, scale_window: int) -> None:
-        self.scale_value = Parameter(Tensor(_scale(scale_value), float32), name="scale_value")
+        self.scale_value = Parameter(Tensor(_check_scale_value(scale_value), float32), name="scale_value")
         self.scale_factor = check_positive_int(scale_factor, "scale_factor", "DynamicLossScaler")
         self.scale_window = check_positive_int(scale_window, "scale_window", "DynamicLossScaler")
         self.counter = Parameter(Tensor(0, int32), name="counter")
 
     def scale(self, inputs: Any) -> Any:
         """Tensors times the scale."""
-        return _each(mul, inputs, self.scale_value)
+        return _apply_to_each(mul, inputs, self.scale_value)
 
     def unscale(self, inputs: Any) -> Any:
         """Tensors divided by the scale."""
-        return _each(div, inputs, self.scale_value)
+        return _apply_to_each(div, inputs, self.scale_value)
 
     def adjust(self, grads_finite: Any) -> bool:
         """Another scale, after gradients that were finite or not."""
@@ -117,7 +117,7 @@ class DynamicLossScaler(LossScaler):
         return True
 
 
-def _scale(value: Any) -> Any:
+def _check_scale_value(value: Any) -> Any:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise ArgumentTypeError(
             f"The type of 'scale_value' should be one of '['float', 'int']', but got type '{type(value).__name__}'."
@@ -127,8 +127,8 @@ def _scale(value: Any) -> Any:
     return value
 
 
-def _each(operation: Any, value: Any, scale: Parameter) -> Any:
+def _apply_to_each(operation: Any, value: Any, scale: Parameter) -> Any:
     """An operation on a tensor, or on each of several, which keeps their types."""
     if isinstance(value, (tuple, list)):
-        return type(value)(_each(operation, part, scale) for part in value)
+        return type(value)(_apply_to_each(operation, part, scale) for part in value)
     return operation(value, scale.astype(value.dtype))

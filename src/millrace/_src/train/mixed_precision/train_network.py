@@ -7,7 +7,7 @@ from typing import Any
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.dtype import DType, float16, float32
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.loss_scale import TrainOneStepWithLossScaleCell
 from millrace._src.runtime.nn.network_wrappers import TrainOneStepCell, WithLossCell
@@ -65,14 +65,14 @@ def build_train_network(
             raise ArgumentValueError(f"Unsupported arg '{name}'")
     keep = kwargs.get("keep_batchnorm_fp32")
     if keep is not None:
-        check_kind(keep, "keep_batchnorm_fp32", "build_train_network", bool)
+        check_argument_type(keep, "keep_batchnorm_fp32", "build_train_network", bool)
     manager = kwargs.get("loss_scale_manager", DynamicLossScaleManager() if level == "O2" else None)
     if manager is not None and not isinstance(manager, LossScaleManager):
         raise ArgumentTypeError(
             "The type of 'loss_scale_manager' should be one of '['NoneType', 'LossScaleManager']', but got type "
             f"'{type(manager).__name__}'."
         )
-    changed = _in_precision(network, level, keep, kwargs.get("cast_model_type"))
+    changed = _cast_to_level(network, level, keep, kwargs.get("cast_model_type"))
     with_loss = _with_loss(changed, loss_fn, lower=changed is not network or level in ("O2", "O3", "auto"))
     update = None if manager is None else manager.get_update_cell()
     if update is not None:
@@ -81,15 +81,15 @@ def build_train_network(
     return TrainOneStepCell(with_loss, optimizer, scale).set_train()
 
 
-def _in_precision(network: Cell, level: str, keep: bool | None, to: DType | None) -> Cell:
+def _cast_to_level(network: Cell, level: str, keep: bool | None, to: DType | None) -> Cell:
     """The net as its level, or the options that overrule it, say."""
     if level in ("O2", "O3"):
         whole = (keep is False) if level == "O2" else not keep
         return cast_network(network, to or float16, [] if whole else BLACK)
     if level == "O0" and to is not None and to != float32:
         return cast_network(network, to, BLACK if keep else [])
-    made: Cell = auto_mixed_precision(network, level)
-    return made
+    converted: Cell = auto_mixed_precision(network, level)
+    return converted
 
 
 def _with_loss(network: Cell, loss_fn: Any, lower: bool) -> Cell:
@@ -102,5 +102,5 @@ class _WithFullLoss(WithLossCell):
     """A net and its loss, which is computed in float32 whatever the net gives."""
 
     def construct(self, data: Any, label: Any) -> Any:
-        made = self._backbone(data)
-        return self._loss_fn(mixed_precision_cast(float32, made), mixed_precision_cast(float32, label))
+        outputs = self._backbone(data)
+        return self._loss_fn(mixed_precision_cast(float32, outputs), mixed_precision_cast(float32, label))

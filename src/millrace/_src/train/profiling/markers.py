@@ -33,18 +33,18 @@ class mstx:
         """The start of a range; its number ends it."""
         if not isinstance(message, str):
             raise ArgumentTypeError(f"For 'mstx', 'message' must be a str, but got {message!r}.")
-        made = torch.profiler.record_function(message if domain == "default" else f"{domain}: {message}")
-        made.__enter__()
+        marker = torch.profiler.record_function(message if domain == "default" else f"{domain}: {message}")
+        marker.__enter__()
         number = max(_open, default=0) + 1
-        _open[number] = made
+        _open[number] = marker
         return number
 
     @staticmethod
     def range_end(range_id: int, domain: str = "default") -> None:
         """The end of a range; a number that is not known is passed over."""
-        made = _open.pop(range_id, None)
-        if made is not None:
-            made.__exit__(None, None, None)
+        marker = _open.pop(range_id, None)
+        if marker is not None:
+            marker.__exit__(None, None, None)
 
 
 @public("profiler")

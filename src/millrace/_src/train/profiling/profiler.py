@@ -55,16 +55,16 @@ class profile:
         on_trace_ready: Callable[..., Any] | None = None,
         experimental_config: _ExperimentalConfig | None = None,
     ) -> None:
-        given = list(activities) if activities is not None else list(ProfilerActivity)
-        if not all(isinstance(each, ProfilerActivity) for each in given):
+        requested = list(activities) if activities is not None else list(ProfilerActivity)
+        if not all(isinstance(each, ProfilerActivity) for each in requested):
             raise ArgumentTypeError(
                 f"For 'profile', 'activities' must be ProfilerActivity, but got {activities!r}."
             )
         for name, value in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
             if value is not None and not callable(value):
                 raise ArgumentTypeError(f"For 'profile', '{name}' must be callable, but got {value!r}.")
-        device = ProfilerActivity.GPU in given or ProfilerActivity.NPU in given
-        self._kinds = [torch.profiler.ProfilerActivity.CPU] if ProfilerActivity.CPU in given else []
+        device = ProfilerActivity.GPU in requested or ProfilerActivity.NPU in requested
+        self._kinds = [torch.profiler.ProfilerActivity.CPU] if ProfilerActivity.CPU in requested else []
         if device and torch.cuda.is_available():
             self._kinds.append(torch.profiler.ProfilerActivity.CUDA)
         self._kinds = self._kinds or [torch.profiler.ProfilerActivity.CPU]
@@ -154,7 +154,7 @@ class profile:
 
     def rows(self) -> list[dict[str, Any]]:
         """The operations, the most expensive first: calls, and microseconds without and with what they call."""
-        found = [
+        rows = [
             dict(
                 zip(
                     COLUMNS,
@@ -167,7 +167,7 @@ class profile:
             )
             for each in self._made().key_averages()
         ]  # fmt: skip
-        return sorted(found, key=lambda row: row["self_cpu_us"] + row["self_device_us"], reverse=True)
+        return sorted(rows, key=lambda row: row["self_cpu_us"] + row["self_device_us"], reverse=True)
 
     def export(self, path: str) -> None:
         """The trace as a file that Chrome and Perfetto open."""

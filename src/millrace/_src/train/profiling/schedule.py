@@ -35,12 +35,12 @@ class schedule:
         whole = self.wait + self.warmup + self.active
         if step < 0 or (self.repeat and step // whole >= self.repeat):
             return ProfilerAction.NONE
-        place = step % whole
-        if place < self.wait:
+        phase = step % whole
+        if phase < self.wait:
             return ProfilerAction.NONE
-        if place < self.wait + self.warmup:
+        if phase < self.wait + self.warmup:
             return ProfilerAction.WARM_UP
-        return ProfilerAction.RECORD_AND_SAVE if place == whole - 1 else ProfilerAction.RECORD
+        return ProfilerAction.RECORD_AND_SAVE if phase == whole - 1 else ProfilerAction.RECORD
 
     def to_dict(self) -> dict[str, int]:
         """The numbers, by name."""

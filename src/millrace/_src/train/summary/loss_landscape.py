@@ -14,7 +14,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.log import get_logger
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 from millrace._src.runtime.nn.network_wrappers import WithLossCell
 from millrace._src.runtime.ops.random.uniform_normal import standard_normal
 from millrace._src.train.checkpoint.load import load_checkpoint
@@ -38,45 +38,47 @@ DEFAULTS: dict[str, Any] = {
 MARGIN = 0.2  # how far a picture reaches beyond the path, of its length
 
 
-def check_settings(given: Any, owner: str) -> dict[str, Any]:
+def check_settings(settings: Any, owner: str) -> dict[str, Any]:
     """What is known of a landscape, checked; what is not said is not in it."""
-    if not isinstance(given, dict):
+    if not isinstance(settings, dict):
         raise ArgumentTypeError(
-            f"For '{owner}', 'collect_landscape' must be a dict or None, but got {type(given).__name__}."
+            f"For '{owner}', 'collect_landscape' must be a dict or None, but got {type(settings).__name__}."
         )
-    unknown = set(given) - set(DEFAULTS)
+    unknown = set(settings) - set(DEFAULTS)
     if unknown:
         raise ArgumentValueError(
             f'For "{owner}", the keys {unknown} of `collect_landscape` are unsupported, expect the follow keys: '
             f"{list(DEFAULTS)}"
         )
-    size = check_kind(given.get("landscape_size", 40), "landscape_size", owner, int)
+    size = check_argument_type(settings.get("landscape_size", 40), "landscape_size", owner, int)
     if not 3 <= size <= 256:
         raise ArgumentValueError(
             f'For "{owner}", "landscape_size" should be between 3 and 256, but got the: {size}'
         )
-    if given.get("unit", "step") not in ("step", "epoch"):
+    if settings.get("unit", "step") not in ("step", "epoch"):
         raise ArgumentValueError(
-            f'For "{owner}", unit should be step or epoch, but got the: {given["unit"]}.'
+            f'For "{owner}", unit should be step or epoch, but got the: {settings["unit"]}.'
         )
-    if check_kind(given.get("num_samples", 1), "num_samples", owner, int) < 1:
+    if check_argument_type(settings.get("num_samples", 1), "num_samples", owner, int) < 1:
         raise ArgumentValueError(f'For "{owner}", "num_samples" must be at least 1.')
-    for name, value in check_kind(given.get("create_landscape", {}), "create_landscape", owner, dict).items():
+    for name, value in check_argument_type(
+        settings.get("create_landscape", {}), "create_landscape", owner, dict
+    ).items():
         if name not in ("train", "result"):
             raise ArgumentValueError(
                 f'For "{owner}", the key of "create_landscape" should be in ["train", "result"], but got the: {name}.'
             )
-        check_kind(value, name, owner, bool)
-    for interval in check_kind(given.get("intervals", []), "intervals", owner, list):
-        check_kind(interval, "each interval in intervals", owner, list)
+        check_argument_type(value, name, owner, bool)
+    for interval in check_argument_type(settings.get("intervals", []), "intervals", owner, list):
+        check_argument_type(interval, "each interval in intervals", owner, list)
         if len(interval) < 3:
             raise ArgumentValueError(
                 f'For "{owner}", the length of each list in "intervals" should not be less than three, but got the: '
                 f"{interval}."
             )
         for number in interval:
-            check_kind(number, "each value in intervals", owner, int)
-    return dict(given)
+            check_argument_type(number, "each value in intervals", owner, int)
+    return dict(settings)
 
 
 class LandscapeCheckpoints:
@@ -131,7 +133,9 @@ class SummaryLandscape:
     """
 
     def __init__(self, summary_dir: str) -> None:
-        self._summary_dir = os.path.realpath(check_kind(summary_dir, "summary_dir", "SummaryLandscape", str))
+        self._summary_dir = os.path.realpath(
+            check_argument_type(summary_dir, "summary_dir", "SummaryLandscape", str)
+        )
         self._folder = os.path.join(self._summary_dir, FOLDER)
 
     def clean_ckpt(self) -> None:
@@ -154,8 +158,8 @@ class SummaryLandscape:
         gets its weights back. `device_ids` are checked; one process computes, on the device of the context.
         """
         owner = "SummaryLandscape"
-        for number in check_kind(device_ids or [], "device_ids", owner, list):
-            if check_kind(number, "device_ids", owner, int) not in range(8):
+        for number in check_argument_type(device_ids or [], "device_ids", owner, list):
+            if check_argument_type(number, "device_ids", owner, int) not in range(8):
                 raise ArgumentValueError(
                     f'For "{owner}.gen_landscapes_with_multi_process", the parameter "device_ids" should be between 0 '
                     f"and 7, but got {number}."
@@ -169,7 +173,7 @@ class SummaryLandscape:
                 record.record(0)
                 record.flush()
 
-    def _facts(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _facts(self, settings: dict[str, Any]) -> dict[str, Any]:
         path = os.path.join(self._folder, FACTS)
         if not os.path.exists(path):
             raise FileNotFoundError(
@@ -179,10 +183,10 @@ class SummaryLandscape:
         with open(path) as file:
             facts: dict[str, Any] = json.load(file)
         facts |= {
-            name: value for name, value in given.items() if name not in ("intervals", "create_landscape")
+            name: value for name, value in settings.items() if name not in ("intervals", "create_landscape")
         }
-        facts["create_landscape"] |= given.get("create_landscape", {})
-        facts["intervals"] = given.get("intervals") or list(facts["epoch_group"].values())
+        facts["create_landscape"] |= settings.get("create_landscape", {})
+        facts["intervals"] = settings.get("intervals") or list(facts["epoch_group"].values())
         for number in {number for interval in facts["intervals"] for number in interval}:
             if str(number) not in facts["model_params_file_map"]:
                 raise ArgumentValueError(
@@ -199,15 +203,15 @@ class SummaryLandscape:
                 points = np.stack([losses.load(files[str(number)]) for number in interval])
                 v, w = (filter_normalize(each, losses.weights) for each in principal_directions(points))
                 path = coordinates(points, v, w)
-                more = {**about, "intervals": interval, "decomposition": "PCA"}
-                yield [interval[0], interval[-1]], losses.over(points[-1], v, w, size, path, more)
+                metadata = {**about, "intervals": interval, "decomposition": "PCA"}
+                yield [interval[0], interval[-1]], losses.over(points[-1], v, w, size, path, metadata)
         if facts["create_landscape"]["result"]:
             last = facts["intervals"][-1][-1]
             end = losses.load(files[str(last)])
-            drawn = (standard_normal((end.size,)).asnumpy().astype(np.float64) for _ in range(2))
-            v, w = (filter_normalize(each, losses.weights) for each in drawn)
-            more = {**about, "intervals": [last], "decomposition": "Random"}
-            yield [last], losses.over(end, v, w, size, np.zeros((0, 2)), more)
+            directions = (standard_normal((end.size,)).asnumpy().astype(np.float64) for _ in range(2))
+            v, w = (filter_normalize(each, losses.weights) for each in directions)
+            metadata = {**about, "intervals": [last], "decomposition": "Random"}
+            yield [last], losses.over(end, v, w, size, np.zeros((0, 2)), metadata)
 
 
 class _Losses:
@@ -222,7 +226,7 @@ class _Losses:
         model, self._net, dataset, _ = parts
         loss_fn = model._loss_fn
         self._cell = (self._net if loss_fn is None else WithLossCell(self._net, loss_fn)).set_train(False)
-        self._batches = list(_rows_of(dataset, rows))
+        self._batches = list(_take_batches(dataset, rows))
         named = [each for each in self._net.get_parameters() if "weight" in each.name or "bias" in each.name]
         # those that MindSpore moves; where none has such a name, all that train
         self._moved = [each for each in named if each.requires_grad] or self._net.trainable_params()
@@ -254,7 +258,7 @@ class _Losses:
         self, centre: Array, v: Array, w: Array, size: int, path: Array, about: dict[str, Any]
     ) -> Landscape:
         """The losses over a plane, on a grid about the path."""
-        x, y = (_axis(path[:, side], size) for side in range(2))
+        x, y = (_grid_axis(path[:, side], size) for side in range(2))
         log.info("a landscape of %d x %d losses, %s", size, size, about)
         z = np.array([[self.at(centre + a * v + b * w) for a in x] for b in y])
         passed = [(a, b, self.at(centre + a * v + b * w)) for a, b in path]
@@ -262,17 +266,17 @@ class _Losses:
         return Landscape(x, y, z, np.array(passed).reshape(-1, 3), end, about)
 
 
-def _axis(values: Array, size: int) -> Array:
+def _grid_axis(values: Array, size: int) -> Array:
     if not len(values) or values.min() == values.max():
         return np.linspace(-1.0, 1.0, size)
-    more = MARGIN * (values.max() - values.min())
-    return np.linspace(values.min() - more, values.max() + more, size)
+    margin = MARGIN * (values.max() - values.min())
+    return np.linspace(values.min() - margin, values.max() + margin, size)
 
 
-def _rows_of(dataset: Any, rows: int) -> Iterator[Any]:
+def _take_batches(dataset: Any, rows: int) -> Iterator[Any]:
     """Batches until there are so many rows; they stay in memory."""
-    made = getattr(dataset, "create_tuple_iterator", None)
-    for batch in dataset if made is None else made(num_epochs=1, do_copy=True):
+    create_iterator = getattr(dataset, "create_tuple_iterator", None)
+    for batch in dataset if create_iterator is None else create_iterator(num_epochs=1, do_copy=True):
         yield batch
         rows -= len(batch[0])
         if rows <= 0:

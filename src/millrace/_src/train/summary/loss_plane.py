@@ -29,19 +29,19 @@ def principal_directions(points: Array) -> tuple[Array, Array]:
 
 def filter_normalize(direction: Array, weights: list[Array]) -> Array:
     """The direction with, for each weight, that weight's own length, so that all of them move alike."""
-    made, at = [], 0
+    parts, at = [], 0
     for weight in weights:
         part = direction[at : at + weight.size]
         at += weight.size
         length = np.linalg.norm(part)
-        made.append(part * (np.linalg.norm(weight) / length) if length else part)
-    return np.concatenate(made)
+        parts.append(part * (np.linalg.norm(weight) / length) if length else part)
+    return np.concatenate(parts)
 
 
 def coordinates(points: Array, v: Array, w: Array) -> Array:
     """Where the feet of points on the plane through the last one are, two numbers for each."""
-    found: Array = np.linalg.lstsq(np.stack([v, w], 1), (points - points[-1]).T, rcond=None)[0]
-    return found.T
+    solution: Array = np.linalg.lstsq(np.stack([v, w], 1), (points - points[-1]).T, rcond=None)[0]
+    return solution.T
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,32 +57,32 @@ class Landscape:
 
     def text(self) -> str:
         """All numbers, as JSON."""
-        rounded = {name: _listed(getattr(self, name)) for name in ("x", "y", "z", "path")}
-        return json.dumps({**rounded, "convergence_point": _listed(np.array(self.end)), **self.about})
+        rounded = {name: _to_json_list(getattr(self, name)) for name in ("x", "y", "z", "path")}
+        return json.dumps({**rounded, "convergence_point": _to_json_list(np.array(self.end)), **self.about})
 
     def picture(self) -> Array:
         """A picture (height, width, 3): dark is low, red is the path, white its end; y grows upwards."""
         scale = max(1, _PIXELS // len(self.x))
-        pixels = _coloured(self.z[::-1]).repeat(scale, 0).repeat(scale, 1)
+        pixels = _colorize(self.z[::-1]).repeat(scale, 0).repeat(scale, 1)
         for x, y, _ in self.path:
             self._dot(pixels, x, y, scale, _PATH)
         self._dot(pixels, *self.end[:2], scale, _END)
         return pixels
 
     def _dot(self, pixels: Array, x: float, y: float, scale: int, colour: tuple[int, int, int]) -> None:
-        column = int(_place(x, self.x) * (pixels.shape[1] - 1))
-        row = int((1 - _place(y, self.y)) * (pixels.shape[0] - 1))
+        column = int(_axis_fraction(x, self.x) * (pixels.shape[1] - 1))
+        row = int((1 - _axis_fraction(y, self.y)) * (pixels.shape[0] - 1))
         half = max(1, scale // 6)
         pixels[max(0, row - half) : row + half + 1, max(0, column - half) : column + half + 1] = colour
 
 
-def _place(value: float, axis: Array) -> float:
+def _axis_fraction(value: float, axis: Array) -> float:
     """How far along an axis, from 0 to 1."""
     span = axis[-1] - axis[0]
     return float(np.clip((value - axis[0]) / span, 0, 1)) if span else 0.5
 
 
-def _coloured(z: Array) -> Array:
+def _colorize(z: Array) -> Array:
     known = np.isfinite(z)
     low, high = (z[known].min(), z[known].max()) if known.any() else (0.0, 1.0)
     # losses grow by orders of magnitude away from the path: in a straight scale all of it would be one colour
@@ -94,9 +94,9 @@ def _coloured(z: Array) -> Array:
     return pixels
 
 
-def _listed(values: Array) -> Any:
+def _to_json_list(values: Array) -> Any:
     """Numbers for JSON, which has none that are infinite or no numbers."""
     return [
-        _listed(each) if np.ndim(each) else (float(f"{each:.7g}") if np.isfinite(each) else None)
+        _to_json_list(each) if np.ndim(each) else (float(f"{each:.7g}") if np.isfinite(each) else None)
         for each in values
     ]

@@ -10,7 +10,7 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_bool, check_int, check_kind
+from millrace._src.runtime.nn.argument_types import check_bool, check_int, check_argument_type
 from millrace._src.train.callbacks.callback import Callback, RunContext
 from millrace._src.train.callbacks.monitored_value import loss_of
 
@@ -63,7 +63,7 @@ class SummaryCollector(Callback):
         export_options: dict[str, Any] | None = None,
     ) -> None:
         owner = "SummaryCollector"
-        self.summary_dir = check_kind(summary_dir, "summary_dir", owner, str)
+        self.summary_dir = check_argument_type(summary_dir, "summary_dir", owner, str)
         self.collect_freq = check_int(collect_freq, "collect_freq", owner, 1)
         check_bool(keep_default_action, "keep_default_action", owner)
         rare = collect_freq * 10 if collect_tensor_freq is None else collect_tensor_freq
@@ -71,14 +71,14 @@ class SummaryCollector(Callback):
         if max_file_size is not None:
             check_int(max_file_size, "max_file_size", owner, 1)
         self._limit = max_file_size
-        self._wanted = _choices(collect_specified_data, keep_default_action)
-        for name, given in (
+        self._wanted = _resolve_options(collect_specified_data, keep_default_action)
+        for name, value in (
             ("custom_lineage_data", custom_lineage_data),
             ("export_options", export_options),
         ):
-            if given is not None and not isinstance(given, dict):
+            if value is not None and not isinstance(value, dict):
                 raise ArgumentTypeError(
-                    f"For '{owner}', '{name}' must be a dict, but got {type(given).__name__}."
+                    f"For '{owner}', '{name}' must be a dict, but got {type(value).__name__}."
                 )
         self._own = custom_lineage_data
         self._record: SummaryRecord | None = None
@@ -146,8 +146,8 @@ class SummaryCollector(Callback):
         pattern = self._wanted["histogram_regular"]
         if pattern:
             named = [each for each in params.network.trainable_params() if re.search(pattern, each.name)]
-            given = self._wanted["histogram_given"]
-            for each in named if given else named[:MOST_HISTOGRAMS]:
+            collect_all = self._wanted["histogram_given"]
+            for each in named if collect_all else named[:MOST_HISTOGRAMS]:
                 record.add_value("histogram", f"{each.name}/auto", each)
 
     def on_eval_end(self, run_context: RunContext) -> None:
@@ -179,12 +179,12 @@ class SummaryCollector(Callback):
             self._record.flush()
 
 
-def _choices(given: dict[str, Any] | None, defaults: bool) -> dict[str, Any]:
-    if given is not None and not isinstance(given, dict):
+def _resolve_options(specified: dict[str, Any] | None, defaults: bool) -> dict[str, Any]:
+    if specified is not None and not isinstance(specified, dict):
         raise ArgumentTypeError(
-            f"For 'SummaryCollector', 'collect_specified_data' must be a dict, but got {type(given).__name__}."
+            f"For 'SummaryCollector', 'collect_specified_data' must be a dict, but got {type(specified).__name__}."
         )
-    for name, value in (given or {}).items():
+    for name, value in (specified or {}).items():
         if name not in CHOICES:
             raise ArgumentValueError(
                 f"For 'SummaryCollector', the keys of 'collect_specified_data' must be among {', '.join(CHOICES)}, but "
@@ -197,4 +197,4 @@ def _choices(given: dict[str, Any] | None, defaults: bool) -> dict[str, Any]:
         if name == "collect_landscape" and value is not None:
             check_settings(value, "SummaryCollector")
     start = CHOICES if defaults else dict.fromkeys(CHOICES)
-    return {**start, **(given or {}), "histogram_given": "histogram_regular" in (given or {})}
+    return {**start, **(specified or {}), "histogram_given": "histogram_regular" in (specified or {})}

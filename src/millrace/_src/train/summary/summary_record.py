@@ -16,7 +16,7 @@ from millrace._src.core.io.framing import write_record
 from millrace._src.core.log import warn_once
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_int, check_kind
+from millrace._src.runtime.nn.argument_types import check_int, check_argument_type
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.framework.summary import on_summary
 
@@ -61,7 +61,7 @@ class SummaryRecord:
     ) -> None:
         owner = "SummaryRecord"
         for name, value in (("log_dir", log_dir), ("file_prefix", file_prefix), ("file_suffix", file_suffix)):
-            check_kind(value, name, owner, str)
+            check_argument_type(value, name, owner, str)
         if network is not None and not isinstance(network, Cell):
             raise ArgumentTypeError(
                 f"For '{owner}', 'network' must be a Cell, but got {type(network).__name__}."
@@ -98,7 +98,7 @@ class SummaryRecord:
             raise ArgumentValueError(
                 f"No such plugin of {plugin!r}; it should be one of {', '.join(PLUGINS)}."
             )
-        check_kind(name, "name", "SummaryRecord", str)
+        check_argument_type(name, "name", "SummaryRecord", str)
         if not name:
             raise ArgumentValueError("For 'SummaryRecord', the 'name' of a value must not be empty.")
         if plugin in ("scalar", "image", "histogram", "tensor"):
@@ -113,23 +113,23 @@ class SummaryRecord:
                 raise ArgumentValueError("For 'SummaryRecord', an image must have the shape (N, C, H, W).")
         self._values[plugin, name] = value
 
-    def _taken(self, kind: str, name: str, value: Tensor) -> None:
+    def _taken(self, summary_type: str, name: str, value: Tensor) -> None:
         """What a net gave to a summary operation; copied, since a recorded step uses the memory again."""
         if self._file is not False:
-            self._values[kind, name] = value.asnumpy().copy()
+            self._values[summary_type, name] = value.asnumpy().copy()
 
     def record(
         self, step: int, train_network: Any = None, plugin_filter: Callable[[str], bool] | None = None
     ) -> bool:
         """Write what was kept, as of this step; whether all of it was written."""
-        check_kind(step, "step", "SummaryRecord", int)
+        check_argument_type(step, "step", "SummaryRecord", int)
         if self._file is False:
             raise ArgumentValueError("For 'SummaryRecord', it is closed: nothing can be recorded any more.")
         now, values, written = time.time(), [], True
         for (plugin, name), value in self._values.items():
             if plugin_filter is None or plugin_filter(plugin):
                 try:
-                    values += _encoded(plugin, name, value)
+                    values += _encode_summary(plugin, name, value)
                 except (ValueError, TypeError) as error:
                     if self._raises:
                         raise
@@ -144,7 +144,7 @@ class SummaryRecord:
             and not self._graph_written
             and (plugin_filter is None or plugin_filter("graph"))
         ):
-            self._write(events.graph_event(now, _nodes(network)))
+            self._write(events.graph_event(now, _list_nodes(network)))
             self._graph_written = True
         return written
 
@@ -181,28 +181,28 @@ class SummaryRecord:
         self.close()
 
 
-def _array(value: Any) -> np.ndarray[Any, Any]:
-    found = value.asnumpy() if isinstance(value, Tensor) else np.asarray(value)
-    return found.astype(np.float32) if found.dtype.kind not in "biuf" else found
+def _to_array(value: Any) -> np.ndarray[Any, Any]:
+    array = value.asnumpy() if isinstance(value, Tensor) else np.asarray(value)
+    return array.astype(np.float32) if array.dtype.kind not in "biuf" else array
 
 
-def _encoded(plugin: str, name: str, value: Any) -> list[bytes]:
+def _encode_summary(plugin: str, name: str, value: Any) -> list[bytes]:
     """A value as TensorBoard has it."""
     if plugin == "scalar":
-        array = _array(value)
+        array = _to_array(value)
         if array.size != 1:
             raise ArgumentValueError(f"a scalar must be one number, but its shape is {array.shape}")
         return [events.scalar(name, array.item())]
     if plugin == "image":
-        array = _array(value)
+        array = _to_array(value)
         if array.ndim != 4 or array.shape[1] not in (1, 3):
             raise ArgumentValueError(f"pictures must be (N, 1 or 3, H, W), but their shape is {array.shape}")
         return [
             events.image(name if not number else f"{name}/{number}", pixels)
-            for number, pixels in enumerate(_pixels(array))
+            for number, pixels in enumerate(_to_pixels(array))
         ]
     if plugin in ("histogram", "tensor"):
-        return [events.histogram(name, _array(value))]
+        return [events.histogram(name, _to_array(value))]
     if plugin == "graph":
         return []
     if plugin == "landscape":
@@ -210,22 +210,22 @@ def _encoded(plugin: str, name: str, value: Any) -> list[bytes]:
     return [events.text(name, str(value))]
 
 
-def _pixels(pictures: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+def _to_pixels(images: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     """Pictures (N, C, H, W) as uint8 (H, W, C); floats are stretched from their smallest to their largest value."""
-    if pictures.dtype != np.uint8:
-        low, high = float(pictures.min()), float(pictures.max())
-        pictures = ((pictures - low) * (255 / (high - low or 1.0))).astype(np.uint8)
-    return [np.ascontiguousarray(each.transpose(1, 2, 0)) for each in pictures[:10]]
+    if images.dtype != np.uint8:
+        low, high = float(images.min()), float(images.max())
+        images = ((images - low) * (255 / (high - low or 1.0))).astype(np.uint8)
+    return [np.ascontiguousarray(each.transpose(1, 2, 0)) for each in images[:10]]
 
 
-def _nodes(network: Cell) -> list[tuple[str, str, list[str]]]:
+def _list_nodes(network: Cell) -> list[tuple[str, str, list[str]]]:
     """A net as a graph: its cells, nested by their names, and the parameters that feed each."""
     top = type(network).__name__
-    found: list[tuple[str, str, list[str]]] = []
+    nodes: list[tuple[str, str, list[str]]] = []
     for path, cell in network.cells_and_names():
         name = "/".join([top, *filter(None, path.split("."))])
         inputs = [f"{name}/{each}" for each, param in cell._params.items() if param is not None]
-        found += [(each, "Parameter", []) for each in inputs]
+        nodes += [(each, "Parameter", []) for each in inputs]
         if not any(True for _ in cell.cells()):
-            found.append((f"{name}/{type(cell).__name__}", type(cell).__name__, inputs))
-    return found
+            nodes.append((f"{name}/{type(cell).__name__}", type(cell).__name__, inputs))
+    return nodes

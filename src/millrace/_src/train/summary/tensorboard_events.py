@@ -18,57 +18,73 @@ from millrace._src.core.io.protobuf import field, varint
 __all__ = ["event", "graph_event", "histogram", "image", "png", "scalar", "text", "version_event"]
 
 
-def _words(number: int, words: str) -> bytes:
-    return field(number, words.encode())
+def _text_field(number: int, text: str) -> bytes:
+    return field(number, text.encode())
 
 
-def _integer(number: int, value: int) -> bytes:
+def _integer_field(number: int, value: int) -> bytes:
     return varint(number << 3) + varint(value)
 
 
-def _double(number: int, value: float) -> bytes:
+def _double_field(number: int, value: float) -> bytes:
     return varint(number << 3 | 1) + struct.pack("<d", value)
 
 
-def _float(number: int, value: float) -> bytes:
+def _float_field(number: int, value: float) -> bytes:
     return varint(number << 3 | 5) + struct.pack("<f", value)
 
 
 def version_event(wall_time: float) -> bytes:
     """The first event of every file."""
-    return _double(1, wall_time) + _words(3, "brain.Event:2")
+    return _double_field(1, wall_time) + _text_field(3, "brain.Event:2")
 
 
 def event(wall_time: float, step: int, values: Iterable[bytes]) -> bytes:
     """Some values of one step."""
-    return _double(1, wall_time) + _integer(2, step) + field(5, b"".join(field(1, each) for each in values))
+    return (
+        _double_field(1, wall_time)
+        + _integer_field(2, step)
+        + field(5, b"".join(field(1, each) for each in values))
+    )
 
 
 def graph_event(wall_time: float, nodes: Iterable[tuple[str, str, list[str]]]) -> bytes:
     """A graph: the name, the kind and the inputs of each node."""
     definition = b"".join(
-        field(1, _words(1, name) + _words(2, kind) + b"".join(_words(3, each) for each in inputs))
-        for name, kind, inputs in nodes
+        field(
+            1,
+            _text_field(1, name)
+            + _text_field(2, node_type)
+            + b"".join(_text_field(3, each) for each in inputs),
+        )
+        for name, node_type, inputs in nodes
     )
-    return _double(1, wall_time) + field(4, definition)
+    return _double_field(1, wall_time) + field(4, definition)
 
 
 def scalar(tag: str, value: float) -> bytes:
     """A number."""
-    return _words(1, tag) + _float(2, float(value))
+    return _text_field(1, tag) + _float_field(2, float(value))
 
 
-def text(tag: str, words: str) -> bytes:
+def text(tag: str, content: str) -> bytes:
     """Some words."""
-    tensor = _integer(1, 7) + field(2, field(2, _integer(1, 1))) + _words(8, words)  # of strings, one of them
-    return _words(1, tag) + field(8, tensor) + field(9, field(1, _words(1, "text")))
+    tensor = (
+        _integer_field(1, 7) + field(2, field(2, _integer_field(1, 1))) + _text_field(8, content)
+    )  # of strings, one of them
+    return _text_field(1, tag) + field(8, tensor) + field(9, field(1, _text_field(1, "text")))
 
 
 def image(tag: str, pixels: np.ndarray[Any, Any]) -> bytes:
     """A picture (height, width, colours) of uint8."""
     height, width, colours = pixels.shape
-    inner = _integer(1, height) + _integer(2, width) + _integer(3, colours) + field(4, png(pixels))
-    return _words(1, tag) + field(4, inner)
+    inner = (
+        _integer_field(1, height)
+        + _integer_field(2, width)
+        + _integer_field(3, colours)
+        + field(4, png(pixels))
+    )
+    return _text_field(1, tag) + field(4, inner)
 
 
 def histogram(tag: str, values: np.ndarray[Any, Any], bins: int = 30) -> bytes:
@@ -80,10 +96,11 @@ def histogram(tag: str, values: np.ndarray[Any, Any], bins: int = 30) -> bytes:
     counts, edges = np.histogram(flat, bins)
     packed = [np.ascontiguousarray(each, "<f8").tobytes() for each in (edges[1:], counts)]
     inner = (
-        _double(1, flat.min()) + _double(2, flat.max()) + _double(3, flat.size) + _double(4, flat.sum())
-        + _double(5, float(np.square(flat).sum())) + field(6, packed[0]) + field(7, packed[1])
+        _double_field(1, flat.min()) + _double_field(2, flat.max()) + _double_field(3, flat.size)
+        + _double_field(4, flat.sum()) + _double_field(5, float(np.square(flat).sum()))
+        + field(6, packed[0]) + field(7, packed[1])
     )  # fmt: skip
-    return _words(1, tag) + field(5, inner)
+    return _text_field(1, tag) + field(5, inner)
 
 
 def png(pixels: np.ndarray[Any, Any]) -> bytes:
@@ -93,13 +110,13 @@ def png(pixels: np.ndarray[Any, Any]) -> bytes:
     b'\\x89PNG'
     """
     height, width, colours = pixels.shape
-    kind = {1: 0, 3: 2, 4: 6}[colours]
+    color_type = {1: 0, 3: 2, 4: 6}[colours]
     rows = np.zeros((height, 1 + width * colours), np.uint8)  # each row begins with its filter: none
     rows[:, 1:] = pixels.reshape(height, -1)
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
-    head = struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
+    head = struct.pack(">IIBBBBB", width, height, 8, color_type, 0, 0, 0)
     body = zlib.compress(rows.tobytes(), 6)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")

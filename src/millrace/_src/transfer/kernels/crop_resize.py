@@ -76,53 +76,62 @@ class _Axis(NamedTuple):
 
 
 def crop_and_resize_batch(
-    images: Images, steps: Sequence[OffloadStep], drawn: Sequence[Sequence[Any]]
+    images: Images, steps: Sequence[OffloadStep], samples: Sequence[Sequence[Any]]
 ) -> torch.Tensor:
-    """The images through crops and at most one resize, as a batch; ``drawn`` holds for each step a row's numbers."""
-    rows = [_window(size, steps, [each[i] for each in drawn]) for i, size in enumerate(images.sizes.tolist())]
+    """The images through crops and at most one resize, as a batch; ``samples`` holds for each step a row's numbers."""
+    rows = [
+        _compute_window(size, steps, [each[i] for each in samples])
+        for i, size in enumerate(images.sizes.tolist())
+    ]
     boxes, targets, windows = (np.array(part) for part in zip(*rows, strict=True))
     if len(set(map(tuple, windows[:, 2:].tolist()))) > 1:
-        found = sorted(set(map(tuple, windows[:, 2:].tolist())))[:2]
+        sizes = sorted(set(map(tuple, windows[:, 2:].tolist())))[:2]
         raise DeviceQueueError(
-            f"images of different sizes cannot be one batch: {found[0]} and {found[1]}. Give them one size: "
+            f"images of different sizes cannot be one batch: {sizes[0]} and {sizes[1]}. Give them one size: "
             "Resize((height, width)) or a crop as the last of them"
         )
-    kind = next((step for step in steps if step.kernel == "resized"), None)
-    linear = None if kind is None else bool(kind.args["linear"])
-    down = _axis(boxes[:, 0], boxes[:, 2], targets[:, 0], windows[:, 0], int(windows[0, 2]), linear, True)
-    across = _axis(boxes[:, 1], boxes[:, 3], targets[:, 1], windows[:, 1], int(windows[0, 3]), linear, False)
-    return _gathered(images, down, across)
+    resize = next((step for step in steps if step.kernel == "resized"), None)
+    linear = None if resize is None else bool(resize.args["linear"])
+    down = _sample_axis(
+        boxes[:, 0], boxes[:, 2], targets[:, 0], windows[:, 0], int(windows[0, 2]), linear, True
+    )
+    across = _sample_axis(
+        boxes[:, 1], boxes[:, 3], targets[:, 1], windows[:, 1], int(windows[0, 3]), linear, False
+    )
+    return _gather_pixels(images, down, across)
 
 
-def _window(size: list[int], steps: Sequence[OffloadStep], drawn: Sequence[Any]) -> tuple[Any, Any, Any]:
+def _compute_window(
+    size: list[int], steps: Sequence[OffloadStep], samples: Sequence[Any]
+) -> tuple[Any, Any, Any]:
     """(part of the source, size that it gets, part of that) for one image."""
     box = [0, 0, *size]
     target: list[int] | None = None
     window = [0, 0, *size]
-    for step, own in zip(steps, drawn, strict=True):
+    for step, values in zip(steps, samples, strict=True):
         assert step.row_params is not None
         if step.kernel == "resized":
-            part, goal = step.row_params(window[2], window[3], *own)
+            part, goal = step.row_params(window[2], window[3], *values)
             box = [box[0] + window[0] + part[0], box[1] + window[1] + part[1], part[2], part[3]]
             target, window = list(goal), [0, 0, *goal]
         else:
-            top, left, tall, wide = step.row_params(window[2], window[3], *own)
+            top, left, tall, wide = step.row_params(window[2], window[3], *values)
             window = [window[0] + top, window[1] + left, tall, wide]
     return box, box[2:] if target is None else target, window
 
 
-def _axis(
+def _sample_axis(
     start: Any, length: Any, target: Any, skip: Any, count: int, linear: bool | None, clamps: bool
 ) -> _Axis:
     """``start`` and ``length`` of the part, the length it gets, and the ``count`` pixels of that from ``skip`` on."""
-    place = skip[:, None] + np.arange(count)[None, :]
+    positions = skip[:, None] + np.arange(count)[None, :]
     if linear is None:
-        return _Axis(start[:, None] + place)
+        return _Axis(start[:, None] + positions)
     scale = 1.0 / (target / length)
     if not linear:
-        found = np.minimum(np.floor(place * scale[:, None]).astype(np.int64), length[:, None] - 1)
-        return _Axis(start[:, None] + found)
-    exact = ((place + 0.5) * scale[:, None] - 0.5).astype(np.float32)
+        indices = np.minimum(np.floor(positions * scale[:, None]).astype(np.int64), length[:, None] - 1)
+        return _Axis(start[:, None] + indices)
+    exact = ((positions + 0.5) * scale[:, None] - 0.5).astype(np.float32)
     first = np.floor(exact).astype(np.int64)
     part = exact - first.astype(np.float32)
     last = length[:, None] - 1
@@ -135,53 +144,55 @@ def _axis(
     return _Axis(low, high, (weights[0], weights[1]))
 
 
-def _gathered(images: Images, down: _Axis, across: _Axis) -> torch.Tensor:
+def _gather_pixels(images: Images, down: _Axis, across: _Axis) -> torch.Tensor:
     many = max(images.channels, 1)
     flat, base, steps = images.flat, images.base, images.steps
-    together = many > 1 and _interleaved(images, many)
+    together = many > 1 and _is_interleaved(images, many)
     if together:  # a pixel is one thing to fetch
         flat, base, steps = flat.reshape(-1, many), base // many, steps // many
-    lines = [base[:, None] + each * steps[:, :1] for each in _both(down)]
-    columns = [each * steps[:, 1:2] for each in _both(across)]
+    lines = [base[:, None] + each * steps[:, :1] for each in _neighbor_indices(down)]
+    columns = [each * steps[:, 1:2] for each in _neighbor_indices(across)]
     weights = [each for pair in (down.weights, across.weights) if pair is not None for each in pair]
-    there = _sent([*lines, *columns, *weights, steps[:, 2:]], flat.device)
+    there = _copy_to_device([*lines, *columns, *weights, steps[:, 2:]], flat.device)
     channel = there.pop()[:, :, None]
     rows, cells = there[: len(lines)], there[len(lines) : len(lines) + len(columns)]
     shares = [each.to(torch.int32) for each in there[len(lines) + len(columns) :]]
     at = [row[:, :, None] + cell[:, None, :] for row in rows for cell in cells]
     if together:
-        return _pixels([flat[each] for each in at], [share[..., None] for share in shares])
-    planes = [_pixels([flat[each + channel * number] for each in at], shares) for number in range(many)]
+        return _blend_corners([flat[each] for each in at], [share[..., None] for share in shares])
+    planes = [
+        _blend_corners([flat[each + channel * number] for each in at], shares) for number in range(many)
+    ]
     return torch.stack(planes, -1) if images.channels else planes[0]
 
 
-def _interleaved(images: Images, many: int) -> bool:
+def _is_interleaved(images: Images, many: int) -> bool:
     """Whether the channels of a pixel lie side by side, and pixels one after the other from the beginning on."""
     steps = images.steps
     side = bool((steps[:, 2] == 1).all() and (steps[:, 1] == many).all())
     return side and not (images.base % many).any() and images.flat.numel() % many == 0
 
 
-def _sent(arrays: list[Any], device: torch.device) -> list[torch.Tensor]:
+def _copy_to_device(arrays: list[Any], device: torch.device) -> list[torch.Tensor]:
     """Small arrays on the device, as one."""
     whole = to_device(np.concatenate([each.reshape(-1) for each in arrays], dtype=np.int64), device)
     parts = torch.split(whole, [each.size for each in arrays])
     return [part.reshape(each.shape) for part, each in zip(parts, arrays, strict=True)]
 
 
-def _both(axis: _Axis) -> list[Any]:
+def _neighbor_indices(axis: _Axis) -> list[Any]:
     return [axis.first] if axis.second is None else [axis.first, axis.second]
 
 
-def _pixels(corners: list[torch.Tensor], weights: list[torch.Tensor]) -> torch.Tensor:
+def _blend_corners(corners: list[torch.Tensor], weights: list[torch.Tensor]) -> torch.Tensor:
     """One pixel of each four, or the only one. Across first, then down, each cut as OpenCV does."""
     if not weights:
         return corners[0]
     upper, lower, left, right = weights
-    made = None
+    blended = None
     for line, weight in enumerate((upper, lower)):
         sums = corners[2 * line] * left[:, None] + corners[2 * line + 1] * right[:, None]
         part = ((sums >> 4) * weight[:, :, None]) >> 16
-        made = part if made is None else made.add_(part)
-    assert made is not None
-    return (made.add_(2) >> 2).to(torch.uint8)
+        blended = part if blended is None else blended.add_(part)
+    assert blended is not None
+    return (blended.add_(2) >> 2).to(torch.uint8)

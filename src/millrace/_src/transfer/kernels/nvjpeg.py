@@ -48,7 +48,7 @@ def decode_jpeg_batch(encoded: Sequence[torch.Tensor], sizes: Sizes, device: tor
         require("torchvision", extra="gpu", purpose="Decode().device('GPU')")
         io: Any = require("torchvision.io", extra="gpu", purpose="Decode().device('GPU')")
         return Images.of_planes([io.decode_jpeg(one, mode=io.ImageReadMode.RGB) for one in encoded])
-    return _decoder(device)(encoded, sizes)
+    return _load_decoder(device)(encoded, sizes)
 
 
 class _Image(ctypes.Structure):
@@ -98,7 +98,7 @@ class Nvjpeg:
             "it, and an error names the file"
         )
 
-    def _decode(self, backend: int, encoded: Sequence[torch.Tensor], shapes: Any, places: Any) -> int:
+    def _decode(self, backend: int, encoded: Sequence[torch.Tensor], shapes: Any, pointers: Any) -> int:
         """0 where all were decoded, into these places; else what nvJPEG says."""
         handle = self._handle(backend)
         if handle is None:
@@ -112,8 +112,8 @@ class Nvjpeg:
         data = (ctypes.c_void_p * count)(*[one.data_ptr() for one in encoded])
         lengths = (ctypes.c_size_t * count)(*[one.numel() for one in encoded])
         images = (_Image * count)()
-        for image, place, width in zip(images, places.tolist(), shapes[:, 1].tolist(), strict=True):
-            image.channel[0], image.pitch[0] = place, 3 * width
+        for image, pointer, width in zip(images, pointers.tolist(), shapes[:, 1].tolist(), strict=True):
+            image.channel[0], image.pitch[0] = pointer, 3 * width
         status = self.library.nvjpegDecodeBatched(
             handle, state.pointer, data, lengths, images, ctypes.c_void_p(stream.cuda_stream)
         )
@@ -162,8 +162,8 @@ class Nvjpeg:
 
 
 @functools.cache
-def _decoder(device: torch.device) -> Nvjpeg:
-    for path in _libraries():
+def _load_decoder(device: torch.device) -> Nvjpeg:
+    for path in _find_libraries():
         try:
             return Nvjpeg(ctypes.CDLL(path), device)
         except OSError as error:
@@ -175,13 +175,13 @@ def _decoder(device: torch.device) -> Nvjpeg:
     )
 
 
-def _libraries() -> Iterator[str]:
+def _find_libraries() -> Iterator[str]:
     """Where nvJPEG may be: beside PyTorch, with torchvision, or in an installation of CUDA."""
     packages = Path(torch.__file__).parents[1]
     for pattern in ("nvidia/**/libnvjpeg.so*", "torchvision.libs/libnvjpeg*"):
         yield from map(str, sorted(packages.glob(pattern)))
     cuda = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
     yield from map(str, sorted(cuda.glob("lib64/libnvjpeg.so*")))
-    found = ctypes.util.find_library("nvjpeg")
-    if found:
-        yield found
+    library = ctypes.util.find_library("nvjpeg")
+    if library:
+        yield library

@@ -22,7 +22,7 @@ _GREY, _GREY_SHIFT = (9798, 19235, 3735), 15
 
 
 @functools.lru_cache(maxsize=256)
-def _constant(values: tuple[float, ...], shape: tuple[int, ...], device: torch.device) -> Batch:
+def _cached_constant(values: tuple[float, ...], shape: tuple[int, ...], device: torch.device) -> Batch:
     """A small array that stays on the device: copying it there for each batch would wait for the device.
 
     A divisor on the host would not do: PyTorch multiplies by its inverse, which rounds twice.
@@ -32,8 +32,8 @@ def _constant(values: tuple[float, ...], shape: tuple[int, ...], device: torch.d
 
 def to_device(array: Any, device: torch.device) -> Batch:
     """An array of the host's there, without waiting for the device."""
-    made = torch.from_numpy(np.require(array, requirements=["C", "W"]))
-    return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
+    tensor = torch.from_numpy(np.require(array, requirements=["C", "W"]))
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
 
 def hwc_to_chw(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
@@ -50,8 +50,8 @@ def normalize(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
     else:
         shape = (1, 1, 1, len(mean)) if args["is_hwc"] else (1, len(mean), 1, 1)
     values = x if x.dtype == torch.uint8 else x.to(torch.float32)
-    made = values - _constant(tuple(map(float, mean)), shape, x.device)
-    return made.div_(_constant(tuple(map(float, std)), shape, x.device))
+    centered = values - _cached_constant(tuple(map(float, mean)), shape, x.device)
+    return centered.div_(_cached_constant(tuple(map(float, std)), shape, x.device))
 
 
 def rescale(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
@@ -69,8 +69,8 @@ def cast(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
 
 def to_tensor(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
     """Channels first, divided by 255, in another type."""
-    made = x[:, None] if x.ndim == 3 else hwc_to_chw(x, {}, None)
-    return cast(rescale(made, {"factor": 1.0 / 255.0, "shift": 0.0}, None), args, None)
+    planes = x[:, None] if x.ndim == 3 else hwc_to_chw(x, {}, None)
+    return cast(rescale(planes, {"factor": 1.0 / 255.0, "shift": 0.0}, None), args, None)
 
 
 def flip(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
@@ -94,7 +94,7 @@ def lookup_table(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
     return tables.reshape(-1)[x.to(torch.int32) + first.reshape(-1, *[1] * (x.ndim - 1))]
 
 
-def _grey(x: Batch) -> Batch:
+def _to_grey(x: Batch) -> Batch:
     red, green, blue = (x[..., channel].to(torch.int32) for channel in range(3))
     weighted = red * _GREY[0] + green * _GREY[1] + blue * _GREY[2]
     return (weighted + (1 << (_GREY_SHIFT - 1))) >> _GREY_SHIFT
@@ -103,19 +103,19 @@ def _grey(x: Batch) -> Batch:
 def _blend(first: Batch, second: Batch, factor: float) -> Batch:
     """1 - factor of the first and factor of the second, in the order of the host's roundings."""
     share = np.float32(1) - np.float32(factor)
-    made = first.to(torch.float32) * float(share) + second.to(torch.float32) * float(np.float32(1) - share)
-    return made.round_().clamp_(0, 255).to(torch.uint8)
+    blended = first.to(torch.float32) * float(share) + second.to(torch.float32) * float(np.float32(1) - share)
+    return blended.round_().clamp_(0, 255).to(torch.uint8)
 
 
 def contrast(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
     """Away from the mean grey of the image, or towards it."""
-    mean = _grey(x).flatten(1).sum(1).to(torch.float64) / (x.shape[1] * x.shape[2])
+    mean = _to_grey(x).flatten(1).sum(1).to(torch.float64) / (x.shape[1] * x.shape[2])
     return _blend(mean.round().reshape(-1, 1, 1, 1), x, args["factor"])
 
 
 def saturation(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
     """Away from the grey of each pixel, or towards it."""
-    return _blend(_grey(x)[..., None], x, args["factor"])
+    return _blend(_to_grey(x)[..., None], x, args["factor"])
 
 
 KERNELS: dict[str, Callable[[Batch, dict[str, Any], Any], Batch]] = {

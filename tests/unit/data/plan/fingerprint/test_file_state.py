@@ -22,7 +22,7 @@ def test_a_file_that_was_written_anew_is_another_one(tmp_path):
 
 
 def test_a_large_folder_is_looked_at_once_unless_a_file_comes_or_goes(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MANY", 3)
+    monkeypatch.setattr(files, "LARGE_FOLDER", 3)
     monkeypatch.setattr(files, "_known", {})
     given = _folder(tmp_path)
     looked = []

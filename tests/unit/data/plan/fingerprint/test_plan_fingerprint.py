@@ -143,7 +143,7 @@ def scaled(scale: Any) -> Any:
 def test_a_closure_is_named(no_leaks: None) -> None:
     text = difference(scaled(2), scaled(3))
     assert "Map at " in text
-    assert "test_fingerprint.py" in text
+    assert "test_plan_fingerprint.py" in text
     assert "operations[1].function differs: the closure variable 'scale' is 3 now" in text
 
 

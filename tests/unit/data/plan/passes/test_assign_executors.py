@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def many_cores(monkeypatch):
     monkeypatch.setattr(MODULE, "available_cores", lambda: 16)
-    monkeypatch.setattr(MODULE, "LEAST_ROWS", 20)
+    monkeypatch.setattr(MODULE, "MIN_ROWS", 20)
 
 
 def images(folder: Path, workers: int, operations: list[Any] = TRAIN) -> ds.Dataset:
@@ -52,7 +52,7 @@ def batches(data: ds.Dataset) -> list[Any]:
 def test_many_workers_are_processes_that_make_whole_batches(folder):
     shown = images(folder, 3).batch(4).explain()
     assert "on=3 processes" in shown
-    assert "Regroup" not in shown
+    assert "Rebatch" not in shown
 
 
 @pytest.mark.parametrize("drop", [False, True])
@@ -128,15 +128,15 @@ def test_heavy_work_of_ours_leaves_a_users_object_behind(folder):
     assert kinds(own(folder).batch(4)) == [("threads", "Read"), ("processes", "Map", "Batch")]
     assert kinds(own(folder)) == [("threads", "Read"), ("processes", "Map")]
     assert kinds(own(folder).map(function, "image").batch(4))[0][0] == "threads"
-    big = own(folder).batch(MODULE.MOST_ROWS + 1)
+    big = own(folder).batch(MODULE.MAX_BATCH_ROWS + 1)
     assert kinds(big) == [("threads", "Read"), ("processes", "Map"), ("threads", "Batch")]
 
 
 def test_not_where_it_does_not_pay(folder, monkeypatch):
     assert kinds(own(folder, 2).batch(4))[0] == ("threads", "Read", "Map")
-    monkeypatch.setattr(MODULE, "LEAST_ROWS", 24)
+    monkeypatch.setattr(MODULE, "MIN_ROWS", 24)
     assert kinds(own(folder).batch(4))[0] == ("threads", "Read", "Map")
-    monkeypatch.setattr(MODULE, "LEAST_ROWS", 20)
+    monkeypatch.setattr(MODULE, "MIN_ROWS", 20)
     monkeypatch.setattr(MODULE, "available_cores", lambda: 2)
     assert kinds(own(folder).batch(4))[0] == ("threads", "Read", "Map")
 
@@ -195,13 +195,13 @@ def test_what_the_user_sets_holds(folder):
 
 
 def test_large_batches_are_made_by_all_workers(folder):
-    shown = images(folder, 3).batch(MODULE.MOST_ROWS + 1).explain()
+    shown = images(folder, 3).batch(MODULE.MAX_BATCH_ROWS + 1).explain()
     assert "on=3 processes" in shown
-    assert "Regroup" in shown
+    assert "Rebatch" in shown
 
 
 def test_a_short_epoch_keeps_threads(folder, monkeypatch):
-    monkeypatch.setattr(MODULE, "LEAST_ROWS", 24)
+    monkeypatch.setattr(MODULE, "MIN_ROWS", 24)
     assert "on=8 threads" in images(folder, 8).batch(4).explain()
 
 

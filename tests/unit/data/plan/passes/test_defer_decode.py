@@ -237,7 +237,7 @@ def test_a_bad_row_is_skipped_as_ever(voc: Path, monkeypatch: Any):
 
 def test_a_damaged_picture_that_decodes_is_told_of(voc: Path, monkeypatch: Any):
     """The warning names the file, and the pixels are those of the whole decode."""
-    monkeypatch.setattr("millrace._src.core.log._said", set())
+    monkeypatch.setattr("millrace._src.core.log._warned_keys", set())
     path = voc / "JPEGImages/1.jpg"
     data = path.read_bytes()
     at = data.rindex(b"\xff\xda") + 60

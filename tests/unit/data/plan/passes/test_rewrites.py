@@ -25,7 +25,7 @@ NAMES = [name for name, _ in PASSES]
 
 
 def shape(node: Node) -> str:
-    """A tree in one line, sources first: ``[Read Map] > Regroup > [Batch]``."""
+    """A tree in one line, sources first: ``[Read Map] > Rebatch > [Batch]``."""
     here = type(node).__name__
     if isinstance(node, Segment):
         here = "[" + " ".join(type(op).__name__ for op in node.ops) + "]"
@@ -112,9 +112,9 @@ FUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "one piece": (lambda: squares().map(double, "x").project(["x"]).batch(4), "[Read Map Project Batch]"),
     "a filter parts the batch": (
         lambda: squares().filter(lambda x: True, "y").batch(4),
-        "[Read Filter] > Regroup > [Batch]",
+        "[Read Filter] > Rebatch > [Batch]",
     ),
-    "a stream": (lambda: streamed().map(double, "x").batch(4), "Read > [Map] > Regroup > [Batch]"),
+    "a stream": (lambda: streamed().map(double, "x").batch(4), "Read > [Map] > Rebatch > [Batch]"),
     "a barrier": (
         lambda: squares().map(double, "x").repeat(2).map(double, "x"),
         "[Read Map] > Repeat > [Map]",
@@ -155,7 +155,7 @@ def test_passes_keep_the_numbers_of_ops() -> None:
         for _, tree in plan.history[1:]:
             ops = [op for node in walk(tree) for op in (node, *getattr(node, "ops", ()))]
             kept = {(type(op).__name__, op.op_id) for op in ops if not isinstance(op, Segment)}
-            physical = {"Regroup", "RegroupTokens"}
+            physical = {"Rebatch", "RebatchByTokens"}
             assert {pair for pair in kept if pair[0] not in physical} <= wanted
 
 
@@ -215,7 +215,7 @@ def _apart(root: Node, _: Settings) -> Node:
     """Every op alone: a place of its own, so that nothing is fused."""
 
     def rule(node: Node) -> Node:
-        return node if node.placement is None else node.replace(place=dataclasses.replace(node.placement))
+        return node if node.placement is None else node.replace(placement=dataclasses.replace(node.placement))
 
     return rewrite(root, rule)
 

@@ -75,7 +75,7 @@ def entered():
 
 def over(data, node, **fields):
     made = data.take(10**6)
-    made._node = node(inputs=(data._node,), where="test:1", **fields)
+    made._node = node(inputs=(data._node,), call_site="test:1", **fields)
     return made
 
 
@@ -95,7 +95,7 @@ def test_a_row_wise_op_joins_the_segment_and_lets_order_pass():
     data = over(source(), Plus, by=100).skip(3).batch(4, drop_remainder=True)
     (segment,) = [node for node in walk(plan_of(data)) if isinstance(node, Segment)]
     assert [type(op).__name__ for op in segment.ops] == ["Read", "Plus", "Batch"]
-    assert segment.ops[0].steps[0] == ops.SliceStep(skip=3)
+    assert segment.ops[0].order_steps[0] == ops.SliceStep(skip=3)
     assert rows_of(data) == [list(range(i, i + 4)) for i in range(103, 119, 4)]
 
 

@@ -75,7 +75,9 @@ def test_operations_that_mindspore_refuses_apply_to_each_column(operation, image
 def test_an_operation_that_makes_columns_takes_one(images):
     rows = ds.NumpySlicesDataset({"image": images, "mask": images}, shuffle=False)
     rows = rows.map(transforms.Duplicate(), ["image", "mask"])
-    with pytest.raises(RuntimeError, match="Duplicate takes one column and makes several of it, but got 2"):
+    with pytest.raises(
+        RuntimeError, match="Duplicate takes one column and returns several, but got 2 columns"
+    ):
         next(iter(rows.create_dict_iterator(num_epochs=1)))
 
 

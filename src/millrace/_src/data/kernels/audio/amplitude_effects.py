@@ -1,4 +1,4 @@
-"""Louder, softer, shifted, bent: what changes the values of a waveform by themselves."""
+"""Gain, volume, contrast, DC shift, overdrive and fade of waveforms."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Array = np.ndarray[Any, Any]
 
 
 def gain(x: Array, decibels: float) -> Array:
-    """All values times the factor that these decibels are."""
+    """Amplify a waveform by a gain in decibels."""
     waveform = as_float_waveform(x, "Gain")
     return waveform if decibels == 0 else _multiply(waveform, 10.0 ** (as_float32(decibels) / 20))
 
 
 def volume(x: Array, amount: float, gain_type: GainType) -> Array:
-    """All values times a factor (given as such, as a ratio of powers or in decibels), cut to [-1, 1]."""
+    """Multiply a waveform by a gain (amplitude factor, power ratio or decibels) and clip it to [-1, 1]."""
     waveform, amount = as_float_waveform(x, "Vol"), as_float32(amount)
     if gain_type == GainType.DB:
         amount = 10.0 ** (amount / 20)
@@ -35,7 +35,7 @@ def volume(x: Array, amount: float, gain_type: GainType) -> Array:
 
 
 def contrast(x: Array, amount: float) -> Array:
-    """Values bent towards -1 and 1, which makes a sound denser."""
+    """Compress the dynamic range: values move towards -1 and 1."""
     waveform = as_float_waveform(x, "Contrast")
     angle = (waveform.astype(np.float64) * (math.pi / 2)).astype(waveform.dtype)
     with np.errstate(invalid="ignore"):
@@ -43,7 +43,7 @@ def contrast(x: Array, amount: float) -> Array:
 
 
 def dc_shift(x: Array, shift: float, limiter: float | None) -> Array:
-    """All values plus a constant, cut to [-1, 1]; with a limiter, peaks that would be cut are pressed instead."""
+    """Add a constant and clip to [-1, 1]; with a limiter gain, peaks are compressed instead of clipped."""
     waveform = as_float_waveform(x, "DCShift")
     dtype = waveform.dtype.type
     offset = dtype(as_float32(shift))
@@ -59,7 +59,7 @@ def dc_shift(x: Array, shift: float, limiter: float | None) -> Array:
 
 
 def overdrive(x: Array, loudness: float, colour: float) -> Array:
-    """As an amplifier that is turned up too far: loud values bent flat, then a slow drift taken out."""
+    """Distort a waveform: gain, soft clipping, then a DC-blocking filter mixed with the input."""
     waveform = as_float_waveform(x, "Overdrive")
     dtype = waveform.dtype.type
     with np.errstate(over="ignore", invalid="ignore"):
@@ -74,7 +74,7 @@ def overdrive(x: Array, loudness: float, colour: float) -> Array:
 
 
 def fade(x: Array, rise: int, fall: int, shape: FadeShape) -> Array:
-    """The first values from silence, the last ones to silence."""
+    """Fade in over the first ``rise`` samples and fade out over the last ``fall`` samples."""
     waveform = as_float_waveform(x, "Fade")
     length = waveform.shape[-1]
     for name, size in (("fade_in_len", rise), ("fade_out_len", fall)):
@@ -89,14 +89,14 @@ def fade(x: Array, rise: int, fall: int, shape: FadeShape) -> Array:
     if rise:
         waveform[..., :rise] *= _fade_curve(rise, shape).astype(waveform.dtype)
     if fall:
-        # the same curve backwards, but for one value, which is the beginning of both
+        # the fade-in curve reversed; a fade-out of one sample keeps the value with which it begins
         curve = _fade_curve(fall, shape)[::-1] if fall > 1 else _fade_curve(2, shape)[1:]
         waveform[..., length - fall :] *= curve.astype(waveform.dtype)
     return waveform
 
 
 def _fade_curve(length: int, shape: FadeShape) -> Array:
-    """From 0 to 1."""
+    """Fade-in curve from 0 to 1."""
     t = np.linspace(0.0, 1.0, length) if length > 1 else np.zeros(length)
     if shape == FadeShape.LINEAR:
         return t

@@ -1,8 +1,8 @@
-"""Filters with two poles and two zeros: their coefficients, from what a user says of them.
+"""Biquad filter coefficients: low-pass, high-pass, band-pass, shelving, equalizer, RIAA.
 
 The formulas are those of R. Bristow-Johnson's cookbook and of SoX. MindSpore keeps arguments as float32 numbers and
-goes on in float64 (some filters: in float32 throughout); so do these functions, since a filter with poles near the
-unit circle shows the difference.
+computes in float64 (some filters: in float32 throughout). These functions do the same, since a filter with poles near
+the unit circle shows the difference.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ __all__ = [
 ]
 
 F = np.float32
-# an operation asks for the same ones at every row
+# an operation uses the same coefficients for every row
 _cache = functools.lru_cache(maxsize=128)
 
 
 class Coefficients(NamedTuple):
-    """b of the input and a of the output, lower delays first."""
+    """Numerator ``b`` and denominator ``a`` of the transfer function, lower delays first."""
 
     b: tuple[float, ...]
     a: tuple[float, ...]
 
 
 def user_coefficients(b: Iterable[float], a: Iterable[float]) -> Coefficients:
-    """A user's own, which MindSpore keeps as float32."""
+    """Coefficients that the user gives, rounded to float32 as in MindSpore."""
     return _as_coefficients(map(F, b), map(F, a))
 
 
 class _BiquadTerms(NamedTuple):
-    """What the filters of the cookbook share: the cosine of the frequency's angle, its sine, and the sine / 2q."""
+    """Common terms of the cookbook's formulas: cosine and sine of the angular frequency, and sine / 2q."""
 
     cos: Any
     sin: Any
@@ -87,7 +87,7 @@ def bandreject(rate: int, frequency: float, q: float) -> Coefficients:
 
 @_cache
 def bandpass(rate: int, frequency: float, q: float, constant_skirt: bool) -> Coefficients:
-    """In float32 throughout."""
+    """Band-pass filter, in float32 throughout."""
     angle = float(F(_angular_frequency(rate, frequency)))
     alpha = F(math.sin(angle) / 2 / as_float32(q))
     top = F(math.sin(angle) / 2) if constant_skirt else alpha
@@ -122,7 +122,7 @@ def bass(rate: int, gain: float, frequency: float, q: float) -> Coefficients:
 
 @_cache
 def treble(rate: int, gain: float, frequency: float, q: float) -> Coefficients:
-    """In float32 throughout."""
+    """High-shelf filter, in float32 throughout."""
     p = _biquad_terms(rate, frequency, q)
     coefficients = _shelving_filter(
         _BiquadTerms(F(p.cos), F(p.sin), F(p.alpha)), F(_amplitude_ratio(gain)), F(p.alpha), F(1)
@@ -130,7 +130,7 @@ def treble(rate: int, gain: float, frequency: float, q: float) -> Coefficients:
     return _as_coefficients(*coefficients)
 
 
-# centre frequency, slope, gain
+# center frequency, slope, gain
 _DEEMPHASIS = {44100: (5283.0, 0.4845, -9.477), 48000: (5356.0, 0.479, -9.62)}
 
 
@@ -154,7 +154,7 @@ _RIAA = {
 
 @_cache
 def riaa(rate: int) -> Coefficients:
-    """A gain of 1 at 1000 Hz; in float32 throughout."""
+    """RIAA playback equalization with a gain of 1 at 1000 Hz, in float32 throughout."""
     zeros, poles = _RIAA[rate]
     b, a = _polynomial_from_roots(*map(F, zeros)), _polynomial_from_roots(*map(F, poles))
     angle = float(F(2 * math.pi * 1000 / rate))
@@ -172,13 +172,13 @@ def _angular_frequency(rate: int, frequency: float) -> float:
 
 
 def _amplitude_ratio(gain: float) -> float:
-    """The square root of an amplitude ratio in decibels; infinite where it is too large for a float64."""
+    """Square root of the amplitude ratio for a gain in decibels; infinity where float64 overflows."""
     power = as_float32(gain) / 40 * math.log(10)
     return math.exp(power) if power < 700 else math.inf
 
 
 def _shelving_filter(p: _BiquadTerms, amplitude: Any, alpha: Any, sign: Any) -> Coefficients:
-    """A high (side 1) or low (side -1) shelf."""
+    """Coefficients of a high-shelf (sign 1) or low-shelf (sign -1) filter."""
     slope_term = 2 * amplitude**0.5 * alpha
     lower_term, upper_term = (amplitude - 1) * p.cos, (amplitude + 1) * p.cos
     b = (
@@ -194,12 +194,12 @@ def _shelving_filter(p: _BiquadTerms, amplitude: Any, alpha: Any, sign: Any) -> 
 
 
 def _polynomial_from_roots(first: Any, second: Any) -> tuple[Any, Any, Any]:
-    """The coefficients of the polynomial with these roots."""
+    """Coefficients of the polynomial with these roots."""
     return F(1), -(first + second), first * second
 
 
 def _squared_magnitude(c: tuple[Any, Any, Any], angle: float) -> Any:
-    """The squared magnitude of a polynomial on the unit circle."""
+    """Squared magnitude of a polynomial on the unit circle."""
     real = c[0] + c[1] * F(math.cos(-angle)) + c[2] * F(math.cos(-2 * angle))
     imaginary = c[1] * F(math.sin(-angle)) + c[2] * F(math.sin(-2 * angle))
     return real * real + imaginary * imaginary

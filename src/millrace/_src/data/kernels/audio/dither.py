@@ -1,4 +1,4 @@
-"""Noise of one step of 16 bits before rounding to 16 bits, so that rounding makes no tones."""
+"""Dither: noise of one 16-bit step, added before quantization to 16 bits to avoid quantization tones."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ __all__ = ["RANDOM_VALUES", "add_triangular_noise", "add_sampled_noise", "sample
 Array = np.ndarray[Any, Any]
 
 _STEPS = 2**15
-# so many values of the wave make up its Gaussian noise, one its rectangular
+# samples of the waveform that are summed for Gaussian noise; rectangular noise takes one of them
 RANDOM_VALUES = 7
 
 
 def add_triangular_noise(x: Array, shaping: bool) -> Array:
-    """Dithered with a noise that rises to one step in the middle of the wave and falls again."""
+    """Dither with triangular noise: it rises to one step in the middle of the waveform and falls again."""
     waveform = as_float_waveform(x, "Dither")
     length = waveform.shape[-1]
     return _quantize(waveform, np.bartlett(length + 1)[:length], shaping)
 
 
 def add_sampled_noise(x: Array, units: Sequence[float], shaping: bool, gaussian: bool) -> Array:
-    """Dithered with values of the wave itself, at places in [0, 1): one of them, or the sum of several.
+    """Dither with samples of the waveform itself: one of them (rectangular), or the sum of several (Gaussian).
 
-    MindSpore adds to the first of them in the wave itself while it sums, so that a place that is drawn twice counts
-    for what it has become; here the wave is left alone, and the sum is the same.
+    Each of ``units``, a number in [0, 1), selects a sample. MindSpore adds to the first selected sample in the waveform
+    itself while it sums, so that an index that occurs twice counts with its updated value. Here the waveform is not
+    changed, and the sum is the same.
     """
     waveform = as_float_waveform(x, "Dither")
     indices = [sample_index(waveform, unit) for unit in units]
@@ -44,7 +45,7 @@ def add_sampled_noise(x: Array, units: Sequence[float], shaping: bool, gaussian:
 
 
 def sample_index(waveform: Array, unit: float) -> int:
-    """The place of a value in the flattened wave, from a number in [0, 1)."""
+    """Index into the flattened waveform for a number in [0, 1)."""
     return min(int(unit * waveform.size), waveform.size - 1)
 
 

@@ -1,4 +1,4 @@
-"""The choices that audio transforms take, with MindSpore's names and values."""
+"""Enumerations of the audio transforms, with MindSpore's names and values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.BorderType")
 class BorderType(str, Enum):  # noqa: UP042 (MindSpore's print as their name)
-    """What lies beyond the ends of a signal: a constant, its last value, or its reflection (without or with it).
+    """Padding mode of a signal: constant, edge, or reflection without (REFLECT) or with (SYMMETRIC) the edge value.
 
     >>> BorderType.REFLECT.value
     'reflect'
@@ -41,7 +41,7 @@ class BorderType(str, Enum):  # noqa: UP042 (MindSpore's print as their name)
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.DensityFunction")
 class DensityFunction(str, Enum):  # noqa: UP042
-    """How the noise of Dither is distributed: triangular, rectangular or Gaussian.
+    """Probability density function of the noise in `Dither`: triangular, rectangular or Gaussian.
 
     >>> DensityFunction.TPDF.value
     'TPDF'
@@ -55,7 +55,7 @@ class DensityFunction(str, Enum):  # noqa: UP042
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.FadeShape")
 class FadeShape(str, Enum):  # noqa: UP042
-    """The curve of Fade.
+    """Shape of the curve of `Fade`.
 
     >>> FadeShape.LINEAR.value
     'linear'
@@ -71,7 +71,7 @@ class FadeShape(str, Enum):  # noqa: UP042
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.GainType")
 class GainType(str, Enum):  # noqa: UP042
-    """What the gain of Vol is: a factor, a ratio of powers, or decibels.
+    """Type of the gain of `Vol`: amplitude factor, power ratio or decibels.
 
     >>> GainType.DB.value
     'db'
@@ -85,7 +85,7 @@ class GainType(str, Enum):  # noqa: UP042
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.Interpolation")
 class Interpolation(str, Enum):  # noqa: UP042
-    """How Flanger finds values between samples.
+    """Interpolation between samples in `Flanger`.
 
     >>> Interpolation.QUADRATIC.value
     'quadratic'
@@ -98,7 +98,7 @@ class Interpolation(str, Enum):  # noqa: UP042
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.MelType")
 class MelType(str, Enum):  # noqa: UP042
-    """Which mel scale: HTK's formula, or Slaney's, which is linear below 1000 Hz.
+    """Mel scale: HTK's formula, or Slaney's, which is linear below 1000 Hz.
 
     >>> MelType.HTK.value
     'htk'
@@ -111,7 +111,7 @@ class MelType(str, Enum):  # noqa: UP042
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.Modulation")
 class Modulation(str, Enum):  # noqa: UP042
-    """The wave that moves the delay of Flanger.
+    """Waveform that modulates the delay of `Flanger`.
 
     >>> Modulation.SINUSOIDAL.value
     'sinusoidal'
@@ -124,7 +124,7 @@ class Modulation(str, Enum):  # noqa: UP042
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.NormMode")
 class NormMode(str, Enum):  # noqa: UP042
-    """Whether the basis of a cosine transform is orthonormal.
+    """Normalization of a DCT basis: orthonormal or none.
 
     >>> NormMode.ORTHO.value
     'ortho'
@@ -137,7 +137,7 @@ class NormMode(str, Enum):  # noqa: UP042
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.NormType")
 class NormType(str, Enum):  # noqa: UP042
-    """Whether mel filters have equal areas (Slaney) or equal heights.
+    """Normalization of mel filters: equal areas (Slaney) or equal heights (none).
 
     >>> NormType.SLANEY.value
     'slaney'
@@ -150,7 +150,7 @@ class NormType(str, Enum):  # noqa: UP042
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.ResampleMethod")
 class ResampleMethod(str, Enum):  # noqa: UP042
-    """The window of Resample's interpolation.
+    """Window function of the sinc interpolation in `Resample`.
 
     >>> ResampleMethod.KAISER_WINDOW.value
     'kaiser_window'
@@ -163,7 +163,7 @@ class ResampleMethod(str, Enum):  # noqa: UP042
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.ScaleType")
 class ScaleType(str, Enum):  # noqa: UP042
-    """What AmplitudeToDB is given: powers or magnitudes.
+    """Input scale of `AmplitudeToDB`: power or magnitude.
 
     >>> ScaleType.POWER.value
     'power'
@@ -176,7 +176,7 @@ class ScaleType(str, Enum):  # noqa: UP042
 @public("dataset.audio", "dataset.audio.utils")
 @stable_id("enum.WindowType")
 class WindowType(str, Enum):  # noqa: UP042
-    """The window that each frame of a spectrogram is multiplied by.
+    """Window function that each frame of a spectrogram is multiplied by.
 
     >>> WindowType.HANN.value
     'hann'

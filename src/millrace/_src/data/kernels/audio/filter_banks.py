@@ -1,4 +1,4 @@
-"""Filter banks and cosine bases: small matrices, computed once and kept."""
+"""Mel and linear filter banks and DCT bases: small matrices, cached."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FilterBank:
 
     @functools.cached_property
     def _with_zeros(self) -> Any:
-        """The same filters with their zeros stored: zero times infinity is not a number, in every filter."""
+        """The same filters with their zeros stored: zero times infinity is NaN, in every filter."""
         filters, frequencies = self.weights.T.shape
         columns = np.tile(np.arange(frequencies), filters)
         starts = np.arange(filters + 1) * frequencies
@@ -44,7 +44,7 @@ class FilterBank:
         """Filter spectrograms (..., frequency, frame): (..., filter, frame)."""
         frames = x.shape[-1]
         filters = self._nonzero if np.isfinite(x).all() else self._with_zeros
-        # all spectrograms side by side, frequencies first, are one product
+        # one product for all spectrograms, with frequencies as the first axis
         spectra = np.ascontiguousarray(np.moveaxis(x, -2, 0)).reshape(x.shape[-2], -1)
         filtered = (filters @ spectra).reshape(-1, *x.shape[:-2], frames)
         return np.ascontiguousarray(np.moveaxis(filtered, 0, -2))
@@ -65,7 +65,7 @@ def mel_filter_bank(
     mel_type: str,
     dtype: str,
 ) -> FilterBank:
-    """Triangles that are evenly spaced on the mel scale."""
+    """Triangular filters, evenly spaced on the mel scale."""
     low, high = _to_mel(f_min, mel_type), _to_mel(f_max, mel_type)
     points = _to_hertz(np.linspace(low, high, n_mels + 2), mel_type)
     weights = _triangular_weights(n_freqs, points, sample_rate)
@@ -78,7 +78,7 @@ def mel_filter_bank(
 def linear_filter_bank(
     n_freqs: int, f_min: float, f_max: float, n_filter: int, sample_rate: int, dtype: str
 ) -> FilterBank:
-    """Triangles that are evenly spaced in hertz."""
+    """Triangular filters, evenly spaced in hertz."""
     return FilterBank(
         _read_only(_triangular_weights(n_freqs, np.linspace(f_min, f_max, n_filter + 2), sample_rate), dtype)
     )

@@ -1,7 +1,7 @@
-"""Recursive filters over the last axis, through SciPy.
+"""Infinite impulse response filters along the last axis, computed with SciPy.
 
-MindSpore runs them in the type of the waveform. Here float32 is computed in float64 and rounded once, with coefficients
-rounded to float32 as MindSpore has them: what then differs is MindSpore's own rounding.
+MindSpore computes in the type of the waveform. Here float32 is computed in float64 and rounded once, with coefficients
+rounded to float32 as in MindSpore. The remaining difference is MindSpore's own rounding.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ __all__ = ["filtfilt", "filter_waveform"]
 
 Array = np.ndarray[Any, Any]
 
-# float64 numbers of a block: they stay in the cache
+# float64 numbers of a block: small enough for the processor's cache
 _BLOCK = 32768
 
 
 def filter_waveform(x: Array, op: str, coefficients: Coefficients, clamp: bool = True) -> Array:
-    """A waveform through a filter; with ``clamp`` the result is kept within [-1, 1]."""
+    """Filter a waveform; ``clamp`` clips the result to [-1, 1]."""
     b, a = _normalize_coefficients(as_waveform(x, op), coefficients)
     return _clip_and_cast(_run_filter(x, b, a), x, clamp)
 
 
 def filtfilt(x: Array, op: str, coefficients: Coefficients, clamp: bool = True) -> Array:
-    """A waveform through a filter, and the result backwards through it again: no phase is shifted."""
+    """Filter a waveform forward and then backward, which cancels the phase shift."""
     b, a = _normalize_coefficients(as_waveform(x, op), coefficients)
     forward = _run_filter(x, b, a)[..., ::-1]
     return np.ascontiguousarray(_clip_and_cast(_run_filter(forward, b, a), x, clamp)[..., ::-1])
 
 
 def _normalize_coefficients(x: Array, coefficients: Coefficients) -> tuple[Array, Array]:
-    """b and a, so that a begins with 1, in the precision that MindSpore has them in."""
+    """``b`` and ``a`` divided by ``a[0]``, in the precision that MindSpore uses."""
     if not coefficients.a:
         raise DataError("lfilter: a_coeffs can not be an empty vector.")
     dtype = np.float64 if x.dtype == np.float64 else np.float32
@@ -50,7 +50,7 @@ def _normalize_coefficients(x: Array, coefficients: Coefficients) -> tuple[Array
 
 
 def _run_filter(x: Array, b: Array, a: Array) -> Array:
-    """The filtered waveform in the type of b: computed in float64, block by block, so that its numbers stay at hand."""
+    """The filtered waveform in the type of ``b``, computed in float64, in blocks that fit the processor's cache."""
     signal = require("scipy.signal", extra="audio", purpose="filtering a waveform")
     output = np.empty(x.shape, b.dtype)
     wide_b, wide_a = b.astype(np.float64), a.astype(np.float64)
@@ -63,7 +63,7 @@ def _run_filter(x: Array, b: Array, a: Array) -> Array:
                 filtered, state = signal.lfilter(wide_b, wide_a, x[..., block].astype(np.float64), zi=state)
                 output[..., block] = filtered
     except FloatingPointError:
-        # beyond what float32 holds MindSpore's sums are infinite, and what it adds up to from those is NaN
+        # where float32 overflows, MindSpore's sums become infinite, and later sums NaN
         with np.errstate(all="ignore"):
             return np.asarray(signal.lfilter(b, a, x.astype(np.float32)))
     return output

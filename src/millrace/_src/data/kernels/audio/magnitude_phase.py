@@ -1,4 +1,4 @@
-"""Complex spectra as magnitudes and angles, magnitudes as decibels, and how spectra change."""
+"""Magnitude and phase of complex spectra, conversion to decibels, and delta coefficients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 def complex_norm(x: Array, power: float, op: str = "ComplexNorm") -> Array:
-    """The magnitudes of complex numbers (real and imaginary part last), to a power."""
+    """Magnitude of complex numbers (real and imaginary part on the last axis), raised to a power."""
     pairs = _complex_pairs(x, op)
     real, imaginary = pairs[..., 0], pairs[..., 1]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -36,7 +36,7 @@ def complex_norm(x: Array, power: float, op: str = "ComplexNorm") -> Array:
 
 
 def angle(x: Array, op: str = "Angle") -> Array:
-    """The angles of complex numbers (real and imaginary part last)."""
+    """Phase angle of complex numbers (real and imaginary part on the last axis)."""
     pairs = _complex_pairs(x, op)
     return np.asarray(np.arctan2(pairs[..., 1], pairs[..., 0]))
 
@@ -46,7 +46,7 @@ def magnitude_and_phase(x: Array, power: float) -> tuple[Array, Array]:
 
 
 def amplitude_to_db(x: Array, scale: ScaleType, reference: float, floor: float, top_db: float) -> Array:
-    """Powers or magnitudes in decibels, none more than ``range_`` below the largest of its <channel, freq, time>."""
+    """Powers or magnitudes in decibels, at most ``top_db`` below the largest of each <channel, freq, time>."""
     op = "AmplitudeToDB"
     check_not_empty(x, op)
     check_dims(x, op, 2, "<..., freq, time>")
@@ -60,13 +60,13 @@ def amplitude_to_db(x: Array, scale: ScaleType, reference: float, floor: float, 
         decibels = np.log10(np.maximum(amplitudes, dtype(floor))) * dtype(factor) - dtype(reference_level)
         axes = tuple(range(max(0, decibels.ndim - 3), decibels.ndim))
         loudest = decibels.max(axis=axes, keepdims=True)
-        if np.isnan(loudest).any():  # of the others: a NaN stays where it is
+        if np.isnan(loudest).any():  # the maximum of the other values; a NaN stays at its position
             loudest = np.fmax.reduce(decibels, axis=axes, keepdims=True)
         return np.maximum(decibels, loudest - dtype(top_db))
 
 
 def db_to_amplitude(x: Array, reference: float, power: float) -> Array:
-    """Decibels back as powers (power 1) or magnitudes (power 0.5)."""
+    """Convert decibels to powers (``power`` 1) or magnitudes (``power`` 0.5)."""
     op = "DBToAmplitude"
     check_not_empty(x, op)
     check_dims(x, op)
@@ -80,7 +80,7 @@ def db_to_amplitude(x: Array, reference: float, power: float) -> Array:
         )
 
 
-# the names of the enumeration, as numpy has them
+# NumPy's names of the padding modes
 _NUMPY_PAD_MODES = {
     BorderType.CONSTANT: "constant",
     BorderType.EDGE: "edge",
@@ -90,7 +90,7 @@ _NUMPY_PAD_MODES = {
 
 
 def compute_deltas(x: Array, window: int, border: BorderType) -> Array:
-    """How fast a spectrum changes: the slope of the best line through the values about each, along time."""
+    """Delta coefficients along time: slope of the least-squares line through the window around each value."""
     op = "ComputeDeltas"
     check_not_empty(x, op)
     check_dims(x, op, 2, "<..., freq, time>")

@@ -1,4 +1,4 @@
-"""Spectrograms through filter banks, their cepstra, and the way back."""
+"""Filter-bank spectrograms, cepstral coefficients, and the inverse mel scale."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
-# a filter bank for so many frequencies and this type of numbers
+# (number of frequencies, dtype name) -> filter bank
 FilterBankFactory = Callable[[int, str], FilterBank]
 
 
 def apply_filter_bank(x: Array, n_stft: int, bank: FilterBankFactory) -> Array:
-    """A spectrogram (..., frequency, frame) through a bank (frequency, filter)."""
+    """Apply a filter bank (frequency, filter) to a spectrogram (..., frequency, frame)."""
     op = "MelScale"
     check_not_empty(x, op)
     check_dims(x, op, 2, "<..., freq, time>")
@@ -44,7 +44,7 @@ def apply_filter_bank(x: Array, n_stft: int, bank: FilterBankFactory) -> Array:
 
 
 def check_length(x: Array, n_fft: int, op: str) -> None:
-    """Refuse a waveform that half a frame is as long as, or longer: MindSpore does, whatever the padding."""
+    """Raise an error for a waveform of at most half a frame, as MindSpore does for any padding."""
     if x.ndim and x.size and n_fft >= 2 * x.shape[-1]:
         raise DataError(
             f"{op}: Padding size should be less than the corresponding input dimension. "
@@ -55,7 +55,7 @@ def check_length(x: Array, n_fft: int, op: str) -> None:
 def filter_bank_spectrogram(
     x: Array, params: StftParams, pad: int, power: float, normalized: bool, bank: FilterBankFactory, op: str
 ) -> Array:
-    """The spectrogram of a waveform through a bank, (..., filter, frame); two-sided ones are as one-sided ones."""
+    """Filter-bank spectrogram (..., filter, frame) of a waveform; two-sided spectra are computed as one-sided ones."""
     if not params.onesided:
         params = params._replace(onesided=True)
     spectra = power_spectra(x, params, pad, power, normalized, op)
@@ -66,7 +66,7 @@ def filter_bank_spectrogram(
 def cepstrum(x: Array, log: bool, basis: Array, dims: int) -> Array:
     """Cepstral coefficients (..., coefficient, frame) of filtered powers; `basis` is (coefficient, filter).
 
-    Decibels reach from the loudest of the last ``dims`` axes down to 80 below it.
+    Decibels are limited to 80 below the largest value of the last ``dims`` axes.
     """
     real = x.dtype.type
     if log:
@@ -92,10 +92,11 @@ def inverse_filter_bank(
     change_tolerance: float,
     rng: Any,
 ) -> Array:
-    """A spectrogram (..., frequency, frame) that the bank (frequency, mel) takes near to x, (..., mel, frame).
+    """Estimate the spectrogram (..., frequency, frame) whose filtered values are close to x, (..., mel, frame).
 
-    It is gradient descent from random numbers. Its steps are linear, so they are not made: in the directions in which
-    they are independent each shrinks its error by a factor per step, and the number of steps follows from the losses.
+    The result is that of gradient descent from random numbers. Its steps are linear, so they are not computed one by
+    one: along each eigenvector of ``bank.T @ bank`` the error shrinks by a constant factor per step, and the number of
+    steps follows from the losses.
     """
     op = "InverseMelScale"
     check_not_empty(x, op)
@@ -121,14 +122,14 @@ def inverse_filter_bank(
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             progress = np.where(factors == 1, steps, (1 - factors**steps) / (1 - factors))
             estimate += bank @ (eigenvectors @ (errors * (learning_rate / frames * progress)[:, None]))
-    shape = x.shape[:-2] if x.ndim > 2 else (1,)  # MindSpore's has a first axis then
+    shape = x.shape[:-2] if x.ndim > 2 else (1,)  # MindSpore's result has a leading axis of 1 then
     return np.maximum(estimates, 0).astype(x.dtype).reshape(*shape, n_freqs, frames)
 
 
 def _count_steps(
     energies: Array, factors: Array, max_steps: int, loss_tolerance: float, change_tolerance: float
 ) -> int:
-    """After how many steps the loss is small, or changes little."""
+    """Number of steps until the loss is small or changes little."""
     start, size, previous_loss = 0, 64, np.inf
     squares = np.square(factors)
     while start <= max_steps:

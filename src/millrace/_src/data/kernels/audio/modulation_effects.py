@@ -1,4 +1,4 @@
-"""A sound mixed with itself a moment later, the moment rising and falling: Phaser and Flanger."""
+"""Phaser and flanger: a signal mixed with a copy of itself at a modulated delay."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def phaser(
     speed: float,
     sinusoidal: bool,
 ) -> Array:
-    """Each value plus a share of an earlier one, the delay rising and falling from 1 sample to ``delay_ms``."""
+    """Phaser: each sample plus a share of an earlier one; the delay is modulated between 1 sample and ``delay_ms``."""
     waveform = as_float_waveform(x, "Phaser")
     max_delay = int(as_float32(delay_ms) * 0.001 * rate + 0.5)
     period = int(rate / as_float32(speed) + 0.5)
@@ -51,13 +51,13 @@ def phaser(
 
 @functools.lru_cache(maxsize=16)
 def _integer_delays(modulation: Modulation, period: int, max_delay: int) -> Array:
-    """One period of delays in whole samples, from 1 to the longest."""
+    """One period of integer delays in samples, from 1 to ``max_delay``."""
     table = _modulation_wave(modulation, period, 1.0, float(max_delay), math.pi / 2)
     return max_delay + 1 - np.trunc(table + np.copysign(0.5, table)).astype(np.int64)
 
 
 def _add_echo(x: Array, delays: Array, decay: float) -> Array:
-    """y[t] = x[t] + share * y[t - delay[t]] for each row, in float64. The delay stays the same for long stretches."""
+    """y[t] = x[t] + decay * y[t - delay[t]] for each row, in float64. The delay is constant over long segments."""
     rows, length = x.shape
     max_delay = int(delays.max(initial=1))
     buffer = np.zeros((rows, max_delay + length))
@@ -70,7 +70,7 @@ def _add_echo(x: Array, delays: Array, decay: float) -> Array:
 
 
 def _add_echo_segment(buffer: Array, start: int, stop: int, delay: int, decay: float) -> None:
-    """One stretch of `_echo`, in place: one echo, then those of both, then those of all four, and so on."""
+    """Add the echoes of a segment with a constant delay, in place: one echo, then two at once, then four, and so on."""
     segment = buffer[:, start:stop]
     size = stop - start
     first = min(delay, size)
@@ -92,7 +92,7 @@ def flanger(
     modulation: Modulation,
     interpolation: Interpolation,
 ) -> Array:
-    """<..., channel, time>: each channel mixed with itself some milliseconds later, the delay between two samples."""
+    """Flanger on <..., channel, time>: each channel mixed with itself at a modulated, fractional delay."""
     op = "Flanger"
     check_not_empty(x, op)
     check_dims(x, op, 2, "<..., channel, time>")
@@ -122,7 +122,7 @@ def flanger(
 
 
 def _variable_delay(x: Array, delays: Array, feedback: float, quadratic: bool) -> Array:
-    """Each channel as it was ``moments`` samples before, a share of the result fed back into what is delayed."""
+    """Delay each channel by ``delays`` samples; a share of the result is added to the delay line (feedback)."""
     whole_delays = np.floor(delays).astype(np.int64)
     fractions = delays - whole_delays
     history = int(whole_delays.max(initial=0)) + 3
@@ -133,7 +133,7 @@ def _variable_delay(x: Array, delays: Array, feedback: float, quadratic: bool) -
     buffer[..., history:] = x
     if feedback == 0:
         return _interpolate(buffer, rows, whole_delays, fractions, history, quadratic)
-    # what is delayed up to `start` is known; a value later on is, too, where its delay reaches back that far
+    # the output before `start` is known; later values whose delay reaches back that far follow from it at once
     needed = np.maximum.accumulate(np.arange(length) - whole_delays.min(axis=0))
     stops = np.searchsorted(needed, np.arange(length), side="right").tolist()
     start = 0
@@ -154,7 +154,7 @@ def _variable_delay(x: Array, delays: Array, feedback: float, quadratic: bool) -
 def _interpolate(
     buffer: Array, rows: Array, whole_delays: Array, fractions: Array, start: int, quadratic: bool
 ) -> Array:
-    """Values of the buffer between samples, on a line or on a parabola."""
+    """Values of the buffer between samples, by linear or quadratic interpolation."""
     indices = start + np.arange(whole_delays.shape[1]) - whole_delays
     zero, one = buffer[:, rows, indices], buffer[:, rows, indices - 1]
     if not quadratic:
@@ -165,7 +165,7 @@ def _interpolate(
 
 @functools.lru_cache(maxsize=16)
 def _modulation_wave(modulation: Modulation, size: int, low: float, high: float, phase: float) -> Array:
-    """One period of a wave from low to high."""
+    """One period of a sine or triangle wave between low and high."""
     point = (np.arange(size) + int(phase / math.pi / 2 * size + 0.5)) % size
     if modulation == Modulation.SINUSOIDAL:
         wave = (np.sin(point / size * 2 * math.pi) + 1) / 2

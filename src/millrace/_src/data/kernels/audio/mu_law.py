@@ -1,4 +1,4 @@
-"""The mu-law: fine levels for soft values, coarse ones for loud values."""
+"""Mu-law companding: encode and decode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 def mu_law_encode(x: Array, channels: int) -> Array:
-    """Values in [-1, 1] as levels from 0 to channels - 1, int32."""
+    """Encode values in [-1, 1] as int32 levels from 0 to channels - 1."""
     waveform = as_float_waveform(x, "MuLawEncoding")
     mu = _mu(channels, "Encoding")
     if not np.isfinite(waveform).all():
@@ -28,7 +28,7 @@ def mu_law_encode(x: Array, channels: int) -> Array:
 
 
 def mu_law_decode(x: Array, channels: int) -> Array:
-    """Levels as values in [-1, 1]."""
+    """Decode mu-law levels to values in [-1, 1]."""
     levels = as_float_waveform(x, "MuLawDecoding")
     mu = _mu(channels, "Decoding")
     dtype = levels.dtype.type

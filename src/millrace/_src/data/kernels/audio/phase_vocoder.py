@@ -1,4 +1,4 @@
-"""Phases: spectrograms stretched in time, pitches shifted, phases found for magnitudes."""
+"""Phase vocoder, pitch shift and Griffin-Lim phase reconstruction."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _COMPLEX_SHAPE = "<..., freq, num_frame, complex=2>"
 
 
 def phase_vocoder(x: Array, rate: float, advance: Array, op: str) -> Array:
-    """A complex spectrogram (..., frequency, frame, 2) faster by a rate.
+    """Speed up a complex spectrogram (..., frequency, frame, 2) by a rate, at the same pitch.
 
-    ``advance`` is by how much the phase of each frequency grows from one frame to the next.
+    ``advance`` is the expected phase advance of each frequency from one frame to the next.
     """
     spectrum = as_complex(x, op, _COMPLEX_SHAPE)
     if is_unit_rate(rate):
@@ -38,19 +38,19 @@ def phase_vocoder(x: Array, rate: float, advance: Array, op: str) -> Array:
 
 
 def is_unit_rate(rate: float) -> bool:
-    """Whether a rate changes nothing."""
+    """Whether a rate is 1 within the precision of float32."""
     return bool(abs(np.float32(rate) - 1) <= np.finfo(np.float32).eps)
 
 
 def phase_advances(hop_length: int, n_freq: int) -> Array:
-    """How much phases grow over a hop, (frequency, 1)."""
+    """Phase advance of each frequency over one hop, (frequency, 1)."""
     return np.linspace(0, math.pi * hop_length, n_freq)[:, None]
 
 
 def _stretch_time(spectrum: Array, rate: float, advance: Array) -> Array:
-    """Frames in between by the sizes of their neighbours, each phase what the one before grew by.
+    """Interpolate the magnitudes of neighbouring frames and accumulate their phases.
 
-    Phases are summed in float64: they grow so large that float32 would lose what matters.
+    Phases are summed in float64: they grow so large that float32 would lose the digits that matter.
     """
     count = spectrum.shape[-1]
     times = np.arange(int(count / rate) + 2, dtype=np.float32) * np.float32(rate)
@@ -72,7 +72,7 @@ def _stretch_time(spectrum: Array, rate: float, advance: Array) -> Array:
 
 
 def pitch_shift(x: Array, sample_rate: int, steps: int, per_octave: int, params: StftParams) -> Array:
-    """A waveform of the same length, higher by some steps."""
+    """Shift the pitch of a waveform by some steps; its length stays the same."""
     op = "PitchShift"
     x = as_float_waveform(x, op)
     length = x.shape[-1]
@@ -91,9 +91,9 @@ def pitch_shift(x: Array, sample_rate: int, steps: int, per_octave: int, params:
 def griffin_lim(
     x: Array, params: StftParams, n_iter: int, power: float, momentum: float, length: int, rng: Any
 ) -> Array:
-    """A waveform whose spectrogram is like x, (..., frequency, frame): phases that a waveform can have, by turns.
+    """Waveform for a spectrogram (..., frequency, frame), by Griffin-Lim phase reconstruction.
 
-    Without ``draws`` all phases begin at 0.
+    Without ``rng`` all phases start at 0.
     """
     op = "GriffinLim"
     check_not_empty(x, op)
@@ -110,7 +110,7 @@ def griffin_lim(
         pairs = rng.random((*magnitudes.shape, 2), x.dtype)
         phases = pairs[..., 0] + real(1) * 1j * pairs[..., 1]
     default_length = (x.shape[-1] - 1) * params.hop_length
-    # a length that has another number of frames is only for the end
+    # a length with another number of frames applies only to the final waveform
     inner_length = length if default_length <= length < default_length + params.hop_length else default_length
     momentum_weight = real(momentum / (1 + momentum))
     previous: Any = None

@@ -1,4 +1,4 @@
-"""Other sample rates: a product with a matrix of shifted sincs per ratio."""
+"""Resampling by windowed-sinc interpolation: one matrix per ratio of the sample rates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .window_functions import pad_signal
 __all__ = ["resample"]
 
 Array = np.ndarray[Any, Any]
-# a ratio with more phases than this many taps in all has its zeros left out
+# a ratio whose matrix has more elements than this is computed without the zeros
 _MAX_DENSE_TAPS = 1 << 20
 
 
@@ -30,7 +30,7 @@ def resample(
     beta: float,
     op: str = "Resample",
 ) -> Array:
-    """A waveform (..., time) of floats at another rate."""
+    """Resample a waveform (..., time) of floats to another sample rate."""
     common = math.gcd(int(old), int(new))
     if common == 0:
         raise DataError(f"{op}: the sample rates must be 1 or more, but got {old} and {new}.")
@@ -43,7 +43,7 @@ def resample(
 
 
 def _resample_by_matrix(x: Array, length: int, ratio: tuple[Any, ...]) -> Array:
-    """All phases of a stretch of samples at once."""
+    """Compute all phases of a segment of samples in one matrix product."""
     matrix, margin = _sinc_matrix(*ratio)
     size, ups = matrix.shape
     downs = ratio[0]
@@ -59,7 +59,7 @@ def _resample_by_matrix(x: Array, length: int, ratio: tuple[Any, ...]) -> Array:
 
 
 def _resample_by_taps(x: Array, length: int, ratio: tuple[Any, ...]) -> Array:
-    """Each new sample from the few old ones around it."""
+    """Compute each output sample from the few input samples around it."""
     taps, margin = _sinc_taps(*ratio)
     downs, ups = ratio[:2]
     number = np.arange(length)
@@ -74,7 +74,7 @@ def _resample_by_taps(x: Array, length: int, ratio: tuple[Any, ...]) -> Array:
 
 
 def _windowed_sinc(t: Array, cutoff: Any, downs: int, method: str, width: int, beta: float) -> Array:
-    """What samples at a distance t (in periods of the old rate) count for, in the type of t."""
+    """Weights of samples at a distance t (in periods of the old rate), in the type of t."""
     t = np.clip(t * cutoff, -width, width)
     if method == "kaiser_window":
         window = np.i0(beta * np.sqrt(1 - np.square(t / width, dtype=np.float64))) / np.i0(beta)
@@ -92,7 +92,7 @@ def _windowed_sinc(t: Array, cutoff: Any, downs: int, method: str, width: int, b
 def _sinc_matrix(
     downs: int, ups: int, method: str, width: int, rolloff: float, beta: float, dtype: str
 ) -> tuple[Array, int]:
-    """(old sample, phase), and how many samples lie before the first. Computed in its type, as MindSpore has it."""
+    """(old sample, phase), and the number of samples before the first. Computed in ``dtype``, as in MindSpore."""
     cutoff, margin = _cutoff_and_margin(downs, ups, width, rolloff)
     real = np.dtype(dtype).type
     t = np.arange(-margin, margin + downs, dtype=dtype)[:, None] / real(downs) - np.arange(
@@ -105,14 +105,16 @@ def _sinc_matrix(
 def _sinc_taps(
     downs: int, ups: int, method: str, width: int, rolloff: float, beta: float, dtype: str
 ) -> tuple[Array, int]:
-    """(phase, old sample around it), and how many samples lie before it."""
+    """(phase, old sample around it), and the number of samples before it."""
     cutoff, margin = _cutoff_and_margin(downs, ups, width, rolloff)
-    past = np.arange(ups) * downs % ups / ups  # of a sample of the old rate, from the one before
+    past = (
+        np.arange(ups) * downs % ups / ups
+    )  # fraction of a period of the old rate since the previous sample
     t = np.arange(-margin, margin + 2) / downs - (past / downs)[:, None]
     return _windowed_sinc(t, cutoff, downs, method, width, beta).astype(dtype), margin
 
 
 def _cutoff_and_margin(downs: int, ups: int, width: int, rolloff: float) -> tuple[float, int]:
-    """Where frequencies are cut off, and how many samples that takes on either side."""
+    """Cutoff frequency, and the number of samples that the filter needs on either side."""
     cutoff = np.float32(min(downs, ups)) * np.float32(rolloff)
     return float(cutoff), math.ceil(np.float32(width * downs) / cutoff)

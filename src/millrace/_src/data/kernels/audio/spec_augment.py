@@ -1,4 +1,4 @@
-"""Bands of a spectrogram, <..., freq, time>, covered with one value."""
+"""SpecAugment: masks on spectrograms <..., freq, time>."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def check_spectrogram(x: Array, op: str) -> None:
 
 
 def check_mask_width(x: Array, max_width: int, axis: int, message: str) -> None:
-    """Refuse a mask that may be longer than the axis it lies on; ``words`` say so, with the lengths in braces."""
+    """Raise an error if a mask may be longer than its axis; ``message`` has the lengths in braces."""
     length = x.shape[axis]
     if max_width > length:
         raise DataError(message.format(longest=max_width, length=length))
 
 
 def mask_axis(x: Array, start: int, width: int, value: float, axis: int) -> Array:
-    """A copy with ``width`` frequencies (axis -2) or times (axis -1) covered, beginning at ``start``."""
+    """Copy a spectrogram and mask ``width`` frequencies (axis -2) or time steps (axis -1) from ``start`` on."""
     length = x.shape[axis]
     if width and start + width > length:
         if start > length:
@@ -49,14 +49,14 @@ _START_OUT_OF_RANGE = (
 
 
 def mask_span(length: int, max_width: int, units: Sequence[float]) -> tuple[int, int]:
-    """(start, width) of a band, from two numbers in [0, 1)."""
+    """(start, width) of a mask, from two random numbers in [0, 1)."""
     width = min(int(units[0] * (max_width + 1)), max_width)
     max_start = length - width
     return min(int(units[1] * (max_start + 1)), max_start), width
 
 
 def apply_mask(x: Array, start: int, width: int, value: float, axis: int) -> Array:
-    """A copy with a band covered."""
+    """Copy a spectrogram and mask one band."""
     masked = _copy_as_float(x)
     _fill_band(masked, start, width, value, axis)
     return masked
@@ -65,7 +65,7 @@ def apply_mask(x: Array, start: int, width: int, value: float, axis: int) -> Arr
 def apply_masks(
     xs: Array, max_width: int, units: Sequence[Sequence[float]], value: float, axis: int
 ) -> Array:
-    """A copy of a column, with a band of its own in each row."""
+    """Copy a batch of spectrograms and mask a separate band in each row."""
     masked = _copy_as_float(xs)
     for row, row_units in zip(masked, units, strict=True):
         _fill_band(row, *mask_span(xs.shape[axis], max_width, row_units), value, axis)

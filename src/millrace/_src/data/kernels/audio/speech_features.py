@@ -1,4 +1,4 @@
-"""What tells speech: its pitch, its mean over a window, where it begins."""
+"""Pitch detection and sliding-window cepstral mean normalization."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _EPSILON = 1e-9
 
 
 def sliding_window_cmn(x: Array, width: int, min_frames: int, center: bool, variances: bool) -> Array:
-    """Each frame of (..., frame, feature) less the mean of a window of frames around or before it.
+    """Subtract from each frame of (..., frame, feature) the mean of a window of frames around or before it.
 
-    With ``variances`` the result is divided by the deviation in the window, too.
+    With ``variances`` the result is also divided by the standard deviation in the window.
     """
     op = "SlidingWindowCmn"
     check_not_empty(x, op)
@@ -51,7 +51,7 @@ def _cumulative_sums(x: Array) -> Array:
 
 
 def _window_bounds(count: int, width: int, min_frames: int, center: bool) -> tuple[Array, Array]:
-    """Where the window of each frame starts and ends."""
+    """Start and end of the window of each frame."""
     indices = np.arange(count)
     starts = indices - width // 2 if center else indices - width
     ends = starts + width if center else indices + 1
@@ -64,7 +64,7 @@ def _window_bounds(count: int, width: int, min_frames: int, center: bool) -> tup
 
 
 def pitch(x: Array, sample_rate: int, frame_time: float, width: int, low: float, high: float) -> Array:
-    """The pitch of each frame in hertz, smoothed by a median over ``width`` frames."""
+    """Pitch of each frame in hertz, smoothed by a median over ``width`` frames."""
     op = "DetectPitchFrequency"
     x = as_waveform(x, op)
     x = x.astype(np.float32) if x.dtype == np.float16 else x
@@ -84,7 +84,7 @@ def pitch(x: Array, sample_rate: int, frame_time: float, width: int, low: float,
 
 
 def _cross_correlation(x: Array, lags: int, size: int, count: int) -> Array:
-    """How much each frame is like the stretch a lag later, (..., frame, lag)."""
+    """Normalized cross-correlation of each frame with the signal at each lag, (..., frame, lag)."""
     length = x.shape[-1]
     padded = np.zeros((*x.shape[:-1], count * size + lags), x.dtype)
     padded[..., :length] = x
@@ -100,7 +100,7 @@ def _cross_correlation(x: Array, lags: int, size: int, count: int) -> Array:
 
 
 def _lagged_frames(padded: Array, lags: int, size: int, count: int) -> Array:
-    """Each frame at all its lags, (..., frame, lag, sample), in the memory that is there."""
+    """Each frame at all its lags, (..., frame, lag, sample), as a view."""
     step = padded.strides[-1]
     shape = (*padded.shape[:-1], count, lags, size)
     strides = (*padded.strides[:-1], step * size, step, step)
@@ -108,7 +108,7 @@ def _lagged_frames(padded: Array, lags: int, size: int, count: int) -> Array:
 
 
 def _best_lags(correlation: Array, min_lag: int) -> Array:
-    """The lag at which a frame is most like itself; one in the first half is preferred."""
+    """Lag with the highest correlation for each frame; a lag in the first half is preferred."""
     best, half = correlation[..., min_lag:], correlation[..., min_lag : correlation.shape[-1] // 2]
     indices = best.argmax(-1)
     if half.shape[-1]:

@@ -1,4 +1,4 @@
-"""Waveforms to spectrograms and back."""
+"""Short-time Fourier transform, spectrograms and their inverse."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BLOCK = 1 << 18
 
 
 class StftParams(NamedTuple):
-    """How a waveform is cut into frames, and which window they get."""
+    """Parameters of a short-time Fourier transform: frame length, hop, window and padding."""
 
     n_fft: int
     win_length: int
@@ -48,12 +48,12 @@ class StftParams(NamedTuple):
 
 
 def stft(x: Array, params: StftParams) -> Array:
-    """The spectrum of each frame, (..., frame, frequency): as the transform leaves it, frequencies last."""
+    """Short-time Fourier transform (..., frame, frequency)."""
     return _fft_frames(_split_frames(x, params), params)
 
 
 def _split_frames(x: Array, params: StftParams) -> Array:
-    """The frames of a waveform, (..., frame, sample); they overlap in memory."""
+    """Split a waveform into overlapping frames (..., frame, sample), as a view."""
     n_fft = params.n_fft
     if params.hop_length == 0:
         raise DataError("hop_length can not be zero.")
@@ -80,7 +80,7 @@ def _fft_frames(frames: Array, params: StftParams) -> Array:
 def spectrogram(
     x: Array, params: StftParams, pad: int, power: float, normalized: bool, op: str = "Spectrogram"
 ) -> Array:
-    """(..., frequency, frame) of a waveform; with power 0 the complex numbers, as a last axis of two."""
+    """Spectrogram (..., frequency, frame) of a waveform; power 0 gives complex numbers as a last axis of two."""
     if power == 0:
         with np.errstate(invalid="ignore", over="ignore"):
             spectrum = _fft_frames(_frame_waveform(x, params, pad, op), params)
@@ -91,11 +91,11 @@ def spectrogram(
 
 
 def power_spectra(x: Array, params: StftParams, pad: int, power: float, normalized: bool, op: str) -> Array:
-    """The magnitudes of a waveform's spectra to a power, frequencies last: (..., frame, frequency)."""
+    """Magnitude spectra of a waveform, raised to a power: (..., frame, frequency)."""
     frames = _frame_waveform(x, params, pad, op)
     *lead, count, n_fft = frames.shape
     magnitudes = np.empty((*lead, count, n_fft // 2 + 1 if params.onesided else n_fft), frames.dtype)
-    # some frames at a time: what is made of them on the way stays in the processor's cache
+    # a block of frames at a time: intermediate results stay in the processor's cache
     step = max(1, _BLOCK // (math.prod(lead) * n_fft * frames.itemsize))
     with np.errstate(invalid="ignore", over="ignore"):
         for start in range(0, count, step):
@@ -115,7 +115,7 @@ def power_spectra(x: Array, params: StftParams, pad: int, power: float, normaliz
 
 
 def _frame_waveform(x: Array, params: StftParams, pad: int, op: str) -> Array:
-    """The frames of a user's waveform; an error names the operation."""
+    """Split a user's waveform into frames; an error names the operation."""
     check_not_empty(x, op)
     if x.ndim == 0:
         raise DataError(f"{op}: input tensor is not in shape of <..., time>.")
@@ -129,16 +129,16 @@ def _frame_waveform(x: Array, params: StftParams, pad: int, op: str) -> Array:
 
 
 def _window_norm(params: StftParams, dtype: Any) -> Any:
-    """What a normalized spectrogram is divided by."""
+    """Divisor of a normalized spectrogram: the L2 norm of the window."""
     window = params.window("float64")
     return np.dtype(dtype).type(np.sqrt(np.square(window).sum()))
 
 
 def istft(spectrum: Array, params: StftParams, length: int) -> Array:
-    """The waveform of spectra, (..., frame, frequency): frames overlap and add, over what the windows add up to.
+    """Inverse short-time Fourier transform of (..., frame, frequency): overlap-add, divided by the sum of the windows.
 
-    A length of 0 is as many hops as there are frames but one, as in MindSpore, centred or not. Only the first half
-    of two-sided spectra counts. What no window covers is 0.
+    A length of 0 means one hop per frame except the last, as in MindSpore, centred or not. Only the first half of
+    two-sided spectra is used. Samples that no window covers are 0.
     """
     fft = require("scipy.fft", extra="audio", purpose="a waveform of a spectrogram")
     n_fft, count = params.n_fft, spectrum.shape[-2]
@@ -155,13 +155,13 @@ def istft(spectrum: Array, params: StftParams, length: int) -> Array:
 
 @functools.lru_cache(maxsize=16)
 def _window_sum(params: StftParams, count: int) -> Array:
-    """What the squares of the windows add up to; in float32 whatever the signal is, as MindSpore has it."""
+    """Overlap-added squares of the windows; in float32 for any type of the signal, as in MindSpore."""
     squares = np.square(params.window(np.float32))
     return _overlap_add(np.broadcast_to(squares, (count, params.n_fft)), params.hop_length)
 
 
 def _overlap_add(frames: Array, hop: int) -> Array:
-    """Frames (..., frame, sample) laid over each other, each a hop behind the one before."""
+    """Overlap-add frames (..., frame, sample) at a distance of ``hop`` samples."""
     *lead, count, n_fft = frames.shape
     output = np.zeros((*lead, (count - 1) * hop + n_fft), frames.dtype)
     if hop >= n_fft:
@@ -182,7 +182,7 @@ def _overlap_add(frames: Array, hop: int) -> Array:
 def inverse_spectrogram(
     x: Array, length: int, params: StftParams, pad: int, normalized: bool, op: str = "InverseSpectrogram"
 ) -> Array:
-    """The waveform of a complex spectrogram, (..., frequency, frame, 2)."""
+    """Waveform of a complex spectrogram (..., frequency, frame, 2)."""
     spectrum = as_complex(x, op, "<..., freq, time, complex=2>")
     expected = params.n_fft // 2 + 1 if params.onesided else params.n_fft
     check_frequencies(spectrum.shape[-2], expected, op)
@@ -195,7 +195,7 @@ def inverse_spectrogram(
 
 
 def check_frequencies(got: int, expected: int, op: str) -> None:
-    """Refuse a spectrogram of another frame length."""
+    """Raise an error for a spectrogram of another frame length."""
     if got != expected:
         raise DataError(
             f"{op}: the frequency of the input should equal to n_fft / 2 + 1, that is {expected}, but got {got}."
@@ -203,7 +203,7 @@ def check_frequencies(got: int, expected: int, op: str) -> None:
 
 
 def as_complex(x: Array, op: str, expected_shape: str) -> Array:
-    """Pairs of numbers as complex ones."""
+    """Convert pairs (real, imaginary) on the last axis to complex numbers."""
     check_not_empty(x, op)
     if x.ndim < 3 or x.shape[-1] != 2:
         raise DataError(
@@ -217,13 +217,13 @@ def as_complex(x: Array, op: str, expected_shape: str) -> Array:
 
 
 def as_real_pairs(x: Array) -> Array:
-    """Complex numbers as pairs."""
+    """Convert complex numbers to pairs (real, imaginary) on the last axis."""
     x = np.ascontiguousarray(x)
     return x.view(x.real.dtype).reshape(*x.shape, 2)
 
 
 def spectral_centroid(x: Array, sample_rate: int, params: StftParams, pad: int) -> Array:
-    """The mean frequency of each frame, each frequency weighing its magnitude."""
+    """Spectral centroid: mean frequency of each frame, weighted by magnitude."""
     if sample_rate <= 0:
         raise DataError(f"SpectralCentroid: 'sample_rate' must be greater than 0, got: {sample_rate}")
     check_dims(x, "SpectralCentroid")

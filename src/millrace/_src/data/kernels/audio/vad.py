@@ -1,4 +1,4 @@
-"""Where speech begins: the rule of SoX's vad."""
+"""Voice activity detection by SoX's algorithm: trim a waveform to the start of speech."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 
 
 class VadParams(NamedTuple):
-    """How speech is told from noise; times in seconds, frequencies in hertz."""
+    """Parameters of the voice activity detector; times in seconds, frequencies in hertz."""
 
     sample_rate: int
     trigger_level: float
@@ -40,7 +40,7 @@ class VadParams(NamedTuple):
 
 
 def trim_to_speech(x: Array, params: VadParams) -> Array:
-    """A waveform (..., time) from where one of its channels begins to speak; its end where none does."""
+    """Trim a waveform (..., time) to the start of speech in any channel; without speech, keep its end."""
     op = "Vad"
     x = as_float_waveform(x, op)
     flat = x.reshape(-1, x.shape[-1])
@@ -65,7 +65,7 @@ def trim_to_speech(x: Array, params: VadParams) -> Array:
         means = means * smoothing + measures[:, slot] * (1 - smoothing)
         triggered = means >= params.trigger_level
         if triggered.any():
-            # a channel before the first that is heard has not been asked
+            # channels before the first triggered one do not count
             channels = range(int(triggered.argmax()), len(flat))
             speech_measures = max(
                 _speech_duration(measures[i], slot, params.trigger_level, gap) for i in channels
@@ -75,7 +75,7 @@ def trim_to_speech(x: Array, params: VadParams) -> Array:
 
 
 def _recent_samples(flat: Array, end: int, size: int, buffer_size: int) -> Array:
-    """The samples that a measure is taken of: as a ring of ``held`` samples gives them."""
+    """Samples of one measurement, as a ring buffer of ``buffer_size`` samples holds them."""
     ring = (end + buffer_size - size + np.arange(size)) % buffer_size
     positions = end - (end - ring) % buffer_size
     samples: Array = np.where(positions >= 0, flat[:, positions], 0)
@@ -83,7 +83,7 @@ def _recent_samples(flat: Array, end: int, size: int, buffer_size: int) -> Array
 
 
 def _speech_duration(measures: Array, newest: int, level: float, gap: int) -> int:
-    """For how many measures it has been speaking, gaps allowed."""
+    """Number of measurements since speech began, with gaps of up to ``gap`` allowed."""
     count = len(measures)
     spoke = silent = count
     j = 0
@@ -101,7 +101,7 @@ def _decay_factor(time: float, per_second: float) -> float:
 
 
 class _SpeechDetector:
-    """Measures of how much a stretch of sound is like speech: the strength of its cepstrum above the noise."""
+    """Speech detector: power of the cepstrum above the estimated noise."""
 
     def __init__(self, params: VadParams, size: int, channels: int) -> None:
         self.fft = require("scipy.fft", extra="audio", purpose="Vad")
@@ -127,7 +127,7 @@ class _SpeechDetector:
         self.noise = np.zeros((channels, self.end - self.start))
 
     def measure(self, samples: Array) -> Array:
-        """One number per channel."""
+        """One measurement per channel."""
         magnitudes = np.abs(self.fft.rfft(samples * self.window, self.width)[:, self.start : self.end])
         smoothing = self.boot / (1.0 + self.boot) if self.boot >= 0 else self.smooth
         self.spectrum = self.spectrum * smoothing + magnitudes * (1 - smoothing)

@@ -1,4 +1,4 @@
-"""What audio kernels take: types and shapes, and MindSpore's words when it is something else."""
+"""Type and shape checks of the audio kernels, with MindSpore's error messages."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Array = np.ndarray[Any, Any]
 
 
 def check_not_empty(x: Array, op: str) -> None:
-    """Refuse a value without any numbers in it."""
+    """Raise an error for an array without elements."""
     if x.size == 0:
         raise DataError(f"{op}: Input Tensor has no data. Its shape is {_format_shape(x)}.")
 
 
 def check_dims(x: Array, op: str, min_dims: int = 1, expected: str = "<..., time>") -> None:
-    """Refuse a value of fewer dimensions than ``wanted`` names."""
+    """Raise an error for an array of fewer dimensions than ``expected`` names."""
     if x.ndim < min_dims:
         raise DataError(
             f"{op}: the shape of input tensor does not match the requirement of operator. "
@@ -38,29 +38,29 @@ def check_dims(x: Array, op: str, min_dims: int = 1, expected: str = "<..., time
 
 
 def check_numbers(x: Array, op: str, expected: str = "[int, float, double]") -> None:
-    """Refuse text, bytes and complex numbers."""
+    """Raise an error for text, bytes and complex numbers."""
     if x.dtype.kind not in "biuf":
         _raise_wrong_dtype(x, op, expected)
 
 
 def check_floats(x: Array, op: str, expected: str = "[float, double]") -> None:
-    """Refuse all but floats."""
+    """Raise an error for anything but floats."""
     if x.dtype.kind != "f":
         _raise_wrong_dtype(x, op, expected)
 
 
 def as_float(x: Array) -> Array:
-    """Numbers as the floats that MindSpore makes of them: float64 as it is, all others float32."""
+    """Convert numbers to MindSpore's float type: float64 stays, all others become float32."""
     return x if x.dtype == np.float64 else x.astype(np.float32, copy=False)
 
 
 def as_float32(value: float) -> float:
-    """A user's number as MindSpore keeps it: in float32."""
+    """Round a user's number to float32, as MindSpore stores it."""
     return float(np.float32(value))
 
 
 def as_waveform(x: Array, op: str) -> Array:
-    """A waveform of floats, time last; refused where it is something else."""
+    """Check a waveform of floats, time last."""
     check_not_empty(x, op)
     check_dims(x, op)
     check_floats(x, op)
@@ -68,7 +68,7 @@ def as_waveform(x: Array, op: str) -> Array:
 
 
 def as_float_waveform(x: Array, op: str) -> Array:
-    """A waveform of any numbers as floats, time last; refused where it is something else."""
+    """Check a waveform of any numeric type, time last, and convert it to floats."""
     check_not_empty(x, op)
     check_dims(x, op)
     check_numbers(x, op)

@@ -1,4 +1,4 @@
-"""Windows of frames and what lies beyond the ends of a signal."""
+"""Window functions and signal padding."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from millrace._src.core.errors import DataError
 __all__ = ["pad_signal", "make_window"]
 
 Array = np.ndarray[Any, Any]
-# the kaiser window's only parameter; MindSpore has no argument for it
+# beta of the Kaiser window; MindSpore has no argument for it
 _KAISER_BETA = 12.0
 
 
 @functools.lru_cache(maxsize=64)
 def make_window(window_type: str, length: int, n_fft: int, dtype: str) -> Array:
-    """A periodic window of some length in the middle of n_fft values; not to be written to.
+    """Periodic window of ``length`` values in the middle of ``n_fft`` values; read-only.
 
-    Its values are float32's, whatever type they have here: MindSpore computes them so.
+    Values have the precision of float32 in any dtype, as in MindSpore.
     """
     values = np.zeros(n_fft, np.float32)
     start = (n_fft - length) // 2
@@ -48,7 +48,7 @@ def _window_shape(window_type: str, length: int) -> Array:
 
 
 def pad_signal(x: Array, left: int, right: int, mode: str) -> Array:
-    """The last axis with values before and behind it, as a BorderType says."""
+    """Pad the last axis on both sides in a mode of BorderType."""
     if left <= 0 and right <= 0:
         return x
     length = x.shape[-1]
@@ -75,7 +75,7 @@ def pad_signal(x: Array, left: int, right: int, mode: str) -> Array:
 
 
 def _reflect_repeatedly(x: Array, left: int, right: int) -> Array:
-    """Reflected there and back, where there is something to reflect."""
+    """Reflect several times, for a padding longer than the signal."""
     if x.shape[-1] == 1:
         raise DataError(
             "a waveform of one sample cannot be reflected: give a longer one, or pad_mode=BorderType.EDGE."

@@ -1,1 +1,1 @@
-"""Text kernels: pure functions on strings, and the tables (vocabularies, word vectors) they look things up in."""
+"""Text kernels: pure functions on strings, vocabularies and word vectors."""

@@ -1,4 +1,4 @@
-"""The basic tokenizer of BERT: clean a text, then cut it at white space, around punctuation and around ideographs."""
+"""BERT's basic tokenizer: clean a text, then split it at white space, punctuation and ideographs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .unicode_tokenizers import Spans, slice_spans
 
 __all__ = ["UNUSED", "basic_spans", "basic_tokens", "clean_text"]
 
-# tokens with a meaning of their own, which stay whole
+# special tokens, which are not split
 _SPECIAL_TOKENS = r"\[(?:CLS|SEP|UNK|PAD|MASK)\]"
 UNUSED = rf"{_SPECIAL_TOKENS}|\[unused\d+\]"
 _ASCII = r"!-/:-@\[-`{-~"
@@ -36,7 +36,7 @@ def _token_pattern(keep_whitespace: bool, unused: bool) -> re.Pattern[str]:
 
 @functools.cache
 def _ascii_token_pattern(unused: bool) -> re.Pattern[str]:
-    """The same for ASCII, where what is no letter and no digit is punctuation, white space or control."""
+    """The token pattern for ASCII: all but letters and digits is punctuation, white space or control characters."""
     return re.compile("|".join([*([UNUSED] if unused else []), "[0-9A-Za-z]+", f"[{_ASCII}]"]))
 
 
@@ -46,7 +46,7 @@ def _control_pattern() -> re.Pattern[str]:
 
 
 class _FoldTable(dict[int, str]):
-    """What each character becomes where case and accents do not count, worked out when it is first met."""
+    """Translation table that folds case and removes accents, computed when a character first occurs."""
 
     def __missing__(self, point: int) -> str:
         folded = _fold_text(chr(point))
@@ -58,7 +58,7 @@ _fold_table = _FoldTable()
 
 
 class _SpacingTable(dict[int, str]):
-    """Each character, between spaces where it stands alone."""
+    """Translation table that puts spaces around punctuation and ideographs, computed when a character first occurs."""
 
     def __missing__(self, point: int) -> str:
         char = chr(point)
@@ -68,7 +68,7 @@ class _SpacingTable(dict[int, str]):
 
 
 _spacing_table = _SpacingTable()
-# marks that are not dropped with the accents and yet change places among each other: texts with them go the long way
+# Marks that are kept when accents are removed, but that normalization reorders: texts with them are folded as a whole.
 _REORDERED_MARKS = re.compile(
     "[\u1715\u1734\u1b44\u1baa\u1bf2\u1bf3\u302e\u302f\ua953\ua9c0\U000111c0\U00011235\U0001134d\U000116b6"
     "\U0001193d\U00011f41\U00016ff0\U00016ff1\U0001d15e-\U0001d166\U0001d16d-\U0001d172\U0001d1bb-\U0001d1c0]"
@@ -82,7 +82,7 @@ def _fold_text(text: str) -> str:
 
 
 def clean_text(text: str, lower_case: bool, form: NormalizeForm, unused: bool) -> str:
-    """The text that is cut: folded and without accents, or in a normal form; a space for what is not to be seen.
+    """Fold case and remove accents, or normalize a text; control characters become spaces.
 
     >>> clean_text("Crème BRÛLÉE\\x01", True, NormalizeForm.NONE, False)
     'creme brulee '
@@ -103,7 +103,7 @@ def _lower_text(text: str) -> str:
 
 
 def basic_tokens(text: str, keep_whitespace: bool, unused: bool) -> list[str]:
-    """The tokens of a cleaned text, which may be none.
+    """The tokens of a cleaned text; may be empty.
 
     >>> basic_tokens("it's 北京 [CLS]", False, True)
     ['it', "'", 's', '北', '京', '[CLS]']
@@ -118,6 +118,6 @@ def basic_tokens(text: str, keep_whitespace: bool, unused: bool) -> list[str]:
 
 
 def basic_spans(text: str, keep_whitespace: bool, unused: bool) -> Spans:
-    """The tokens of a cleaned text with their places in it, in bytes."""
+    """The tokens of a cleaned text with their byte offsets."""
     matches = _token_pattern(keep_whitespace, unused).finditer(text)
     return slice_spans(text, [match.span() for match in matches])

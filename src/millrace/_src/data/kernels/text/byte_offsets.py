@@ -1,4 +1,4 @@
-"""Where tokens stand in a text, in bytes of its UTF-8 form."""
+"""Offsets of tokens in the UTF-8 form of a text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["byte_offsets", "empty_spans"]
 
 
 def byte_offsets(text: str, positions: Sequence[int]) -> list[int]:
-    """Places counted in characters, in rising order, as places counted in bytes of UTF-8.
+    """Convert ascending character offsets to byte offsets of UTF-8.
 
     >>> byte_offsets("aé中b", [0, 1, 2, 3, 4])
     [0, 1, 3, 6, 7]
@@ -19,7 +19,7 @@ def byte_offsets(text: str, positions: Sequence[int]) -> list[int]:
     previous = offset = 0
     for position in positions:
         if position != previous:
-            # half of a surrogate pair has no UTF-8; it counts as the three bytes it would take
+            # a lone surrogate has no UTF-8 form; it counts as three bytes
             offset += len(text[previous:position].encode("utf-8", "surrogatepass"))
             previous = position
         offsets.append(offset)
@@ -27,5 +27,5 @@ def byte_offsets(text: str, positions: Sequence[int]) -> list[int]:
 
 
 def empty_spans() -> tuple[list[str], list[int], list[int]]:
-    """What a tokenizer gives that finds no token: one, empty, at the beginning."""
+    """Result of a tokenizer without tokens: one empty token at offset 0."""
     return [""], [0], [0]

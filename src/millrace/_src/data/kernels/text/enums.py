@@ -1,4 +1,4 @@
-"""The enumerations of SentencePiece and Jieba."""
+"""Enumerations of SentencePiece and Jieba."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["JiebaMode", "SPieceTokenizerLoadType", "SPieceTokenizerOutType", "Se
 @public("dataset.text", "dataset.text.utils")
 @stable_id("enum.JiebaMode")
 class JiebaMode(IntEnum):
-    """How JiebaTokenizer cuts.
+    """Segmentation mode of `JiebaTokenizer`.
 
-    ``MP``: the likeliest words of the dictionary. ``HMM``: a hidden Markov model over characters. ``MIX``: the first,
-    and the second for what it leaves as single characters.
+    ``MP``: the most probable words of the dictionary. ``HMM``: a hidden Markov model over characters. ``MIX``: MP, and
+    HMM for runs of single characters that MP leaves.
 
     >>> JiebaMode.MIX.name
     'MIX'
@@ -30,7 +30,7 @@ class JiebaMode(IntEnum):
 @public("dataset.text", "dataset.text.utils")
 @stable_id("enum.SentencePieceModel")
 class SentencePieceModel(IntEnum):
-    """How SentencePiece finds its pieces.
+    """Algorithm of a SentencePiece model.
 
     >>> SentencePieceModel.BPE.name
     'BPE'
@@ -45,7 +45,7 @@ class SentencePieceModel(IntEnum):
 @public("dataset.text", "dataset.text.utils")
 @stable_id("enum.SPieceTokenizerLoadType")
 class SPieceTokenizerLoadType(IntEnum):
-    """What a SentencePieceTokenizer is made from: a ``FILE`` or a vocabulary (``MODEL``).
+    """Source of a `SentencePieceTokenizer`: a model ``FILE`` or a vocabulary (``MODEL``).
 
     >>> SPieceTokenizerLoadType.FILE.name
     'FILE'
@@ -58,7 +58,7 @@ class SPieceTokenizerLoadType(IntEnum):
 @public("dataset.text", "dataset.text.utils")
 @stable_id("enum.SPieceTokenizerOutType")
 class SPieceTokenizerOutType(IntEnum):
-    """What a SentencePieceTokenizer gives: pieces of text or their numbers.
+    """Output type of a `SentencePieceTokenizer`: pieces of text or their ids.
 
     >>> SPieceTokenizerOutType.INT.name
     'INT'

@@ -23,7 +23,7 @@ def _int_output(name: str) -> Callable[[Any], Any]:
     return lambda encoding: np.array(getattr(encoding, name), np.int32)
 
 
-# what can be asked for, and how it is taken from the library's encoding of one text
+# the available outputs, and how each is read from the library's encoding of one text
 OUTPUTS: dict[str, Callable[[Any], Any]] = {
     "ids": _int_output("ids"),
     "attention_mask": _int_output("attention_mask"),
@@ -43,11 +43,11 @@ def load_tokenizer(
     padding: int | str | None,
     pad_token: str | None,
 ) -> Any:
-    """The library's tokenizer, told what to cut and to pad: as the file says ("file"), not at all, or to a length."""
+    """Create the library's tokenizer and set truncation and padding: as in the file ("file"), none, or a length."""
     library = require("tokenizers", extra="text", purpose="HuggingFaceTokenizer")
     try:
         tokenizer = library.Tokenizer.from_str(contents)
-    except Exception as error:  # the library knows no other class of error
+    except Exception as error:  # the library raises no narrower class
         raise FormatError(
             f"HuggingFaceTokenizer: this is not a tokenizer that the library 'tokenizers' "
             f"{library.__version__} can read: {error}",
@@ -65,9 +65,9 @@ def _truncate(tokenizer: Any, length: Any, special_tokens: bool) -> None:
     if length is None:
         return
     num_special = tokenizer.num_special_tokens_to_add(True) if special_tokens else 0
-    if length < num_special:  # the library would not cut at all
+    if length < num_special:  # the library would not truncate at all
         raise ArgumentValueError(
-            f"truncation={length} leaves no room for text: this tokenizer adds up to {num_special} special tokens."
+            f"truncation={length} is too short: this tokenizer adds up to {num_special} special tokens."
         )
     options = {name: previous[name] for name in ("strategy", "direction") if name in previous}
     tokenizer.enable_truncation(length, **options)
@@ -77,7 +77,7 @@ def _pad(tokenizer: Any, length: Any, token: str | None, file: str) -> None:
     previous = tokenizer.padding or {}
     if length == "file":
         length = previous.get("length")
-        # to the longest of a batch: which rows share a call here is nobody's business, so that is left to the batch
+        # padding to the longest of a batch is left to the batch: a call here may hold any rows
     tokenizer.no_padding()
     if length is None:
         return
@@ -93,21 +93,21 @@ def _pad(tokenizer: Any, length: Any, token: str | None, file: str) -> None:
         options |= {"pad_id": token_id, "pad_token": token}
     elif not previous:
         raise ArgumentValueError(
-            f"{file} names no token to pad with: give pad_token as well as padding={length}."
+            f"{file} defines no padding token. Set pad_token as well as padding={length}."
         )
     tokenizer.enable_padding(length=length, **options)
 
 
 def output_values(encoding: Any, outputs: Sequence[str]) -> tuple[Any, ...]:
-    """What was asked for, of one text."""
+    """The requested outputs for one text."""
     return tuple([OUTPUTS[name](encoding) for name in outputs])
 
 
 def encode_columns(
     tokenizer: Any, texts: list[str], special_tokens: bool, outputs: Sequence[str]
 ) -> tuple[Any, ...]:
-    """What was asked for, of many texts, as columns; the library works on them without the GIL."""
-    # the fast one does not look where tokens stand
+    """The requested outputs for many texts, as columns; the library releases the GIL."""
+    # encode_batch_fast computes no offsets
     encode = tokenizer.encode_batch if "offsets" in outputs else tokenizer.encode_batch_fast
     encodings = encode(texts, add_special_tokens=special_tokens)
     return tuple([_column(encodings, name) for name in outputs])

@@ -1,8 +1,8 @@
-"""Regular expressions as ICU writes them, turned into those of the library ``regex``.
+"""Translate regular expressions from ICU's syntax to that of the library ``regex``.
 
-Both know Unicode's properties, sets with && and --, possessive and atomic groups. What differs is rewritten here: what
-ends a line, where words begin, \\v, \\Q...\\E, \\x{...}, \\0..., \\c., \\e,
-\\k<name>, `-` and `&` between sets, and what ICU refuses.
+Both support Unicode properties, sets with && and --, possessive and atomic groups. Rewritten are: line ends, word
+boundaries, \\v, \\Q...\\E, \\x{...}, \\0..., \\c., \\e,
+\\k<name>, `-` and `&` between sets, and patterns that ICU rejects.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ __all__ = ["PatternError", "translate_icu_pattern"]
 
 _LINE_ENDS = "\\n\\x0b\\x0c\\r\\x85\\u2028\\u2029"
 _DOT = f"[^{_LINE_ENDS}]"
-# one end of line: a carriage return with its newline is one
+# one end of line; a carriage return with a newline counts as one
 _LINE_END = f"\\r\\n|(?<!\\r)\\n|[{_LINE_ENDS.replace(chr(92) + 'n', '', 1)}]"
 _BEFORE_LAST_END = f"(?=(?:{_LINE_END})?\\Z)"
 _LINE_START = f"(?:\\A|(?<=[{_LINE_ENDS.replace(chr(92) + 'r', '', 1)}]|\\r(?!\\n))(?!\\Z))"
 _LINE_LIMIT = f"(?={_LINE_END}|\\Z)"
-# a boundary of words: marks and format characters belong to what stands before them
+# a word boundary; marks and format characters belong to the character before them
 _EXTEND = "\\p{Grapheme_Extend}\\p{Cf}"
 _WORD = f"[\\w--[{_EXTEND}]]"
 _BOUNDARY = f"(?:(?<={_WORD}[{_EXTEND}]*)(?![{_EXTEND}]|{_WORD})|(?<!{_WORD}[{_EXTEND}]*)(?={_WORD}))"
-# escapes that both read alike
+# escapes with the same meaning in both
 _SHARED_ESCAPES = set("adDfnrsStwWhAGXR")
 _GROUP = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]*))?([:)])")
 _COUNT = re.compile(r"\{\d+(?:,\d*)?\}")
@@ -33,11 +33,11 @@ _POSIX = re.compile(r"\[:\^?[\w \-=]+:\]")
 
 
 class PatternError(ValueError):
-    """A pattern that ICU refuses."""
+    """A pattern that ICU rejects."""
 
 
 class _Flags(NamedTuple):
-    """What (?smx) has switched on."""
+    """Flags that (?smx) sets."""
 
     dot_all: bool = False
     lines: bool = False
@@ -50,7 +50,7 @@ class _Flags(NamedTuple):
 
 
 def translate_icu_pattern(pattern: str) -> str:
-    """The pattern as ``regex`` takes it, with its flag V1.
+    """The pattern in the syntax of ``regex`` with its flag V1.
 
     >>> translate_icu_pattern("a.b")
     'a[^\\\\n\\\\x0b\\\\x0c\\\\r\\\\x85\\\\u2028\\\\u2029]b'
@@ -110,7 +110,7 @@ class _Translator:
             self.flags.append(new_flags)
         else:
             self.flags[-1] = new_flags
-        # what . ^ $ mean is written out, so the flags s and m are not needed
+        # . ^ $ are translated for the flags s and m, so the output needs neither
         on, off = on.replace("s", "").replace("m", ""), off.replace("s", "").replace("m", "")
         return f"(?{on}{'-' + off if off else ''}{end}" if on or off or end == ":" else ""
 
@@ -131,7 +131,7 @@ class _Translator:
         raise PatternError("a } without its {")
 
     def _translate_escape(self, inside: bool = False) -> str:
-        """An escape, at its backslash."""
+        """Translate an escape, at its backslash."""
         rest = self.pattern[self.position + 1 :]
         char = rest[:1]
         if not char:
@@ -168,7 +168,7 @@ class _Translator:
         return re.escape(char)
 
     def _translate_named_escape(self, char: str, rest: str) -> str:
-        """An escape that gives a character by its number, or a group by its name."""
+        """Translate an escape of a character by its code point, or of a group by its name."""
         if char == "k":
             match = re.match(r"<(\w+)>", rest)
             if not match or f"(?<{match[1]}>" not in self.pattern:
@@ -202,7 +202,7 @@ class _Translator:
         return f"(?:\\{number})"
 
     def _translate_set(self) -> str:
-        """A set, at its bracket."""
+        """Translate a set, at its bracket."""
         posix = _POSIX.match(self.pattern, self.position)
         if posix:
             self.position = posix.end()

@@ -1,9 +1,9 @@
-"""Chinese text into words, as cppjieba does it, from its two files: a dictionary and a hidden Markov model.
+"""Chinese word segmentation like cppjieba's, from its two files: a dictionary and a hidden Markov model.
 
-The dictionary has "word frequency tag" in each line. Of all ways to cut a text into its words, the likeliest is taken
-(MP). The model tells of each character whether it begins, goes on with or ends a word, or is one (HMM). MIX is the
-first, with the second for runs of single characters. The files are the user's own, which is why no library does this:
-rjieba has one dictionary built in and takes no model.
+The dictionary has "word frequency tag" in each line. MP takes the most probable segmentation into words of the
+dictionary. HMM labels each character as the beginning, the middle or the end of a word, or as a single word. MIX is
+MP, then HMM for runs of single characters. The user supplies both files, which is why no library is used: rjieba has
+one dictionary built in and takes no model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .enums import JiebaMode
 
 __all__ = ["JiebaSegmenter", "load_segmenter"]
 
-# Text is cut at these first; each of them is a word.
+# Text is split at these first; each of them is a word.
 SEPARATORS = frozenset(" \t\n，。")
 MAX_WORD_LENGTH = 512
 LOG_ZERO = -3.14e100
@@ -32,7 +32,7 @@ Span = tuple[int, int]
 
 
 class JiebaDictionary(NamedTuple):
-    """A dictionary: the weight of each word, None for the beginning of a longer one, and what other words weigh."""
+    """A dictionary: the weight of each word, None for a prefix of longer words, and the weights of other words."""
 
     weights: dict[str, float | None]
     min_weight: float
@@ -41,7 +41,7 @@ class JiebaDictionary(NamedTuple):
 
 
 class HiddenMarkovModel(NamedTuple):
-    """A hidden Markov model: where a text begins, what follows what, and how likely a character is in each state."""
+    """A hidden Markov model: log probabilities of the start state, of transitions, and of characters in each state."""
 
     start: list[float]
     change: list[list[float]]
@@ -49,13 +49,13 @@ class HiddenMarkovModel(NamedTuple):
 
 
 class JiebaSegmenter:
-    """Cuts texts. ``words`` is a dictionary to which the user's words have been added."""
+    """Splits texts into words. ``dictionary`` includes the words that the user added."""
 
     def __init__(self, dictionary: JiebaDictionary, model: HiddenMarkovModel, mode: JiebaMode) -> None:
         self.dictionary, self.model, self.mode = dictionary, model, mode
 
     def spans(self, text: str) -> list[Span]:
-        """Where each word begins and ends.
+        """Start and end of each word.
 
         An empty text is one empty word.
         """
@@ -71,7 +71,7 @@ class JiebaSegmenter:
 
     def _cut_mixed(self, text: str, start: int, stop: int) -> list[Span]:
         spans: list[Span] = []
-        pending = start  # where the single characters begin that were not cut yet
+        pending = start  # start of the single characters that are not segmented yet
         for begin, end in self._cut_by_dictionary(text, start, stop):
             if end - begin > 1:
                 if pending < begin:
@@ -83,7 +83,7 @@ class JiebaSegmenter:
         return spans
 
     def _cut_by_dictionary(self, text: str, start: int, stop: int) -> list[Span]:
-        """The likeliest way to cut into words of the dictionary; of two as likely, that with a shorter first word."""
+        """The most probable segmentation by the dictionary; of two equal ones, that with the shorter first word."""
         weights, min_weight = self.dictionary.weights, self.dictionary.min_weight
         size = stop - start
         best = [0.0] * (size + 1)
@@ -156,7 +156,7 @@ class JiebaSegmenter:
 
 
 def _split_at_separators(text: str) -> Iterator[Span]:
-    """What lies between separators, and each separator."""
+    """Spans between separators, and each separator."""
     left = 0
     for index, character in enumerate(text):
         if character in SEPARATORS:
@@ -169,7 +169,7 @@ def _split_at_separators(text: str) -> Iterator[Span]:
 
 
 def _end_of_name(text: str, start: int, stop: int) -> int:
-    """Where a run of letters and digits that begins with a letter ends, or a number, or else one character."""
+    """End of a run of letters and digits that begins with a letter, of a number, or of one other character."""
     first = text[start]
     if first in _LETTERS:
         allowed = _LETTERS | _DIGITS
@@ -189,7 +189,7 @@ def _end_of_name(text: str, start: int, stop: int) -> int:
 def load_segmenter(
     mp_path: str, hmm_path: str, mode: JiebaMode, user_words: Sequence[tuple[str, int]]
 ) -> JiebaSegmenter:
-    """A cutter from these files, with words added; one and the same as long as nothing of it changes."""
+    """A segmenter from these files and the user's words; cached while the files do not change."""
     return _cached_segmenter(
         _file_key(mp_path), _file_key(hmm_path), JiebaMode(mode), tuple((w, n) for w, n in user_words)
     )

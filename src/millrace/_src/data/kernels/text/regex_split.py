@@ -1,4 +1,4 @@
-"""Cutting and replacing by regular expressions, which are written as ICU has them."""
+"""Split and replace by regular expressions in ICU's syntax."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Template = list[str | int]
 
 @functools.lru_cache(256)
 def compile_pattern(pattern: str, failure: str) -> Any:
-    """The pattern, ready to search; `failure` begins the error where it is none."""
+    """Compile a pattern; `failure` begins the error for an invalid one."""
     regex = require("regex", extra="text", purpose="a text transform with a regular expression")
     try:
         return regex.compile(translate_icu_pattern(pattern), regex.V1)
@@ -32,7 +32,7 @@ def compile_pattern(pattern: str, failure: str) -> Any:
 
 
 def split_text(text: str, delimiter: Any, keep_pattern: Any) -> list[str]:
-    """The parts of a text between what `delimiter` matches, and of that what `kept` matches as a whole.
+    """Split a text at matches of `delimiter`; matches that `keep_pattern` matches as a whole are kept.
 
     >>> split_text("a, b", compile_pattern("[ ,]", ""), compile_pattern(",", ""))
     ['a', ',', 'b']
@@ -43,7 +43,7 @@ def split_text(text: str, delimiter: Any, keep_pattern: Any) -> list[str]:
 
 
 def split_spans(text: str, delimiter: Any, keep_pattern: Any) -> Spans:
-    """The same, with the places in bytes."""
+    """Split a text as `split_text` does, with byte offsets."""
     return slice_spans(text, _find_spans(text, delimiter, keep_pattern))
 
 
@@ -63,7 +63,7 @@ def _find_spans(text: str, delimiter: Any, keep_pattern: Any) -> list[tuple[int,
 
 
 def parse_template(replace: str, pattern: Any) -> Template:
-    """What stands for a match: text, and numbers of groups. A backslash makes what follows it plain."""
+    """Parse a replacement into text and group numbers. A backslash makes the next character literal."""
     template: Template = []
     position = 0
     for part in _TEMPLATE.finditer(replace):
@@ -90,7 +90,7 @@ def parse_template(replace: str, pattern: Any) -> Template:
 
 
 def replace_matches(text: str, pattern: Any, replace: str, every: bool) -> str:
-    """The text with `replace` in the place of the first match, or of every one.
+    """Replace the first match by `replace`, or every match.
 
     >>> replace_matches("one two", compile_pattern("(\\\\w)(\\\\w)", ""), "$2$1", True)
     'noe wto'
@@ -98,7 +98,7 @@ def replace_matches(text: str, pattern: Any, replace: str, every: bool) -> str:
     if "$" not in replace and "\\" not in replace:
         return str(pattern.sub(lambda match: replace, text, 0 if every else 1))
     if not pattern.search(text):
-        return text  # MindSpore reads what to put there when it has found where
+        return text  # MindSpore parses the replacement only when there is a match
     try:
         template = parse_template(replace, pattern)
     except PatternError as error:

@@ -1,4 +1,4 @@
-"""SentencePieceVocab: a trained model of SentencePiece, as bytes that travel, and the processor made from them."""
+"""SentencePieceVocab: a trained SentencePiece model that can be pickled, and its processor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .vocab_builder import as_texts
 
 __all__ = ["SentencePieceVocab", "load_vocab_file"]
 
-# What the call says itself: MindSpore leaves these out of `params`, too.
+# Settings that have separate arguments; MindSpore ignores these in `params`, too.
 _EXPLICIT_SETTINGS = {
     "input",
     "model_prefix",
@@ -59,11 +59,11 @@ ModelType = Annotated[Any, _ModelType()]
 @public("dataset.text", "dataset.text.utils")
 @stable_id("text.SentencePieceVocab")
 class SentencePieceVocab:
-    """Pieces of words that SentencePiece learnt from text.
+    """Vocabulary of word pieces that SentencePiece learns from text.
 
-    It pickles and is compared by its model. Models of the kinds BPE, CHAR and WORD come out as in MindSpore, piece by
-    piece; UNIGRAM models do not, since MindSpore trains with an older release of SentencePiece, which weighs other
-    pieces. A model that is loaded from a file cuts text alike in both.
+    It is pickled and compared by its model. Models of the types BPE, CHAR and WORD are the same as in MindSpore, piece
+    by piece; UNIGRAM models are not, since MindSpore trains with an older release of SentencePiece, which weighs other
+    pieces. A model that is loaded from a file tokenizes text alike in both.
 
     >>> with open("corpus.txt", "w") as file:
     ...     _ = file.write("the mill turns\\nthe wheel turns\\n" * 20)
@@ -85,13 +85,13 @@ class SentencePieceVocab:
         model_type: ModelType,
         params: dict[str, Any],
     ) -> Self:
-        """Learn pieces from text files, a sentence in each line.
+        """Train a model on text files, a sentence in each line.
 
         Args:
             file_path: the files.
-            vocab_size: how many pieces.
-            character_coverage: the part of all characters that must be covered: 1.0, or 0.9995 for Chinese.
-            model_type: how they are found.
+            vocab_size: number of pieces.
+            character_coverage: share of all characters that must be covered: 1.0, or 0.9995 for Chinese.
+            model_type: algorithm of the model.
             params: further settings of SentencePiece's trainer, such as ``{"max_sentencepiece_length": "8"}``.
         """
         if not file_path:
@@ -113,7 +113,7 @@ class SentencePieceVocab:
         model_type: ModelType,
         params: dict[str, Any],
     ) -> Self:
-        """Learn pieces from the text in these columns of a dataset, an empty list for all; else as ``from_file``."""
+        """Train a model on text columns of a dataset (an empty list: all columns); other arguments as ``from_file``."""
         for i, name in enumerate(col_names):
             check_type(name, (str,), f"col_names[{i}]")
         if not hasattr(dataset, "create_tuple_iterator"):
@@ -151,7 +151,7 @@ class SentencePieceVocab:
 
     @classmethod
     def of(cls, model: bytes) -> Self:
-        """The vocabulary with this model, which is what a model file holds."""
+        """The vocabulary with this model: the contents of a model file."""
         vocab = cls()
         vocab._model = model
         return vocab
@@ -159,11 +159,11 @@ class SentencePieceVocab:
     @classmethod
     @checked
     def save_model(cls, vocab: Any, path: str, filename: str) -> None:
-        """Write the model into a file that SentencePieceTokenizer, and SentencePiece itself, can read.
+        """Save the model to a file for `SentencePieceTokenizer` or SentencePiece itself.
 
         Args:
-            vocab: what is written.
-            path: a folder that exists.
+            vocab: the vocabulary.
+            path: an existing folder.
             filename: the name of the file in it.
 
         >>> with open("corpus.txt", "w") as file:
@@ -188,7 +188,7 @@ class SentencePieceVocab:
 
     @property
     def model(self) -> bytes:
-        """What a model file holds."""
+        """The contents of a model file."""
         if not self._model:
             raise PlanError(
                 "The SentencePieceVocab has not built yet. Use SentencePieceVocab.from_dataset() or "
@@ -198,7 +198,7 @@ class SentencePieceVocab:
 
     @functools.cached_property
     def processor(self) -> Any:
-        """SentencePiece's own object, which cuts text; it may be used by several threads."""
+        """SentencePiece's processor, which tokenizes text; safe to use from several threads."""
         model = self.model
         processor = _load_library().SentencePieceProcessor()
         try:
@@ -211,7 +211,7 @@ class SentencePieceVocab:
         return {"model": hashlib.blake2b(self._model, digest_size=20).digest()}
 
     def to_plain(self) -> str:
-        """What JSON keeps of it."""
+        """The JSON form: the model as base64."""
         return base64.b64encode(self._model).decode()
 
     @classmethod
@@ -266,7 +266,7 @@ def _explain(message: str, size: int) -> str:
         )
     if size == 0 or "insert_id" in condition:
         return (
-            f"Vocabulary size too low: expected room for every control symbol (unk, bos, eos), got {size}. "
+            f"Vocabulary size too low: expected at least one id for each control symbol (unk, bos, eos), got {size}. "
             "Increase vocab_size."
         )
     if not report:
@@ -275,7 +275,7 @@ def _explain(message: str, size: int) -> str:
 
 
 class _Sentences:
-    """The texts of a dataset. An error ends them and is kept, for it must not pass through the trainer."""
+    """Iterates over the texts of a dataset. It stores an error, which must not pass through the trainer, and stops."""
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
@@ -296,7 +296,7 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 def load_vocab_file(path: str) -> SentencePieceVocab:
-    """The vocabulary in a model file; one and the same as long as the file does not change."""
+    """The vocabulary in a model file, cached while the file does not change."""
     try:
         state = os.stat(path)
         return _cached_vocab(os.path.realpath(path), state.st_size, state.st_mtime_ns)

@@ -1,4 +1,4 @@
-"""Rows of words made longer, shorter or into pieces."""
+"""N-grams, sliding windows and pair truncation of token sequences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def ngrams(
     right: tuple[str, int],
     separator: str,
 ) -> list[str]:
-    """The n-grams of the words for each n in turn; one empty text where there are too few words for any.
+    """The n-grams of the tokens for each n in turn; one empty text where there are too few tokens for an n.
 
     >>> ngrams(["a", "b", "c"], [2, 4], ("<", 1), ("", 0), "-")
     ['<-a', 'a-b', 'b-c', '<-a-b-c']
@@ -32,7 +32,7 @@ def ngrams(
 
 
 def windows(values: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
-    """Every run of ``width`` values in turn; nothing where there are fewer.
+    """Sliding windows of ``width`` values; empty where there are fewer values.
 
     >>> windows(np.array([1, 2, 3]), 2).tolist()
     [[1, 2], [2, 3]]
@@ -43,14 +43,14 @@ def windows(values: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
 
 
 def pair_lengths(first: Any, second: Any, max_length: int) -> tuple[Any, Any]:
-    """How much of two sequences is kept, so that both together are no longer than ``most``: the longer one gives way.
+    """Lengths after truncating two sequences to ``max_length`` in total: the longer one is truncated first.
 
-    Of two that are equally long, the second does. Numbers or arrays of them.
+    Of two equally long sequences, the second is truncated first. Takes numbers or arrays of them.
 
     >>> pair_lengths(3, 2, 4), pair_lengths(1, 4, 2), pair_lengths(2, 2, 1)
     ((2, 2), (1, 1), (1, 0))
     """
-    # both are cut down to one length, where one is not short enough to stay whole
+    # both are truncated to half the length, unless one is short enough to keep all of it
     half_down, half_up = max_length // 2, max_length - max_length // 2
     fits = first + second <= max_length
     kept_first = np.where(fits, first, np.minimum(first, np.maximum(half_up, max_length - second)))

@@ -1,4 +1,4 @@
-"""Arrays of text as arrays of bytes, and back."""
+"""Conversion between arrays of text and arrays of bytes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["to_bytes", "to_str"]
 
 @public("dataset.text", "dataset.text.utils")
 def to_str(array: np.ndarray[Any, Any], encoding: str = "utf8") -> np.ndarray[Any, Any]:
-    """An array of bytes as an array of text.
+    """Decode an array of bytes to an array of text.
 
     Args:
         array (numpy.ndarray): an array of bytes.
-        encoding (str): how the text is written in them. Default: ``'utf8'``.
+        encoding (str): the encoding of the bytes. Default: ``'utf8'``.
 
     >>> import millrace.dataset.text as text
     >>> text.to_str(np.array([b"caf\\xc3\\xa9", b"tea"]))
@@ -31,11 +31,11 @@ def to_str(array: np.ndarray[Any, Any], encoding: str = "utf8") -> np.ndarray[An
 
 @public("dataset.text", "dataset.text.utils")
 def to_bytes(array: np.ndarray[Any, Any], encoding: str = "utf8") -> np.ndarray[Any, Any]:
-    """An array of text as an array of bytes.
+    """Encode an array of text to an array of bytes.
 
     Args:
         array (numpy.ndarray): an array of text.
-        encoding (str): how the text is to be written. Default: ``'utf8'``.
+        encoding (str): the encoding of the bytes. Default: ``'utf8'``.
 
     >>> import millrace.dataset.text as text
     >>> text.to_bytes(np.array(["café", "tea"]))

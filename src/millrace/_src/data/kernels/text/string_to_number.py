@@ -1,4 +1,4 @@
-"""Numbers from text, read as C does: leading white space is skipped, and what follows the number is left out."""
+"""Parse numbers from text like C: leading white space and text after the number are ignored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLOAT16_MAX = 65504.0
 
 
 def parse_numbers(strings: Sequence[str], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The numbers that these texts begin with, in order.
+    """The numbers at the beginning of these texts, in order.
 
     >>> parse_numbers(["7", " -12", "3.9 m"], np.dtype(np.int32))
     array([  7, -12,   3], dtype=int32)
@@ -36,7 +36,7 @@ def parse_numbers(strings: Sequence[str], dtype: np.dtype[Any]) -> npt.NDArray[A
 def _parse_integers(strings: Sequence[str], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     info = np.iinfo(dtype)
     joined = "".join(strings)
-    # int() takes more than C does: digits of other scripts, underscores; and -0 for a number without a sign
+    # int() accepts more than C does: digits of other scripts, underscores; and -0 for an unsigned type
     if joined.isascii() and "_" not in joined and (dtype.kind == "i" or "-" not in joined):
         try:
             numbers = list(map(int, strings))
@@ -55,7 +55,7 @@ def _parse_integer(text: str, dtype: np.dtype[Any], info: Any) -> int:
         it = "It" if dtype.kind == "u" else "it"
         raise DataError(f'ToNumber: {it} is invalid to convert "{text}" to {what}.')
     digits = match[1]
-    # more digits than any type has, and Python's limit on what int() reads, are out of range too
+    # more digits than any type can hold, or than Python's int() parses, are out of range too
     number = int(digits) if len(digits) < 40 else int(digits[:1] + "1" * 39) if digits[0] in "+-" else 10**39
     if not info.min <= number <= info.max or (dtype.kind == "u" and digits[0] == "-"):
         raise _out_of_range_error(text, dtype, info.min, info.max)
@@ -63,7 +63,7 @@ def _parse_integer(text: str, dtype: np.dtype[Any], info: Any) -> int:
 
 
 def _parse_floats(strings: Sequence[str], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    # float16 is read as float32, as MindSpore does
+    # float16 is parsed as float32, as in MindSpore
     compute_dtype = np.dtype(np.float64 if dtype == np.float64 else np.float32)
     numbers = _parse_floats_at_once(strings, compute_dtype)
     if numbers is None:
@@ -80,7 +80,7 @@ def _parse_floats(strings: Sequence[str], dtype: np.dtype[Any]) -> npt.NDArray[A
 
 
 def _parse_floats_at_once(strings: Sequence[str], compute_dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
-    """All at once, where none is out of range and float() reads what C does."""
+    """Parse all texts at once; None where a number is out of range or float() differs from C."""
     joined = "".join(strings)
     if not joined.isascii() or "_" in joined:
         return None
@@ -91,7 +91,7 @@ def _parse_floats_at_once(strings: Sequence[str], compute_dtype: np.dtype[Any]) 
     with np.errstate(over="ignore", under="ignore"):
         rounded = numbers.astype(compute_dtype, copy=False)
     size = np.abs(rounded)
-    # a zero may be too small a number
+    # a zero may be an underflow
     if (
         not np.isnan(rounded).any()
         and (size <= np.finfo(compute_dtype).max).all()

@@ -1,4 +1,4 @@
-"""Rows of whole columns cut short."""
+"""Truncation of the rows of a column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["truncate_rows", "row_lengths"]
 
 
 def row_lengths(column: Any) -> npt.NDArray[np.int64]:
-    """How many values each row holds."""
+    """Number of values in each row."""
     if isinstance(column, np.ndarray):
         return np.full(len(column), column.shape[1], np.int64)
     lengths: npt.NDArray[np.int64] = column.lengths
@@ -22,7 +22,7 @@ def row_lengths(column: Any) -> npt.NDArray[np.int64]:
 
 
 def truncate_rows(column: Any, lengths: npt.NDArray[np.int64]) -> Any:
-    """The first values of each row, this many of each; no row is shorter than that.
+    """Truncate each row to its length; no row is shorter than that.
 
     >>> truncate_rows(RaggedColumn(np.arange(5), np.array([0, 2, 5])), np.array([1, 2])).values.tolist()
     [0, 2, 3]

@@ -1,4 +1,4 @@
-"""One form for texts that mean the same: case folding, Unicode's normal forms, a Wikipedia dump as plain words."""
+"""Case folding, Unicode normalization, and plain words from a Wikipedia dump."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["NormalizeForm", "case_fold", "filter_wikipedia", "normalize"]
 @public("dataset.text", "dataset.text.utils")
 @stable_id("enum.NormalizeForm")
 class NormalizeForm(IntEnum):
-    """Unicode's normal forms, for `NormalizeUTF8` and the BERT tokenizers.
+    """Unicode normalization form of `NormalizeUTF8` and the BERT tokenizers.
 
-    NFC and NFD compose and decompose characters; NFKC and NFKD also replace what only looks different (ligatures,
-    full-width forms); NONE leaves the text as it is.
+    NFC and NFD compose and decompose characters; NFKC and NFKD also replace compatibility characters (ligatures,
+    full-width forms); NONE leaves the text unchanged.
 
     >>> import millrace.dataset.text as text
     >>> text.NormalizeForm.NFKC.name
@@ -35,13 +35,13 @@ class NormalizeForm(IntEnum):
     NFKD = 4
 
 
-# U+1E030 to U+1E06D came with Unicode 15: letters raised or lowered, and what they are replaced with
+# U+1E030 to U+1E06D are new in Unicode 15: superscript and subscript letters, and their replacements
 _MODIFIER_BASES = "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ"
 _MODIFIER_LETTERS = {0x1E030 + i: letter for i, letter in enumerate(_MODIFIER_BASES)}
 
 
 def normalize(text: str, form: NormalizeForm) -> str:
-    """The text in a normal form.
+    """Normalize a text to a Unicode normalization form.
 
     >>> normalize("ﬁ e\\u0301", NormalizeForm.NFKC)
     'fi é'
@@ -54,13 +54,13 @@ def normalize(text: str, form: NormalizeForm) -> str:
 
 
 class _CaseFoldTable(dict[int, str]):
-    """What each character is folded to, worked out when it is first met."""
+    """Translation table for case folding, computed when a character first occurs."""
 
     def __missing__(self, point: int) -> str:
         char = chr(point)
         if char in points("IGNORED"):
             char = ""
-        while True:  # folding may bring up what has a normal form, and the other way round
+        while True:  # folding may produce characters to normalize, and normalization characters to fold
             folded = normalize(normalize(char, NormalizeForm.NFKC).casefold(), NormalizeForm.NFKC)
             if folded == char:
                 self[point] = folded
@@ -72,7 +72,7 @@ _case_fold_table = _CaseFoldTable()
 
 
 def case_fold(text: str) -> str:
-    """The text without differences of case, width or form, and without what is not to be seen (NFKC_Casefold).
+    """Fold case, width and compatibility forms, and remove ignorable characters (NFKC_Casefold).
 
     >>> case_fold("Straße ＡＢＣ ﬁ\\u00ad")
     'strasse abc fi'
@@ -84,7 +84,7 @@ def case_fold(text: str) -> str:
 
 _DIGIT_NAMES = "zero one two three four five six seven eight nine".split()  # noqa: SIM905
 _DIGIT_TABLE = {ord("0") + i: f" {digit_name} " for i, digit_name in enumerate(_DIGIT_NAMES)}
-# from the first < of a line to its last >, then what is left between < and > across lines
+# from the first < of a line to its last >, then the remaining tags across lines
 _TAGS = re.compile("<[^\n\v\f\r\x85\u2028\u2029]*>")
 _MULTILINE_TAGS = re.compile("<[^>]*>")
 _ENTITY = re.compile("&[^;]*;")
@@ -92,7 +92,7 @@ _NON_LETTERS = re.compile("[^a-z]+")
 
 
 def filter_wikipedia(text: str) -> str:
-    """The words of a piece of Wikipedia's XML: small Latin letters, digits spelt out, single spaces.
+    """Extract the words of Wikipedia's XML: lower-case Latin letters, digits spelt out, single spaces.
 
     >>> filter_wikipedia("<b>AT&amp;T</b> has 3 Offices")
     'has three offices'
@@ -105,7 +105,7 @@ def filter_wikipedia(text: str) -> str:
 
 
 def _lower_ascii(text: str) -> str:
-    """Small letters for A to Z alone."""
+    """Lower-case the letters A to Z only."""
     return text.lower() if text.isascii() else text.translate(_LOWER_TABLE)
 
 

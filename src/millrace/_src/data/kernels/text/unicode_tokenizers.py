@@ -1,4 +1,4 @@
-"""Tokens of a text by its characters alone: words between spaces, single characters, runs of one script."""
+"""Tokenizers by white space, by character and by Unicode script."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SPACE = frozenset(SPACES)
 
 
 def whitespace_tokens(text: str) -> list[str]:
-    """The words between white space.
+    """Split a text at white space.
 
     >>> whitespace_tokens(" a  b\\u3000c")
     ['a', 'b', 'c']
@@ -45,24 +45,24 @@ def whitespace_tokens(text: str) -> list[str]:
 
 
 def whitespace_token_lists(texts: list[str]) -> list[list[str]]:
-    """The words of each text."""
+    """Split each text at white space."""
     if _NO_SPACE.search("".join(texts)):
         return list(map(whitespace_tokens, texts))
     return [tokens or [""] for tokens in map(str.split, texts)]
 
 
 def whitespace_spans(text: str) -> Spans:
-    """The words between white space, where each starts and where it ends, in bytes."""
+    """The words between white space, with the byte offsets of start and end."""
     return slice_spans(text, [match.span() for match in _WORD.finditer(text)])
 
 
 def characters(text: str) -> list[str]:
-    """Every character."""
+    """Split a text into characters."""
     return list(text) or [""]
 
 
 def char_spans(text: str) -> Spans:
-    """Every character, where it starts and where it ends, in bytes."""
+    """The characters, with the byte offsets of start and end."""
     if not text:
         return empty_spans()
     offsets = byte_offsets(text, range(len(text) + 1))
@@ -70,7 +70,7 @@ def char_spans(text: str) -> Spans:
 
 
 def script_runs(text: str, keep_whitespace: bool) -> list[str]:
-    """Runs of characters of one script.
+    """Split a text into runs of characters of one script.
 
     >>> script_runs("ok 北京.", False)
     ['ok', '北京', '.']
@@ -83,7 +83,7 @@ def script_runs(text: str, keep_whitespace: bool) -> list[str]:
 
 
 def script_spans(text: str, keep_whitespace: bool) -> Spans:
-    """Runs of characters of one script, where each starts and where it ends, in bytes."""
+    """Runs of characters of one script, with the byte offsets of start and end."""
     return slice_spans(text, _run_spans(text, keep_whitespace))
 
 
@@ -97,7 +97,7 @@ def _run_spans(text: str, keep_whitespace: bool) -> list[tuple[int, int]]:
 
 
 def slice_spans(text: str, spans: list[tuple[int, int]]) -> Spans:
-    """The parts of a text between places counted in characters, with their places in bytes."""
+    """Slices of a text at character offsets, with their byte offsets."""
     if not spans:
         return empty_spans()
     offsets = byte_offsets(text, [position for span in spans for position in span])

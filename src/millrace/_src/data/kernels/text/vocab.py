@@ -1,9 +1,8 @@
-"""Vocab: words and their numbers, made once, never changed, and the same object for every part of a process.
+"""Vocab: an immutable mapping of words to ids, shared within a process.
 
-A pickled Vocab is one buffer of text and two arrays, which lie beside the pickle where the engine sends it to workers:
-they are written once and mapped by each. The table is made from them when the first word is looked up, and two equal
-vocabularies that come to one process become one object there. What a pipeline is rests on a hash of the contents,
-which is computed once.
+A pickled Vocab is one buffer of text and two arrays. The engine sends them to workers out of band: they are written
+once and mapped by each worker. The table is built from them at the first lookup, and two equal vocabularies that reach
+one process become one object there. The fingerprint of a pipeline uses a hash of the contents, which is computed once.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ _UNBUILT = (
 @public("dataset.text", "dataset.text.utils")
 @stable_id("text.Vocab")
 class Vocab:
-    """Words and their numbers: made from a list, a dict, a file or a dataset, and not changed afterwards.
+    """Vocabulary: an immutable mapping of words to ids, from a list, a dict, a file or a dataset.
 
-    It is compared, hashed and pickled by what it holds. Workers share one copy of it.
+    It is compared, hashed and pickled by its contents. Workers share one copy.
 
     >>> vocab = Vocab.from_list(["we", "the", "world"], special_tokens=["<pad>", "<unk>"])
     >>> vocab
@@ -61,14 +60,14 @@ class Vocab:
         self._tokens: dict[int, str] | None = None
         self._digest = b""
 
-    # --- how one is made ----------------------------------------------------------------------------
+    # --- construction -------------------------------------------------------------------------------
 
     @classmethod
     @checked
     def from_list(
         cls, word_list: WordList, special_tokens: WordList = None, special_first: bool = True
     ) -> Self:
-        """A vocabulary of these words, numbered in their order; special tokens come before or after them.
+        """Vocabulary of these words, with ids in their order; special tokens come before or after them.
 
         >>> Vocab.from_list(["a", "b"], ["<pad>"], special_first=False).vocab()
         {'a': 0, 'b': 1, '<pad>': 2}
@@ -81,7 +80,7 @@ class Vocab:
     @classmethod
     @checked
     def from_dict(cls, word_dict: Annotated[dict[str, int], WordIds()]) -> Self:
-        """A vocabulary with these numbers. They may have gaps; of two words with one number, the later is its token.
+        """Vocabulary with these ids. Gaps are allowed; of two words with one id, the later one is its token.
 
         >>> Vocab.from_dict({"home": 3, "behind": 2}).ids_to_tokens([2, 3, 4])
         ['behind', 'home', '']
@@ -98,12 +97,12 @@ class Vocab:
         special_tokens: WordList = None,
         special_first: bool = True,
     ) -> Self:
-        """A vocabulary from a text file in UTF-8, a word in each line.
+        """Vocabulary from a text file in UTF-8, a word in each line.
 
         Args:
             file_path: the file. Lines end with a newline; all else in them, a carriage return too, belongs to the word.
             delimiter: the word ends where this begins; without it the whole line is the word.
-            vocab_size: the most words that are read; special tokens are not counted.
+            vocab_size: the maximum number of words; special tokens are not counted.
             special_tokens: words that the file must not hold.
             special_first: whether they come before the words of the file.
 
@@ -129,13 +128,13 @@ class Vocab:
         special_tokens: WordList = None,
         special_first: bool = True,
     ) -> Self:
-        """A vocabulary of the words in a dataset, the most frequent first, equally frequent ones by their characters.
+        """Vocabulary of the words in a dataset, by descending frequency; equally frequent words in alphabetical order.
 
         Args:
             dataset: it is read once, to its end.
-            columns: a column or a list of columns to take words from; None for all. They hold text.
-            freq_range: (least, most) times that a word is seen, both included; None in one place for no limit there.
-            top_k: the most words that are kept, after ``freq_range``.
+            columns: a text column or a list of text columns; None for all.
+            freq_range: (minimum, maximum) frequency of a word, both included; None for no limit.
+            top_k: the maximum number of words that are kept, after ``freq_range``.
             special_tokens: words that the dataset must not hold.
             special_first: whether they come before the words of the dataset.
 
@@ -174,16 +173,16 @@ class Vocab:
         vocab._table = table
         return vocab
 
-    # --- what it tells ------------------------------------------------------------------------------
+    # --- lookup -------------------------------------------------------------------------------------
 
     @property
     def is_built(self) -> bool:
-        """Whether it was made by one of the ``from_`` methods."""
+        """Whether the vocabulary was built by one of the ``from_`` methods."""
         return self._table is not None or self._packed is not None
 
     @property
     def table(self) -> dict[str, int]:
-        """The words and their numbers, for reading only: it is what the vocabulary works with, not a copy."""
+        """The words and their ids, read-only: the vocabulary's table itself, not a copy."""
         if self._table is None:
             if self._packed is None:
                 raise PlanError(_UNBUILT)
@@ -192,7 +191,7 @@ class Vocab:
         return self._table
 
     def vocab(self) -> dict[str, int]:
-        """All words and their numbers, as a dict of one's own.
+        """All words and their ids, as a new dict.
 
         >>> Vocab.from_list(["word_1", "word_2"]).vocab()
         {'word_1': 0, 'word_2': 1}
@@ -201,7 +200,7 @@ class Vocab:
 
     @checked
     def tokens_to_ids(self, tokens: str | list[str] | np.ndarray[Any, Any]) -> int | list[int]:
-        """The numbers of these words, -1 for one that is not known; for a single word its number alone.
+        """Ids of these words, -1 for an unknown word; a single word gives a single id.
 
         >>> Vocab.from_list(["w1", "w2", "w3"]).tokens_to_ids(["w1", "w3"])
         [0, 2]
@@ -222,7 +221,7 @@ class Vocab:
 
     @checked
     def ids_to_tokens(self, ids: int | list[int] | np.ndarray[Any, Any]) -> str | list[str]:
-        """The words with these numbers, an empty text for a number that none has; for a single number its word alone.
+        """Words with these ids, an empty text for an unknown id; a single id gives a single word.
 
         >>> Vocab.from_list(["w1", "w2", "w3"]).ids_to_tokens(0)
         'w1'
@@ -244,11 +243,11 @@ class Vocab:
         tokens = [get(number, "") for number in numbers]
         return tokens[0] if len(tokens) == 1 else tokens
 
-    # --- what it is ---------------------------------------------------------------------------------
+    # --- identity -----------------------------------------------------------------------------------
 
     @property
     def digest(self) -> bytes:
-        """A hash of the words and their numbers, the same in every process."""
+        """Hash of the words and their ids, the same in every process."""
         if not self._digest and self.is_built:
             self._digest = (self._packed or VocabArrays.of(self.table)).digest()
         return self._digest
@@ -257,7 +256,7 @@ class Vocab:
         return {"digest": self.digest}
 
     def to_plain(self) -> dict[str, int] | None:
-        """What JSON keeps of it."""
+        """The JSON form: a dict, or None where nothing was built."""
         return self.vocab() if self.is_built else None
 
     @classmethod
@@ -295,13 +294,13 @@ class Vocab:
         return self
 
 
-# Vocabularies that came here from another process, as long as someone holds them.
+# Vocabularies unpickled in this process, as long as they are referenced.
 _loaded_vocabs: weakref.WeakValueDictionary[tuple[type, bytes], Vocab] = weakref.WeakValueDictionary()
 _load_lock = threading.Lock()
 
 
 def _unpickled(vocab_class: type[Vocab], digest: bytes, parts: tuple[Any, ...] | None) -> Vocab:
-    """The vocabulary with these contents; the one that is here already, where there is one."""
+    """The vocabulary with these contents; an existing equal one of this process, if there is one."""
     if parts is None:
         return vocab_class()
     with _load_lock:

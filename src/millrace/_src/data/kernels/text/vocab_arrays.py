@@ -1,4 +1,4 @@
-"""Words and their numbers as three arrays: what is pickled, hashed, and kept in files."""
+"""Words and their ids as three arrays: the form that is pickled, hashed and stored in files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["VocabArrays"]
 
 
 class VocabArrays:
-    """The words as one text in UTF-8, with the length of each in characters, and their numbers.
+    """The words as one UTF-8 text, the length of each in characters, and their ids.
 
     >>> VocabArrays.of({"ab": 1, "é": 7}).table()
     {'ab': 1, 'é': 7}
@@ -39,7 +39,7 @@ class VocabArrays:
         return dict(zip(words, self.ids.tolist(), strict=True))
 
     def digest(self) -> bytes:
-        """A hash of the contents, the same in every process."""
+        """Hash of the contents, the same in every process."""
         hasher = hashlib.blake2b(digest_size=20)
         for part in self:
             hasher.update(part.size.to_bytes(8, "little"))

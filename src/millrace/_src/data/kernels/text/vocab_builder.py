@@ -1,4 +1,4 @@
-"""What a vocabulary is made of: the checks of its arguments, the words of a file and of a dataset."""
+"""Argument checks of Vocab, and the words of a file and of a dataset."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class _UniqueWords:
-    """A list of different words."""
+    """A list of distinct words."""
 
     def check(self, name: str, value: Any) -> None:
         check_type(value, (list,), name)
@@ -42,7 +42,7 @@ class _UniqueWords:
 
 
 class PositiveCount:
-    """A whole number above 0, in MindSpore's words."""
+    """An integer above 0, with MindSpore's error message."""
 
     def check(self, name: str, value: Any) -> None:
         if value <= 0:
@@ -50,7 +50,7 @@ class PositiveCount:
 
 
 class WordIds:
-    """A dict of words and their numbers."""
+    """A dict of words and their ids."""
 
     def check(self, name: str, value: Any) -> None:
         for word, number in value.items():
@@ -142,7 +142,7 @@ def as_frequency_range(freq_range: Any) -> tuple[int, float]:
 
 
 def count_words(dataset: Any, columns: list[str]) -> Counter[str]:
-    """How often each word is in these columns."""
+    """Frequency of each word in these columns."""
     if columns:
         dataset = dataset.project(columns)
     counts: Counter[str] = Counter()
@@ -154,7 +154,7 @@ def count_words(dataset: Any, columns: list[str]) -> Counter[str]:
 
 
 def as_texts(value: npt.NDArray[Any], what: str) -> list[str]:
-    """The words of a value; ``what`` needs them, for the error."""
+    """The texts of a value; ``what`` names the operation in the error."""
     type_code = value.dtype.kind
     if type_code not in "US":
         raise DataError(

@@ -1,4 +1,4 @@
-"""Words in a file that is mapped into memory, found by their hash: no table of all of them is ever made."""
+"""Hash index of words in a memory-mapped file; no table of all words is built."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["WordIndex"]
 
 
 class WordIndex:
-    """Words and their rows, in the order of their hashes: the text of word k lies between ends[k] and ends[k + 1].
+    """Words and their rows, ordered by hash: the text of word k lies between ends[k] and ends[k + 1].
 
     >>> index = WordIndex.of({"a": 0, "中": 1})
     >>> index.find(["中", "b", "a"]), index.table()
@@ -42,11 +42,11 @@ class WordIndex:
 
     @property
     def parts(self) -> tuple[npt.NDArray[Any], ...]:
-        """The arrays, in the order in which they are kept."""
+        """The arrays, in the order in which they are stored."""
         return self.hashes, self.ends, self.rows, self.text
 
     def find(self, words: Sequence[str]) -> list[int | None]:
-        """The rows of these words, None for one that is not known."""
+        """Rows of these words, None for an unknown word."""
         data = [word.encode("utf-8", "surrogatepass") for word in words]
         hashes = np.fromiter(map(_hash, data), np.uint64, len(data))
         positions = np.searchsorted(self.hashes, hashes).tolist()
@@ -61,7 +61,7 @@ class WordIndex:
         return None
 
     def table(self) -> dict[str, int]:
-        """All words and their rows, in the order of the rows."""
+        """All words and their rows, ordered by row."""
         text = self.text.tobytes()
         ends = self.ends.tolist()
         order = np.argsort(self.rows, kind="stable").tolist()

@@ -1,9 +1,9 @@
-"""Parsed vectors in the user's cache folder, mapped into memory: the second load of a large file reads none of it.
+"""Memory-mapped cache of parsed word vectors in the user's cache folder.
 
-The folder is ``$XDG_CACHE_HOME/millrace/vectors`` (``~/.cache`` where that is not set), which only its owner may enter.
-An entry belongs to one path and one number of words, and to the size, the time of change and the ends of that file;
-when anything else is found, the file is read again. What it holds is numbers and text, nothing that could be run. An
-entry whose file is gone is removed when another one is written.
+The folder is ``$XDG_CACHE_HOME/millrace/vectors`` (``~/.cache`` where that is not set); only its owner has access.
+An entry is valid for one path and one number of words, and for the size, the modification time and a checksum of both
+ends of the file; otherwise the file is parsed again. It holds numbers and text, no code. An entry whose file no longer
+exists is removed when another one is written.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["MIN_CACHED_BYTES", "VectorCacheEntry", "StoredVectors", "compute_dig
 
 log = get_logger(__name__)
 
-# A smaller file is parsed while one looks at the clock.
+# Smaller files are parsed fast enough without a cache.
 MIN_CACHED_BYTES = 8 << 20
 VERSION = 1
 HEADER_BYTES = 4096
@@ -39,7 +39,7 @@ StoredVectors = tuple[WordIndex, npt.NDArray[np.float32], bytes]
 
 
 class VectorCacheEntry:
-    """Where the vectors of one file are kept."""
+    """Cache entry of the vectors of one file."""
 
     def __init__(self, source: str, max_vectors: int) -> None:
         self.source = os.path.realpath(source)
@@ -59,7 +59,7 @@ class VectorCacheEntry:
         return int(self.expected_header["size"]) >= MIN_CACHED_BYTES
 
     def load(self) -> StoredVectors | None:
-        """What was kept, where it still belongs to the file."""
+        """The stored vectors, if they are valid for the file."""
         stored = open_entry(str(self.path), self.expected_header)
         if stored is not None:
             with contextlib.suppress(OSError):
@@ -67,9 +67,9 @@ class VectorCacheEntry:
         return stored
 
     def save(self, blocks: Iterable[npt.NDArray[np.float32]], table: dict[str, int]) -> StoredVectors | None:
-        """Write what ``blocks`` gives and, when they are through, the table; None where there is no place for it.
+        """Write the ``blocks`` and then the table; None where they cannot be stored.
 
-        Whole or not at all: another process never sees half of it. An error of the blocks is theirs.
+        The write is atomic: no other process sees a partial entry. Errors of the blocks are raised.
         """
         try:
             file, temporary = self._open_temporary()
@@ -117,13 +117,13 @@ class VectorCacheEntry:
     def _write(self, file: IO[bytes], data: Any) -> str:
         try:
             file.write(data)
-        except OSError as error:  # the disk is full, most likely: the vectors are still parsed, and not kept
+        except OSError as error:  # most likely the disk is full: the vectors are parsed, but not stored
             log.info("the vectors of %s are not kept: %s", self.source, error)
             return str(error)
         return ""
 
     def _remove_stale(self) -> None:
-        """Remove entries of files that are gone."""
+        """Remove entries whose files no longer exist."""
         for path in self.path.parent.glob("*.vectors"):
             with contextlib.suppress(OSError, ValueError, TypeError):
                 head = _read_header(path)
@@ -134,7 +134,7 @@ class VectorCacheEntry:
 def open_entry(
     path: str, expected_header: dict[str, Any] | None = None, digest: bytes = b""
 ) -> StoredVectors | None:
-    """An entry, mapped; None where there is none, or where it is another one or damaged."""
+    """Map an entry into memory; None where there is none, or where it is invalid or damaged."""
     try:
         state = os.stat(path)
         head = _read_header(Path(path))
@@ -143,7 +143,7 @@ def open_entry(
     except (OSError, ValueError, KeyError, TypeError):
         return None
     is_private = state.st_uid == os.getuid() and not state.st_mode & 0o022
-    begin = HEADER_BYTES + 4 * rows * dim + _padding_bytes(rows, dim)  # of the words
+    begin = HEADER_BYTES + 4 * rows * dim + _padding_bytes(rows, dim)  # offset of the words
     fits = (
         min(rows, dim, num_words, text_bytes) >= 0
         and state.st_size == begin + 20 * num_words + 8 + text_bytes
@@ -164,12 +164,12 @@ def open_entry(
 
 
 def _padding_bytes(rows: int, dim: int) -> int:
-    """Bytes after the vectors, so that the words begin at a multiple of eight."""
+    """Padding after the vectors, so that the words begin at a multiple of eight bytes."""
     return -4 * rows * dim % 8
 
 
 def compute_digest(vectors: npt.NDArray[np.float32], table: dict[str, int]) -> bytes:
-    """A hash of words and vectors, as an entry has it."""
+    """Hash of words and vectors, as stored in an entry."""
     hasher = hashlib.blake2b(np.ascontiguousarray(vectors).data, digest_size=20)
     hasher.update(VocabArrays.of(table).digest())
     return hasher.digest()
@@ -189,7 +189,7 @@ def _cache_folder() -> Path:
 
 
 def _file_state(source: str) -> dict[str, Any]:
-    """What tells one state of a file from another: its size, its time of change and a checksum of its ends."""
+    """Size, modification time and a checksum of both ends of a file."""
     state = os.stat(source)
     hasher = hashlib.blake2b(digest_size=16)
     with open(source, "rb") as file:

@@ -1,6 +1,6 @@
-"""Files of word vectors: a word and its numbers in each line, parted by single spaces.
+"""Parser of word vector files: a word and its numbers in each line, separated by single spaces.
 
-They are read in blocks of some megabytes, and the numbers of a block all at once.
+Files are read in blocks of some megabytes, and the numbers of a block are parsed at once.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from millrace._src.core.errors import FormatError
 __all__ = ["VectorFile"]
 
 BLOCK_BYTES = 8 << 20
-# A line that is longer belongs to something else than a file of vectors.
+# A file with a longer line is no file of vectors.
 MAX_LINE_BYTES = 16 << 20
 
 Matrix = npt.NDArray[np.float32]
 
 
 class VectorFile:
-    """A file of vectors, read from its beginning; ``blocks()`` gives what it holds, some thousand words at a time.
+    """A file of vectors; ``blocks()`` yields some thousand vectors at a time.
 
-    A first line of two fields (how many, how long) is skipped. Of a word that comes twice, the first counts.
+    A first line of two fields (count, dimension) is skipped. Of a word that occurs twice, the first counts.
     """
 
     def __init__(self, path: str, max_vectors: int) -> None:
@@ -37,7 +37,7 @@ class VectorFile:
         self._line = 0
 
     def blocks(self) -> Iterator[Matrix]:
-        """The vectors, in order; ``table`` grows along with them."""
+        """The vectors, in order; ``table`` grows with them."""
         with open(self.path, "rb") as file:
             while block := file.read(BLOCK_BYTES):
                 if not block.endswith(b"\n"):
@@ -116,8 +116,8 @@ class VectorFile:
 
 
 def _parse_floats(text: bytes) -> npt.NDArray[Any] | None:
-    """Numbers parted by spaces; None where there is something else."""
-    with warnings.catch_warnings():  # NumPy before 2.3 warns of what later ones refuse
+    """Numbers separated by spaces; None where there is something else."""
+    with warnings.catch_warnings():  # NumPy before 2.3 warns where later releases raise an error
         warnings.simplefilter("error", DeprecationWarning)
         try:
             return np.fromstring(text, np.float32, sep=" ")

@@ -1,7 +1,7 @@
-"""Word vectors: words and a row of numbers for each, from a file, the same object for every part of a process.
+"""Word vectors: a table of words and a row of numbers for each, from a file, shared within a process.
 
-The vectors of a large file are mapped into memory from the cache (see vector_store.py). Workers get the path of the
-mapping and share its memory; smaller ones travel beside the pickle, once for all workers.
+The vectors of a large file are mapped into memory from the cache (see word_vector_cache.py). Workers get the path of
+the mapping and share its memory; smaller ones are pickled out of band, once for all workers.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from .word_vector_file import VectorFile
 __all__ = ["CharNGram", "FastText", "GloVe", "Vectors"]
 
 Matrix = npt.NDArray[np.float32]
-# Words that are remembered with their rows, where there is no table of all.
+# Maximum number of words whose rows are cached, where there is no table of all words.
 MAX_CACHED_ROWS = 1_000_000
 
 
 @public("dataset.text", "dataset.text.utils")
 @stable_id("text.Vectors")
 class Vectors:
-    """Word vectors from a text file: in each line a word and its numbers, parted by single spaces.
+    """Word vectors from a text file: in each line a word and its numbers, separated by single spaces.
 
-    A first line of two fields (how many words, how many numbers) is skipped. Of a word that comes twice, the first
-    counts. A line with too few or too many numbers is an error that names it, and so is one with something else than a
-    number, where MindSpore takes 0.
+    A first line of two fields (number of words, dimension) is skipped. Of a word that occurs twice, the first counts. A
+    line with too few or too many numbers is an error that names it, and so is one with something other than a number,
+    where MindSpore takes 0.
 
-    The parsed vectors of a file of 8 MB and more are kept in ``~/.cache/millrace/vectors`` (``$XDG_CACHE_HOME``), and
-    mapped from there into memory the next time, for as long as size, time and both ends of the file stay the same.
+    The parsed vectors of a file of 8 MB and more are cached in ``~/.cache/millrace/vectors`` (``$XDG_CACHE_HOME``), and
+    mapped from there into memory the next time, as long as size, time and both ends of the file stay the same.
 
     >>> with open("vectors.txt", "w") as file:
     ...     _ = file.write("ok 0.5 0.25\\nthe 1 2\\n")
@@ -57,9 +57,9 @@ class Vectors:
     def __init__(self) -> None:
         self._index: WordIndex | None = None
         self._table: dict[str, int] | None = None
-        self._seen: dict[str, int | None] = {}  # words that the index was asked for
+        self._seen: dict[str, int | None] = {}  # words that were looked up in the index
         self._digest = b""
-        self._cache_path = ""  # the file that is mapped
+        self._cache_path = ""  # path of the mapped file
         self._matrix: Matrix = np.zeros((0, 0), np.float32)
         self.file_path = ""
         self.max_vectors = 0
@@ -67,7 +67,7 @@ class Vectors:
     @classmethod
     @checked
     def from_file(cls, file_path: str, max_vectors: int | None = None) -> Self:
-        """The vectors of a file, or the first ``max_vectors`` of them; None and 0 stand for all.
+        """Load the vectors of a file, or the first ``max_vectors`` of them; None and 0 mean all.
 
         >>> with open("vectors.txt", "w") as file:
         ...     _ = file.write("2 3\\nok 1 2 3\\nthe 4 5 6\\n")
@@ -113,33 +113,33 @@ class Vectors:
 
     @classmethod
     def _check_file(cls, file_path: str) -> None:
-        """Refuse a name that files of this kind do not have."""
+        """Raise an error for a file name that this format does not have."""
 
     @classmethod
     def _open_failure_message(cls, file_path: str) -> str:
         return f"Vectors: get real path failed, path: {file_path}"
 
-    # --- what it tells ------------------------------------------------------------------------------
+    # --- lookup -------------------------------------------------------------------------------------
 
     @property
     def table(self) -> dict[str, int]:
-        """The words and their rows in ``matrix``, for reading only."""
+        """The words and their rows in ``matrix``, read-only."""
         if self._table is None:
             self._table = {} if self._index is None else self._index.table()
         return self._table
 
     @property
     def matrix(self) -> Matrix:
-        """All vectors, one in each row, for reading only."""
+        """All vectors, one in each row, read-only."""
         return self._matrix
 
     @property
     def dim(self) -> int:
-        """How many numbers a vector has."""
+        """Dimension of the vectors."""
         return int(self._matrix.shape[1])
 
     def find(self, words: Sequence[str], unknown: Matrix, lower: bool) -> Matrix:
-        """The vectors of these words, one in each row; a word that is not known gets ``unknown``."""
+        """Vectors of these words, one in each row; ``unknown`` for an unknown word."""
         rows = self._rows(words)
         if lower and None in rows:
             missing = [i for i, row in enumerate(rows) if row is None]
@@ -152,7 +152,7 @@ class Vectors:
         return vectors
 
     def _rows(self, words: Sequence[str]) -> list[int | None]:
-        """The rows of these words: from the table, or from the index, which is asked once for a word."""
+        """Rows of these words: from the table, or from the index, with one lookup per word."""
         if self._table is not None or self._index is None:
             return list(map(self.table.get, words))
         seen = self._seen
@@ -165,11 +165,11 @@ class Vectors:
                 seen.update(rows)
         return [seen[word] for word in words]
 
-    # --- what it is ---------------------------------------------------------------------------------
+    # --- identity -----------------------------------------------------------------------------------
 
     @property
     def digest(self) -> bytes:
-        """A hash of the words and vectors, the same in every process."""
+        """Hash of the words and vectors, the same in every process."""
         if not self._digest:
             self._digest = compute_digest(self._matrix, self.table)
         return self._digest
@@ -178,7 +178,7 @@ class Vectors:
         return {"digest": self.digest}
 
     def to_plain(self) -> dict[str, Any]:
-        """What JSON keeps of it: the file that it came from."""
+        """The JSON form: the arguments of ``from_file``."""
         return {"file_path": self.file_path, "max_vectors": self.max_vectors}
 
     @classmethod
@@ -218,7 +218,7 @@ class Vectors:
         return self
 
 
-# Vectors that came here from another process, as long as someone holds them.
+# Vectors unpickled in this process, as long as they are referenced.
 _loaded_vectors: weakref.WeakValueDictionary[tuple[type, bytes], Vectors] = weakref.WeakValueDictionary()
 _load_lock = threading.Lock()
 
@@ -230,7 +230,7 @@ def _unpickled(
     cache_path: str,
     parts: tuple[Any, ...] | None,
 ) -> Vectors:
-    """The vectors with these contents; those that are here already, where there are some."""
+    """The vectors with these contents; an existing equal object of this process, if there is one."""
     with _load_lock:
         vectors = _loaded_vectors.get((vectors_class, digest))
         if vectors is None:
@@ -254,9 +254,9 @@ def _unpickled(
 @public("dataset.text", "dataset.text.utils")
 @stable_id("text.GloVe")
 class GloVe(Vectors):
-    """Word vectors of GloVe, from a file with a name such as ``glove.6B.300d.txt``.
+    """GloVe word vectors, from a file named like ``glove.6B.300d.txt``.
 
-    MindSpore takes those of 6B alone; here, as its documentation has it, all that are called ``glove.*.txt``.
+    MindSpore accepts only the 6B files; here, as in its documentation, all files named ``glove.*.txt`` are accepted.
 
     >>> with open("glove.6B.2d.txt", "w") as file:
     ...     _ = file.write("the 1 2\\n")
@@ -279,7 +279,7 @@ class GloVe(Vectors):
 @public("dataset.text", "dataset.text.utils")
 @stable_id("text.FastText")
 class FastText(Vectors):
-    """Word vectors of fastText, from a text file with a name that ends in ``.vec``.
+    """fastText word vectors, from a text file whose name ends in ``.vec``.
 
     >>> with open("wiki.vec", "w") as file:
     ...     _ = file.write("1 2\\nthe 1 2\\n")
@@ -302,11 +302,11 @@ class FastText(Vectors):
 @public("dataset.text", "dataset.text.utils")
 @stable_id("text.CharNGram")
 class CharNGram(Vectors):
-    """Vectors of the pieces of words: the vector of a word is the mean of those of its pieces.
+    """Character n-gram vectors: the vector of a word is the mean of the vectors of its n-grams.
 
-    The pieces of "ab" are those of 2, 3 and 4 signs of ``#BEGIN# a b #END#``, and stand in the file as
-    ``2gram-#BEGIN#a``, ``3gram-ab#END#`` and so on. As in MindSpore a sign is a byte of UTF-8. A word is unknown
-    when none of its pieces is known.
+    The n-grams of "ab" are those of 2, 3 and 4 characters of ``#BEGIN# a b #END#``, and are stored in the file as
+    ``2gram-#BEGIN#a``, ``3gram-ab#END#`` and so on. As in MindSpore, a character is a byte of UTF-8. A word is unknown
+    when none of its n-grams is known.
 
     >>> with open("ngrams.txt", "w") as file:
     ...     _ = file.write("2gram-#BEGIN#a 1 2\\n2gram-ab 3 4\\n")

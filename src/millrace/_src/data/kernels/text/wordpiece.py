@@ -1,4 +1,4 @@
-"""Words as pieces of a vocabulary: always the longest that fits, from the left."""
+"""WordPiece: greedy longest-match-first segmentation of words."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 __all__ = ["WordpieceModel", "MemoDict"]
 
-# words that are remembered; past it all are forgotten, so that a stream without end does not fill the memory
+# maximum number of cached words; above it the cache is cleared, so that an endless stream does not fill the memory
 _MAX_ENTRIES = 1 << 18
-# characters of a word that is remembered: longer ones hardly come twice, and would fill the memory
+# maximum length of a cached word: longer ones rarely occur twice, and would fill the memory
 _MAX_KEY_LENGTH = 64
 
 
 class MemoDict(dict[str, tuple[Any, ...]]):
-    """What a function of a word gives, kept for the next time. Several threads may ask at once.
+    """Cache of a function of a word. Safe to use from several threads.
 
     >>> letters = MemoDict(tuple)
     >>> letters["ab"], letters.lookup_all(["ab", "c"])
@@ -34,12 +34,12 @@ class MemoDict(dict[str, tuple[Any, ...]]):
         return value
 
     def lookup_all(self, words: list[str]) -> list[Any]:
-        """What the words give, one after the other."""
+        """The values of the words, concatenated."""
         return list(chain.from_iterable(map(self.__getitem__, words)))
 
 
 class WordpieceModel:
-    """How a vocabulary cuts words.
+    """Segmentation of words by a vocabulary.
 
     >>> pieces = WordpieceModel({"un": 0, "##aff": 1, "##able": 2, "[UNK]": 3}, "##", 100, "[UNK]")
     >>> pieces.pieces_of["unaffable"], pieces.pieces_of["affable"]
@@ -50,7 +50,7 @@ class WordpieceModel:
         self.vocab = vocab
         self.suffix, self.max_bytes, self.unknown = suffix, max_bytes, unknown
         self.longest = max(map(len, vocab), default=0)
-        # the pieces of a word: none of an empty one; of one that cannot be cut the unknown token, or the word itself
+        # pieces of a word: none for an empty word; the unknown token, or the word itself, where it has no pieces
         self.pieces_of = MemoDict(self._split_word)
 
     def _split_word(self, word: str) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class WordpieceModel:
         return tuple(pieces)
 
     def spans(self, word: str, start: int) -> tuple[tuple[str, ...], list[int], list[int]]:
-        """The pieces of a word that begins at this byte, and where each starts and ends."""
+        """Pieces of a word that starts at this byte, with their start and end offsets."""
         pieces = self.pieces_of[word]
         if len(pieces) == 1:
             return pieces, [start], [start + _utf8_size(word)]
@@ -84,5 +84,5 @@ class WordpieceModel:
 
 
 def _utf8_size(text: str) -> int:
-    """Bytes in UTF-8."""
+    """Length in bytes of UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

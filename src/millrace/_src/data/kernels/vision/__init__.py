@@ -1,1 +1,1 @@
-"""Image kernels: pure functions on arrays and Pillow images. A Pillow image in is a Pillow image out."""
+"""Image kernels: pure functions on arrays and Pillow images. A Pillow image gives a Pillow image."""

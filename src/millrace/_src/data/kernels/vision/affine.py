@@ -1,4 +1,4 @@
-"""Turned, moved, sheared and seen from the side."""
+"""Rotation, affine and perspective transforms of images."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _warp(call: Any, x: Array, op: str) -> Array:
         raise DataError(f"{op}: OpenCV does not accept {describe(x)}: {error.err}") from error
 
 
-# Where each output pixel comes from, in 1/32 of a pixel: the arithmetic of OpenCV 4, so that results are
-# MindSpore's to the last bit. OpenCV 5 interpolates between exact positions and gives up to 6 levels else.
+# Source position of each output pixel in 1/32 of a pixel: the arithmetic of OpenCV 4, so that results equal
+# MindSpore's to the last bit. OpenCV 5 interpolates at exact positions, and differs by up to 6 levels.
 _BITS, _SCALE = 5, 1 << 10
 
 
@@ -38,7 +38,7 @@ def _round(values: Array) -> Array:
 
 
 def _maps(x: Array, y: Array, nearest: bool) -> tuple[Array, Array | None]:
-    """OpenCV's maps for remap() from positions in pixels (nearest) or in 1/32 of a pixel."""
+    """Maps of OpenCV's remap() from positions in pixels (nearest) or in 1/32 of a pixel."""
     bits = 0 if nearest else _BITS
     whole = np.stack([x >> bits, y >> bits], axis=-1)
     whole = np.clip(whole, -(2**15), 2**15 - 1).astype(np.int16)
@@ -48,7 +48,7 @@ def _maps(x: Array, y: Array, nearest: bool) -> tuple[Array, Array | None]:
 
 
 def _affine_maps(m: Array, width: int, height: int, nearest: bool) -> tuple[Array, Array | None]:
-    """The maps for a 2 x 3 matrix from output to input."""
+    """Maps of a 2 x 3 matrix from output to input."""
     half, shift = (_SCALE // 2, 10) if nearest else (_SCALE >> (_BITS + 1), 10 - _BITS)
     columns, rows = np.arange(width), np.arange(height)
     x = _round((m[0, 1] * rows + m[0, 2]) * _SCALE)[:, None] + half + _round(m[0, 0] * columns * _SCALE)
@@ -57,7 +57,7 @@ def _affine_maps(m: Array, width: int, height: int, nearest: bool) -> tuple[Arra
 
 
 def _inverse(m: Array) -> Array:
-    """The inverse of a 2 x 3 matrix, in OpenCV's order of operations."""
+    """Inverse of a 2 x 3 matrix, in OpenCV's order of operations."""
     det = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
     det = 1.0 / det if det != 0 else 0.0
     a, b, c, d = m[1, 1] * det, m[0, 1] * -det, m[1, 0] * -det, m[0, 0] * det
@@ -65,7 +65,7 @@ def _inverse(m: Array) -> Array:
 
 
 def _perspective_maps(m: Array, width: int, height: int, nearest: bool) -> tuple[Array, Array | None]:
-    """The maps for a 3 x 3 matrix from output to input."""
+    """Maps of a 3 x 3 matrix from output to input."""
     columns, rows = np.arange(width)[None, :], np.arange(height)[:, None]
     x, y, w = (m[i, 0] * columns + (m[i, 1] * rows + m[i, 2]) for i in range(3))
     unit = 1.0 if nearest else float(1 << _BITS)
@@ -75,7 +75,9 @@ def _perspective_maps(m: Array, width: int, height: int, nearest: bool) -> tuple
 
 def _remap(x: Array, maps: tuple[Array, Array | None], interpolation: int, fill: Fill, op: str) -> Array:
     first, second = maps
-    if x.dtype == np.float64 and interpolation == cv2.INTER_CUBIC:  # OpenCV 5 gets float64 wrong here
+    if (
+        x.dtype == np.float64 and interpolation == cv2.INTER_CUBIC
+    ):  # OpenCV 5 computes float64 incorrectly here
         return _remap(x.astype(np.float32), maps, interpolation, fill, op).astype(np.float64)
     return _warp(lambda flat: cv2.remap(flat, first, second, interpolation, borderValue=fill), x, op)
 
@@ -95,7 +97,7 @@ def _cv_interpolation(inter: Inter) -> int:
 def rotate(
     x: Any, degrees: float, inter: Inter, expand: bool, center: Any, fill: Fill, op: str = "Rotate"
 ) -> Any:
-    """Turned counter-clockwise about the center; `expand` makes room for the corners."""
+    """Rotate an image counter-clockwise about the center; `expand` enlarges the result to hold the corners."""
     if is_pil(x):
         return _rotate_pil(x, degrees, inter, expand, center, fill)
     if x.ndim > 3:
@@ -116,7 +118,7 @@ def rotate(
 
 
 def _rotated_size(width: int, height: int, degrees: float) -> tuple[np.float32, np.float32]:
-    """The size of the upright rectangle around a turned one, in float32."""
+    """Size of the bounding rectangle of a rotated rectangle, in float32."""
     angle = float(np.float32(degrees)) * math.pi / 180.0
     b, a = np.float32(math.cos(angle)) * np.float32(0.5), np.float32(math.sin(angle)) * np.float32(0.5)
     x = [-a * height - b * width, a * height - b * width]
@@ -144,7 +146,7 @@ def affine(
     fill: Fill,
     op: str = "Affine",
 ) -> Array:
-    """Turned, moved by a part of its size, scaled and sheared about its middle."""
+    """Rotate, translate (by a share of the size), scale and shear an image about its center."""
     x = as_array(x)
     check_image(op, x)
     height, width = x.shape[:2]
@@ -175,7 +177,7 @@ def affine_pil(
     inter: Inter,
     fill: Fill,
 ) -> Any:
-    """The same for a Pillow image, moved by pixels."""
+    """Affine transform of a Pillow image, translated by pixels."""
     middle = (image.size[0] * 0.5 + 0.5, image.size[1] * 0.5 + 0.5)
     angle = math.radians(degrees)
     angle_x, angle_y = angle + math.radians(shear[0]), angle + math.radians(shear[1])
@@ -192,7 +194,7 @@ def affine_pil(
 
 
 def perspective(x: Any, start: Any, end: Any, inter: Inter, op: str = "Perspective") -> Any:
-    """What lies at the four start points moved to the four end points."""
+    """Perspective transform that maps four start points to four end points."""
     if is_pil(x):
         return _perspective_pil(x, start, end, inter)
     if inter == Inter.ANTIALIAS:
@@ -207,7 +209,7 @@ def perspective(x: Any, start: Any, end: Any, inter: Inter, op: str = "Perspecti
 
 
 def _perspective_matrix(start: Array, end: Array) -> Array:
-    """The 3 x 3 matrix of OpenCV, solved in a fixed order."""
+    """OpenCV's 3 x 3 matrix, solved in a fixed order of operations."""
     solution = perspective_coefficients(start.tolist(), end.tolist(), single=True)
     if solution is None:  # three points on a line: OpenCV's least squares
         return cv2.getPerspectiveTransform(start, end)
@@ -223,7 +225,7 @@ def _perspective_pil(image: Any, start: Any, end: Any, inter: Inter) -> Any:
 
 
 def _least_squares(start: Any, end: Any) -> list[float]:
-    """The shortest of all coefficients that come nearest, where no projection exists."""
+    """Minimum-norm least-squares solution, where no perspective transform exists."""
     rows = []
     for (x, y), (to_x, to_y) in zip(start, end, strict=True):
         rows.append([x, y, 1, 0, 0, 0, -to_x * x, -to_x * y])

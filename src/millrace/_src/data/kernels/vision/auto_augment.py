@@ -1,7 +1,7 @@
-"""The operations of the AutoAugment family, by name and strength, and the learnt policies.
+"""Operations of the AutoAugment family by name and strength, and the learnt policies.
 
-At equal strength the results are MindSpore's, but for two of its slips: it moves images by their whole width
-where pixels are meant (TranslateX and TranslateY give a blank image there), and mixes up the fill of Rotate.
+At equal strength the results equal MindSpore's, except for two of its errors: it translates images by their whole width
+where pixels are meant (TranslateX and TranslateY give a blank image there), and swaps the channels of Rotate's fill.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .validation import Array, check_image
 
 __all__ = ["POLICIES", "apply", "rand_space", "trivial_space"]
 
-# (operation, probability, strength from 0 to 9 or None) twice makes a sub-policy; Cubuk et al. 2018, tables 7 to 9
+# a sub-policy is two of (operation, probability, strength from 0 to 9 or None); Cubuk et al. 2018, tables 7 to 9
 _Step = tuple[str, float, int | None]
 _IMAGENET = """
 Posterize .4 8 Rotate .6 9|Solarize .6 5 AutoContrast .6 -|Equalize .8 - Equalize .6 -|Posterize .6 7 Posterize .6 6
@@ -80,7 +80,7 @@ RAND_OPS = ("Identity", *sorted(SIGNED), "Posterize", "Solarize", "AutoContrast"
 
 
 def rand_space(op: str, bins: int, number: int, height: int, width: int) -> float:
-    """The strength of an operation at a bin, as RandAugment and AutoAugment have it."""
+    """Strength of an operation at a bin in RandAugment and AutoAugment."""
     fraction = number / (bins - 1)
     if op in ("ShearX", "ShearY"):
         return 0.3 * fraction
@@ -98,7 +98,7 @@ def rand_space(op: str, bins: int, number: int, height: int, width: int) -> floa
 
 
 def trivial_space(op: str, bins: int, number: int) -> float:
-    """The strength of an operation at a bin, as TrivialAugmentWide has it."""
+    """Strength of an operation at a bin in TrivialAugmentWide."""
     fraction = number / (bins - 1)
     if op in ("TranslateX", "TranslateY"):
         return 32.0 * fraction
@@ -112,7 +112,7 @@ def trivial_space(op: str, bins: int, number: int) -> float:
 
 
 def apply(x: Array, op: str, strength: float, inter: Inter, fill: tuple[int, ...], name: str) -> Any:
-    """One operation at one strength."""
+    """Apply one operation at one strength."""
     check_image(name, x, ranks=(3,), channels=(3,))
     height, width = x.shape[:2]
     if op in ("ShearX", "ShearY"):
@@ -124,7 +124,7 @@ def apply(x: Array, op: str, strength: float, inter: Inter, fill: tuple[int, ...
         shift = (pixels / width, 0.0) if op == "TranslateX" else (0.0, pixels / height)
         return warp.affine(x, 0.0, shift, 1.0, (0.0, 0.0), inter, fill, name)
     if op == "Rotate":
-        return warp.rotate(x, strength, inter, False, None, fill[::-1], name)  # rotate() takes blue first
+        return warp.rotate(x, strength, inter, False, None, fill[::-1], name)  # rotate() takes BGR
     if op == "Posterize":
         return colour.posterize(x, int(strength), name)
     if op == "Solarize":

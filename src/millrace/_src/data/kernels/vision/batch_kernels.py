@@ -1,7 +1,8 @@
-"""Columns of small images in one call: a row of a kilobyte costs less to compute than to call for.
+"""Kernels for whole columns of small images: a row of a kilobyte costs less to compute than to call for.
 
-Each function takes an array whose first axis is the row and gives what its namesake gives for every row, bit for bit;
-None where the rows are large, or not what it knows: then they run one by one.
+Each function takes an array whose first axis is the row, and gives the result of the function of the same name for
+every row, bit for bit. The result is None where the rows are large or of an unsupported form; the caller then computes
+row by row.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .validation import Array
 
 __all__ = ["flip", "hwc_to_chw", "invert", "normalize", "rescale", "to_tensor"]
 
-# Above this a row fills the caches by itself, and is better written straight into its batch.
+# A larger row fills the processor's cache by itself, and is better written directly into its batch.
 MAX_ROW_BYTES = 16 << 10
 
 
@@ -42,7 +43,7 @@ def to_tensor(xs: Array, dtype: np.dtype[Any]) -> Array | None:
 
 
 def flip(xs: Array, selected: Array | None = None, *, across: bool, op: str) -> Array | None:
-    """Of all rows, or of those where ``now`` is True."""
+    """Flip all rows, or those where ``selected`` is True."""
     if not _is_image_column(xs):
         return None
     if selected is None:
@@ -56,7 +57,7 @@ def flip(xs: Array, selected: Array | None = None, *, across: bool, op: str) -> 
 def _flip_all(xs: Array, across: bool, op: str) -> Array:
     if not across:
         return np.ascontiguousarray(xs[:, ::-1])
-    # images one below the other are an image, and its lines are mirrored alike
+    # images stacked vertically form one image, whose lines are flipped in one call
     tall = flip_image(xs.reshape(-1, *xs.shape[2:]), across=True, op=op)
     return np.ascontiguousarray(tall).reshape(xs.shape)
 
@@ -67,7 +68,7 @@ def invert(xs: Array) -> Array | None:
 
 
 def normalize(xs: Array, mean: layout.Numbers, std: layout.Numbers) -> Array | None:
-    """Of images <H,W> and <H,W,C>."""
+    """Normalize images <H,W> and <H,W,C>."""
     if not _is_image_column(xs):
         return None
     channels = 1 if xs.ndim == 3 else xs.shape[3]

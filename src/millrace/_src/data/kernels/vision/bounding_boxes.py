@@ -1,4 +1,4 @@
-"""Bounding boxes that follow their image: rows of (x, y, width, height, ...), x and y of the top left corner."""
+"""Bounding boxes under flip, crop and resize: rows of (x, y, width, height, ...), x and y of the top left corner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["check_boxes", "crop_boxes", "flip_boxes", "move_boxes", "scale_boxes
 
 
 def check_boxes(image: Array, boxes: Array, op: str) -> None:
-    """Refuse boxes of a wrong shape or type, and those that reach outside of the image."""
+    """Raise an error for boxes of a wrong shape or type, or outside of the image."""
     if boxes.ndim != 2 or boxes.shape[1] < 4:
         raise DataError(
             f"{op}: bounding boxes should have to be two-dimensional matrix at least with 4 features, but got "
@@ -47,7 +47,7 @@ def move_boxes(boxes: Array, right: int, down: int) -> Array:
 
 
 def scale_boxes(boxes: Array, source_size: tuple[int, int], target_size: tuple[int, int]) -> Array:
-    """For an image resized from one (height, width) to another."""
+    """Scale boxes for an image resized from one (height, width) to another."""
     scaled = boxes.copy()
     across, down = (
         np.float32(target_size[1]) / np.float32(source_size[1]),
@@ -59,7 +59,7 @@ def scale_boxes(boxes: Array, source_size: tuple[int, int], target_size: tuple[i
 
 
 def crop_boxes(boxes: Array, top: int, left: int, height: int, width: int) -> Array:
-    """What of the boxes lies in a part of the image; the others go. At least one row stays, of zeros."""
+    """Clip boxes to a part of the image and drop those outside. At least one row remains, of zeros."""
     right, bottom = left + width, top + height
     x1, y1 = np.maximum(boxes[:, 0], left), np.maximum(boxes[:, 1], top)
     x2 = np.minimum(boxes[:, 0] + boxes[:, 2], right)

@@ -1,4 +1,4 @@
-"""Colours: brighter, greyer, sharper, other channels. Arrays are <H,W,C> in RGB."""
+"""Brightness, contrast, saturation, hue, sharpness, blur and channel conversion. Arrays are <H,W,C> in RGB."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ __all__ = [
 
 
 def _blend(first: Array, second: Array, weight: Any) -> Array:
-    """share of the first and the rest of the second, rounded and kept in the type's range.
+    """Weighted sum: `weight` of the first and the rest of the second, rounded and clipped to the type's range.
 
-    Which comes first decides which product OpenCV rounds before it adds: each caller has MindSpore's order.
+    The order decides which product OpenCV rounds before it adds: each caller uses MindSpore's order.
     """
     weight = np.float32(weight)
     return cv2.addWeighted(first, float(weight), second, float(np.float32(1) - weight), 0)
@@ -44,7 +44,7 @@ def _as_rgb(op: str, x: Array) -> Array:
 
 
 def brightness(x: Any, factor: float, op: str = "AdjustBrightness") -> Any:
-    """All values times a factor."""
+    """Multiply all values by a factor."""
     if is_pil(x):
         return ImageEnhance.Brightness(x).enhance(factor)
     check_image(op, x, channels=(1, 3))
@@ -54,7 +54,7 @@ def brightness(x: Any, factor: float, op: str = "AdjustBrightness") -> Any:
 
 
 def contrast(x: Any, factor: float, op: str = "AdjustContrast") -> Any:
-    """All values away from the mean grey, or towards it."""
+    """Move values away from the mean grey (factor above 1) or towards it."""
     if is_pil(x):
         return ImageEnhance.Contrast(x).enhance(factor)
     x = _as_rgb(op, x)
@@ -63,7 +63,7 @@ def contrast(x: Any, factor: float, op: str = "AdjustContrast") -> Any:
 
 
 def saturation(x: Any, factor: float, op: str = "AdjustSaturation") -> Any:
-    """All colours away from their grey, or towards it."""
+    """Move colours away from their grey (factor above 1) or towards it."""
     if is_pil(x):
         return ImageEnhance.Color(x).enhance(factor)
     x = _as_rgb(op, x)
@@ -72,7 +72,7 @@ def saturation(x: Any, factor: float, op: str = "AdjustSaturation") -> Any:
 
 
 def hue(x: Any, factor: float, op: str = "AdjustHue") -> Any:
-    """All colours a part of the way around the colour circle."""
+    """Rotate the hue by a share of the colour circle."""
     if is_pil(x):
         return _hue_pil(x, factor)
     x = _as_rgb(op, x)
@@ -92,7 +92,7 @@ def _hue_pil(image: Any, factor: float) -> Any:
 
 
 def gamma(x: Any, power: float, gain: float) -> Any:
-    """255 * gain * (x / 255) ** power."""
+    """Gamma correction: 255 * gain * (x / 255) ** power."""
     if is_pil(x):
         values = [int((255 + 1 - 0.001) * gain * pow(v / 255.0, power)) for v in range(256)]
         bands = len(x.getbands())
@@ -102,7 +102,7 @@ def gamma(x: Any, power: float, gain: float) -> Any:
     check_image("AdjustGamma", x, channels=(1, 3))
     if x.dtype.kind == "f":
         scaled = x.astype(np.float32) * np.float32(gain)
-        # rounded from float64: the last bits of a power are those of the processor
+        # computed in float64 and rounded: the last bits of a power depend on the processor
         result = np.power(scaled.astype(np.float64), float(np.float32(power)))
         return np.clip(result, 0, 1).astype(np.float32)
     if x.dtype != np.uint8:
@@ -116,7 +116,7 @@ _SMOOTHING_KERNEL = np.array([[1, 1, 1], [1, 5, 1], [1, 1, 1]], np.float32) / np
 
 
 def sharpness(x: Any, factor: float, op: str = "AdjustSharpness") -> Any:
-    """Away from the blurred image, or towards it; the outermost pixels stay."""
+    """Move values away from the blurred image (factor above 1) or towards it; the outermost pixels stay."""
     if is_pil(x):
         return ImageEnhance.Sharpness(x).enhance(factor)
     check_image(op, x)
@@ -134,10 +134,10 @@ def _call_opencv(op: str, call: Any, x: Array) -> Any:
 
 
 def gaussian_blur(x: Any, kernel: tuple[int, int], sigma: tuple[float, ...]) -> Array:
-    """A blur with a kernel of (width, height); a sigma of zero follows from the kernel's size."""
+    """Gaussian blur with a kernel of (width, height); a sigma of zero is computed from the kernel size."""
     x = as_array(x)
     check_image("GaussianBlur", x)
-    if sigma[0] == 0:  # OpenCV 5 has tables for some sizes, OpenCV 4 always this
+    if sigma[0] == 0:  # OpenCV 5 has tables for some sizes, OpenCV 4 always uses this formula
         sigma = (0.3 * ((kernel[0] - 1) * 0.5 - 1) + 0.8, sigma[1])
     flat = x.view(np.uint8) if x.dtype == np.bool_ else x
     blurred = _call_opencv(
@@ -147,7 +147,7 @@ def gaussian_blur(x: Any, kernel: tuple[int, int], sigma: tuple[float, ...]) -> 
 
 
 def invert(x: Any, op: str = "Invert") -> Any:
-    """255 less the value."""
+    """Invert: 255 minus the value."""
     if is_pil(x):
         return ImageOps.invert(x)
     check_image(op, x, ranks=(3,), channels=(3,))
@@ -161,7 +161,7 @@ def invert(x: Any, op: str = "Invert") -> Any:
 
 
 def posterize(x: Any, bits: int, op: str = "Posterize") -> Array:
-    """Only the highest bits of each value."""
+    """Keep only the highest bits of each value."""
     x = as_array(x)
     check_image(op, x)
     if x.dtype.itemsize != 1:
@@ -170,7 +170,7 @@ def posterize(x: Any, bits: int, op: str = "Posterize") -> Array:
 
 
 def solarize(x: Any, low: float, high: float, op: str = "Solarize") -> Array:
-    """Values from low to high inverted; when both are the same, all values from there on."""
+    """Invert values from low to high; where both are equal, all values from there on."""
     x = as_array(x)
     check_image(op, x, channels=(1, 3))
     if x.dtype.itemsize == 1 and x.dtype != np.uint8:
@@ -196,7 +196,7 @@ _MODES = (
 
 
 def convert(x: Any, mode: ConvertMode) -> Array:
-    """Other channels, or the same in another order."""
+    """Convert the colour channels: other channels, or another order."""
     x = as_array(x)
     check_image("ConvertColor", x, channels=(1, 3, 4))
     code = getattr(cv2, "COLOR_" + _MODES[mode])
@@ -204,7 +204,7 @@ def convert(x: Any, mode: ConvertMode) -> Array:
 
 
 def grayscale(image: Any, channels: int, op: str = "Grayscale") -> Any:
-    """A grey Pillow image, with one channel or three equal ones."""
+    """Convert a Pillow image to grey, with one channel or three equal ones."""
     check_pil_image(op, image)
     grey = image.convert("L")
     return grey if channels == 1 else Image.merge("RGB", (grey, grey, grey))
@@ -220,8 +220,8 @@ _PCA_COMPONENTS = np.array(
 
 
 def lighting(x: Any, weights: Array) -> Any:
-    """AlexNet's PCA noise: the three weights times ImageNet's eigenvectors added to the channels."""
-    # one sum after the other: a product of BLAS has other last bits on other processors
+    """AlexNet's PCA noise: add ImageNet's eigenvectors times three weights to the channels."""
+    # added one by one: the last bits of a BLAS product depend on the processor
     shift = (
         _PCA_COMPONENTS[:, 0] * weights[0]
         + _PCA_COMPONENTS[:, 1] * weights[1]

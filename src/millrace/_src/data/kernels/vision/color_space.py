@@ -1,4 +1,4 @@
-"""Other colour spaces, in float64, and linear maps of whole images."""
+"""Conversion between RGB and HSV in float64, and linear transforms of whole images."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def _split_channels(x: Any, is_hwc: bool) -> list[Array]:
 
 
 def rgb_to_hsv(x: Any, is_hwc: bool) -> Array:
-    """Hue and saturation in [0, 1], value in the units of the input."""
+    """Convert RGB to HSV: hue and saturation in [0, 1], value in the units of the input."""
     r, g, b = _split_channels(x, is_hwc)
-    if x.dtype.kind == "u":  # differences below would wrap
+    if x.dtype.kind == "u":  # the differences below would wrap around
         r, g, b = (c.astype(np.int64) for c in (r, g, b))
     high, low = np.maximum(np.maximum(r, g), b), np.minimum(np.minimum(r, g), b)
     span = high - low
@@ -46,7 +46,7 @@ def rgb_to_hsv(x: Any, is_hwc: bool) -> Array:
 
 
 def hsv_to_rgb(x: Any, is_hwc: bool) -> Array:
-    """The inverse of rgb_to_hsv."""
+    """Convert HSV to RGB: the inverse of rgb_to_hsv."""
     h, s, v = (part.astype(np.float64) for part in _split_channels(x, is_hwc))
     sixth = np.trunc(h * 6.0)
     f = (h * 6.0) - sixth
@@ -59,7 +59,7 @@ def hsv_to_rgb(x: Any, is_hwc: bool) -> Array:
 
 
 def linear_transform(x: Any, matrix: Array, mean: Array) -> Array:
-    """All values of an image less the mean, times a square matrix."""
+    """Subtract the mean from all values of an image and multiply by a square matrix."""
     if not isinstance(x, np.ndarray):
         raise ArgumentTypeError(f"img should be NumPy array. Got {type(x)}")
     if x.size != matrix.shape[0]:

@@ -1,4 +1,4 @@
-"""Encoded images <-> pixels. JPEG through libjpeg-turbo, the rest through OpenCV; nothing huge is decoded."""
+"""Decode images. JPEG with libjpeg-turbo, other formats with OpenCV; huge images are refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_jpeg(data: Any) -> bool:
 
 
 def as_bytes(value: Any, op: str = "Decode") -> memoryview:
-    """The encoded bytes: of bytes, of a 1-D array of uint8 or int8, of one bytes value in an array."""
+    """The encoded bytes: of bytes, of a 1-D array of uint8 or int8, or of an array with one bytes value."""
     data = _encoded_view(value, op)
     check_bytes(op, len(data))
     return data
@@ -53,12 +53,12 @@ def _encoded_view(value: Any, op: str) -> memoryview:
         )
     if value.dtype.itemsize != 1 or value.dtype.kind not in "iu":
         raise DataError(f"{op}: an encoded image is a 1-D array of uint8, but got {describe(value)}.")
-    plain: Any = np.ascontiguousarray(value)  # numpy 2.4's stubs know no buffers
+    plain: Any = np.ascontiguousarray(value)  # NumPy 2.4's stubs have no buffer protocol
     return memoryview(plain).cast("B")
 
 
 def decode(value: Any, op: str = "Decode") -> Array:
-    """RGB pixels <H,W,C> of an encoded image. Grey and CMYK become RGB, alpha is dropped, EXIF is ignored."""
+    """Decode an image to RGB pixels <H,W,C>. Grey and CMYK become RGB, alpha is dropped, EXIF is ignored."""
     data = as_bytes(value, op)
     if len(data) == 0:
         raise DataError(f"{op}: the encoded image is empty (0 bytes).")
@@ -87,10 +87,10 @@ def decode_region(
     op: str = "Decode",
     factor: ScaleFactor | None = None,
 ) -> Any:
-    """``go_on(decode(value))``, for a function that looks at nothing but the part ``wants(height, width)``.
+    """Compute ``process(decode(value))`` for a function that reads only the region ``select_region(height, width)``.
 
-    The rest of the image may hold anything. With ``factor``, a JPEG may come out at 1 / factor(height, width) of its
-    size; ``go_on`` looks at the shape.
+    The rest of the image is undefined. With ``factor``, a JPEG may be decoded at 1 / factor(height, width) of its size;
+    ``process`` must use the shape of its argument.
     """
     data = as_bytes(value, op)
     if is_jpeg(data):
@@ -102,7 +102,7 @@ def decode_region(
         image = jpeg.decode_jpeg_region(data, checked, select_region)
         if image is not None:
             output = process(image)
-            # the next image will overwrite this one
+            # the next image overwrites this one
             shared = isinstance(output, np.ndarray) and np.may_share_memory(output, image)
             return output.copy() if shared else output
     return process(decode(value, op))
@@ -115,10 +115,10 @@ def decode_gray_region(
     as_rgb: bool,
     op: str = "Decode",
 ) -> Any:
-    """``go_on`` of one channel <H,W,1> of a grey PNG, as <H,W> or, with ``three``, as three equal channels.
+    """Apply ``process`` to one channel <H,W,1> of a grey PNG; as <H,W> or, with ``as_rgb``, as three equal channels.
 
-    ``go_on`` only moves pixels, and looks at nothing but the part ``wants(height, width)``. None for other images, and
-    where the part is not known.
+    ``process`` only moves pixels, and reads only the region ``select_region(height, width)``. None for other images,
+    and where the region is unknown.
     """
     data = as_bytes(value, op)
 
@@ -132,22 +132,22 @@ def decode_gray_region(
     output = process(image)
     if as_rgb:
         return cv2.cvtColor(output, cv2.COLOR_GRAY2RGB)
-    # the next image will overwrite this one
+    # the next image overwrites this one
     return (output.copy() if np.may_share_memory(output, image) else output)[:, :, 0]
 
 
 def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
-    """RGB pixels of a JPEG. Slips that leave the picture whole are forgiven, a file cut short is not.
+    """RGB pixels of a JPEG. Errors in the headers are ignored; a truncated file is an error.
 
-    A picture that is damaged inside, its end marker in place, is decoded as far as it goes, as MindSpore does it; that
-    is said in a warning.
+    An image that is damaged inside but has its end marker is decoded as far as possible, as in MindSpore, with a
+    warning.
     """
     try:
         return _jpeg_pixels(data, op)
     except ValueError as error:
         message = str(error)
     if _CUT_SHORT in message and bytes(data[-2:]) != jpeg.END:
-        # when only the end marker is missing, nothing is amiss once it is there
+        # if only the end marker is missing, the file decodes once it is appended
         try:
             return _jpeg_pixels(memoryview(bytes(data).removesuffix(jpeg.END[:1]) + jpeg.END), op)
         except ValueError:
@@ -174,8 +174,8 @@ def decode_jpeg(data: memoryview, op: str = "Decode") -> Array:
 
 _CUT_SHORT, _CORRUPT = "Premature end of JPEG file", "Corrupt JPEG data"
 _SCAN = b"\xff\xda"
-# Slips in the headers, which leave the picture whole: libjpeg warns and goes on, and so does OpenCV. Before the end
-# marker (0xd9) the same words mean that the picture itself is damaged.
+# Errors in the headers that do not affect the pixels: libjpeg warns and continues, and so does OpenCV. Before the end
+# marker (0xd9) the same message means that the pixels are damaged.
 _HARMLESS_WARNING = re.compile(r"Warning: |Corrupt JPEG data: \d+ extraneous bytes before marker 0x(?!d9)")
 
 
@@ -186,14 +186,14 @@ def _decode_with_opencv(data: memoryview) -> Array | None:
         pixels: Array | None = cv2.imdecode(
             np.frombuffer(data, np.uint8), flags | cv2.IMREAD_IGNORE_ORIENTATION
         )
-        # libpng takes a third longer to give each pixel three times than to give it once
+        # libpng takes a third longer for three equal channels than for one
         return cv2.cvtColor(pixels, cv2.COLOR_GRAY2RGB) if grey and pixels is not None else pixels
     except cv2.error:
         return None
 
 
 def _has_end(data: memoryview) -> bool:
-    """Whether an end marker stands behind the beginning of the last scan: one of a thumbnail does not count."""
+    """Whether an end marker follows the start of the last scan; that of a thumbnail does not count."""
     plain = bytes(data)
     return plain.find(jpeg.END, plain.rfind(_SCAN)) > 0
 
@@ -208,13 +208,13 @@ def _jpeg_pixels(data: memoryview, op: str, strict: bool = True) -> Array:
 
 
 def _cmyk_to_rgb(ink: Array) -> Array:
-    """RGB from the inverted CMYK that JPEG files hold."""
+    """Convert the inverted CMYK that JPEG files hold to RGB."""
     black = ink[:, :, 3:].astype(np.int32)
     return (ink[:, :, :3].astype(np.int32) * black // 255).astype(np.uint8)
 
 
 def decode_to_pil(value: Any) -> Any:
-    """An RGB Pillow image of an encoded image, through Pillow."""
+    """Decode an image to an RGB Pillow image, with Pillow."""
     if is_pil(value):
         return value
     data = as_bytes(value)
@@ -223,7 +223,7 @@ def decode_to_pil(value: Any) -> Any:
             check_size("Decode", (image.size[1], image.size[0]))
             return image.convert("RGB")
     except Image.DecompressionBombError as error:
-        # raised at opening, by a limit of Pillow's own
+        # raised by Pillow's own limit when the file is opened
         check_size("Decode", image_size(data))
         raise DataError(f"Decode: {error} (PIL.Image.MAX_IMAGE_PIXELS changes that.)") from error
     except (OSError, SyntaxError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Draw detections on an image: boxes, names, scores and masks."""
+"""Draw detections on an image: boxes, class names, scores and masks."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def imshow_det_bbox(
     wait_time: int = 2000,
     out_file: str | None = None,
 ) -> npt.NDArray[Any]:
-    """Draw boxes, and masks if there are any, on an RGB image; return it in OpenCV's order, BGR.
+    """Draw bounding boxes and optional masks on an RGB image; return it in OpenCV's channel order, BGR.
 
-    ``bboxes`` is (N, 4) of x, y, width, height, or (N, 5) with a score behind them; ``labels`` is (N, 1), ``segm``
-    (N, H, W) with ones where the thing is. Colours are (B, G, R). ``show`` opens a window for ``wait_time``
-    milliseconds; ``out_file`` writes the picture.
+    ``bboxes`` is (N, 4) of x, y, width, height, or (N, 5) with a score in the last column; ``labels`` is (N, 1),
+    ``segm`` (N, H, W) with ones inside the object. Colours are (B, G, R). ``show`` opens a window for ``wait_time``
+    milliseconds; ``out_file`` is the file that the image is written to.
 
     >>> import numpy as np
     >>> image = np.zeros((40, 60, 3), np.uint8)
@@ -89,7 +89,7 @@ def _class_name(names: Sequence[str] | Mapping[int, str], label: int) -> str:
 def _write_image(image: npt.NDArray[Any], path: str) -> None:
     succeeded, data = cv2.imencode(os.path.splitext(path)[1] or ".png", image)
     if not succeeded:
-        raise ArgumentValueError(f"out_file {path!r} cannot be written as an image of that kind")
+        raise ArgumentValueError(f"out_file {path!r} cannot be written as an image of that format")
     with open(path, "wb") as file:
         file.write(data.tobytes())
 

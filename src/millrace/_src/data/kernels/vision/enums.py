@@ -1,4 +1,4 @@
-"""The choices that image transforms take, with MindSpore's names and values."""
+"""Enumerations of the image transforms, with MindSpore's names and values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.utils")
 @stable_id("enum.AutoAugmentPolicy")
 class AutoAugmentPolicy(str, Enum):  # noqa: UP042 (MindSpore's print as their name)
-    """Which data set AutoAugment's policies were learnt on.
+    """Data set on which the AutoAugment policy was learnt.
 
     >>> AutoAugmentPolicy.CIFAR10.value
     'cifar10'
@@ -37,7 +37,7 @@ class AutoAugmentPolicy(str, Enum):  # noqa: UP042 (MindSpore's print as their n
 )
 @stable_id("enum.Border")
 class Border(str, Enum):  # noqa: UP042
-    """What lies outside of an image: a constant, its edge, or its reflection (without or with the edge).
+    """Padding mode of an image: constant, edge, or reflection without (REFLECT) or with (SYMMETRIC) the edge.
 
     >>> Border.REFLECT.value
     'reflect'
@@ -52,7 +52,7 @@ class Border(str, Enum):  # noqa: UP042
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.utils")
 @stable_id("enum.ConvertMode")
 class ConvertMode(IntEnum):
-    """From which order of colour channels to which; several names share a value.
+    """Colour conversion: source and target channel order; several names share a value.
 
     >>> ConvertMode.COLOR_RGB2BGR is ConvertMode.COLOR_BGR2RGB
     True
@@ -83,7 +83,7 @@ class ConvertMode(IntEnum):
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.utils")
 @stable_id("enum.ImageBatchFormat")
 class ImageBatchFormat(IntEnum):
-    """Where the channels of a batch of images are.
+    """Channel position in a batch of images.
 
     >>> ImageBatchFormat.NCHW.value
     1
@@ -96,7 +96,7 @@ class ImageBatchFormat(IntEnum):
 @public("dataset.vision", "dataset.vision.utils")
 @stable_id("enum.ImageReadMode")
 class ImageReadMode(IntEnum):
-    """How read_image gives an image: as the file has it, grey, or RGB.
+    """Channels of `read_image`: as in the file, grey, or RGB.
 
     >>> ImageReadMode.COLOR.value
     2
@@ -112,7 +112,7 @@ class ImageReadMode(IntEnum):
 )
 @stable_id("enum.Inter")
 class Inter(IntEnum):
-    """How pixels between pixels are made. ANTIALIAS is for Pillow images, AREA and PILCUBIC for arrays.
+    """Interpolation mode of resizing and warping. ANTIALIAS is for Pillow images, AREA and PILCUBIC for arrays.
 
     >>> Inter.LINEAR is Inter.BILINEAR
     True
@@ -131,7 +131,7 @@ class Inter(IntEnum):
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.utils")
 @stable_id("enum.SliceMode")
 class SliceMode(IntEnum):
-    """What SlicePatches does with a rest that fills no patch.
+    """How SlicePatches handles a remainder that fills no patch: pad or drop.
 
     >>> SliceMode.DROP.value
     1

@@ -1,4 +1,4 @@
-"""Rectangles painted over."""
+"""Erase rectangles of an image."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["cut_out", "erase"]
 
 
 def erase(x: Any, top: int, left: int, height: int, width: int, value: tuple[float, ...]) -> Array:
-    """A rectangle of <H,W,C> in one colour; what lies outside of the image is no matter."""
+    """Fill a rectangle of <H,W,C> with one colour; the part outside of the image is ignored."""
     x = as_array(x)
     check_image("Erase", x, ranks=(3,), channels=(3,))
     if top >= x.shape[0] or left >= x.shape[1]:
@@ -33,7 +33,7 @@ def erase(x: Any, top: int, left: int, height: int, width: int, value: tuple[flo
 
 
 def cut_out(x: Any, boxes: Array, length: int, is_hwc: bool) -> Array:
-    """Black squares around the given centers (y, x), cut off at the borders."""
+    """Fill squares around the given centers (y, x) with black, clipped at the borders."""
     x = as_array(x)
     if x.ndim != 3:
         raise DataError(f"CutOut: image shape is not <H,W,C> or <C,H,W>, but got {describe(x)}.")

@@ -21,7 +21,7 @@ _BLOCK = 1 << 17
 
 
 def multiply_vector(vector: Array, matrix: Array) -> Array:
-    """The product of a vector <n> and a matrix <n,m>: rows of the matrix are added in their order.
+    """Product of a vector <n> and a matrix <n,m>; the rows of the matrix are added in their order.
 
     >>> multiply_vector(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [0.5, 3.0]])).tolist()
     [2.0, 6.0]
@@ -44,7 +44,7 @@ def multiply_vector(vector: Array, matrix: Array) -> Array:
 
 
 def solve(rows: list[list[float]]) -> list[float] | None:
-    """The solution of n linear equations, by Gaussian elimination with partial pivoting.
+    """Solve n linear equations by Gaussian elimination with partial pivoting.
 
     Args:
         rows: the n coefficients of each equation, then its right side. The lists are overwritten.
@@ -81,7 +81,7 @@ def solve(rows: list[list[float]]) -> list[float] | None:
 
 
 def perspective_coefficients(start: Points, end: Points, single: bool = False) -> list[float] | None:
-    """The eight numbers a ... h with (ax + by + c, dx + ey + f) / (gx + hy + 1) from four points to four others.
+    """Coefficients a ... h of the perspective transform (ax + by + c, dx + ey + f) / (gx + hy + 1) of four points.
 
     Args:
         start: four points (x, y).

@@ -1,4 +1,4 @@
-"""Parts and mirror images of an image, and what lies around it: crop, flip, pad."""
+"""Crop, flip, pad and slice images."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def crop(x: Any, top: int, left: int, height: int, width: int, op: str = "Crop") -> Any:
-    """The part that begins at (top, left); Pillow's may reach outside (black), an array's may not."""
+    """Crop the part that begins at (top, left); a Pillow image may be exceeded (black), an array may not."""
     if is_pil(x):
         return x.crop((left, top, left + width, top + height))
     if x.ndim < 2:
@@ -55,7 +55,7 @@ def crop(x: Any, top: int, left: int, height: int, width: int, op: str = "Crop")
 
 
 def center_crop(x: Any, height: int, width: int) -> Any:
-    """The middle of an image; where the image is smaller, zeros around it."""
+    """Crop the center of an image; a smaller image is padded with zeros."""
     if is_pil(x):
         columns, rows = x.size
         top, left = round((rows - height) / 2.0), round((columns - width) / 2.0)
@@ -82,7 +82,7 @@ def _center_crop_array(x: Array, height: int, width: int) -> Array:
 def crop_and_resize(
     x: Any, box: tuple[int, int, int, int], size: tuple[int, int], inter: Inter, op: str
 ) -> Any:
-    """The box (top, left, height, width) in another size."""
+    """Crop the box (top, left, height, width) and resize it."""
     if is_pil(x):
         return resize(crop(x, *box), size, inter)
     if inter == Inter.ANTIALIAS:
@@ -91,7 +91,7 @@ def crop_and_resize(
 
 
 def flip(x: Any, *, across: bool, op: str) -> Any:
-    """The mirror image: left to right (across) or top to bottom."""
+    """Flip an image horizontally (across) or vertically."""
     if is_pil(x):
         transpose = Image.Transpose
         return x.transpose(transpose.FLIP_LEFT_RIGHT if across else transpose.FLIP_TOP_BOTTOM)
@@ -122,7 +122,7 @@ def pad(
     op: str = "Pad",
     copy: bool = True,
 ) -> Any:
-    """More pixels on the (left, top, right, bottom). Without ``fresh``, an image that stays as it is is not copied."""
+    """Pad an image on the (left, top, right, bottom). Without ``copy``, an unchanged image is not copied."""
     if is_pil(x):
         return _pad_pil(x, padding, fill, border)
     check_image(op, x, channels=(1, 3))
@@ -159,7 +159,7 @@ def _pad_pil(image: Any, padding: tuple[int, int, int, int], fill: tuple[int, ..
 def pad_to_size(
     x: Any, size: tuple[int, int], offset: tuple[int, int] | None, fill: tuple[int, ...], border: Border
 ) -> Any:
-    """An image of the given (height, width), with the old one at the offset, or in the middle without one."""
+    """Pad an image to the given (height, width); it lies at the offset, or in the center without one."""
     x = as_array(x)
     check_image("PadToSize", x, channels=(1, 3))
     rows, columns = x.shape[:2]
@@ -179,7 +179,7 @@ def pad_to_size(
 
 
 def five_crop(image: Any, height: int, width: int, op: str) -> tuple[Any, ...]:
-    """The four corners and the middle of a Pillow image."""
+    """The four corners and the center of a Pillow image."""
     check_pil_image(op, image)
     columns, rows = image.size
     if height > rows or width > columns:
@@ -194,7 +194,7 @@ def five_crop(image: Any, height: int, width: int, op: str) -> tuple[Any, ...]:
 
 
 def slice_patches(x: Any, rows: int, columns: int, mode: SliceMode, fill: int) -> tuple[Array, ...]:
-    """An image in rows x columns equal parts; what is left over is dropped, or padded to one more pixel each."""
+    """Split an image into rows x columns equal patches; a remainder is dropped, or padded to full patches."""
     x = as_array(x)
     if rows == columns == 1:
         return (x,)

@@ -1,4 +1,4 @@
-"""Adjustments that follow from how often each value occurs in a channel."""
+"""Histogram equalization and automatic contrast."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def _map_channels(op: str, x: Array, adjust: Any) -> Array:
 
 
 def equalize(x: Any, op: str = "Equalize") -> Any:
-    """Each value about as often as every other."""
+    """Histogram equalization: each value occurs about equally often."""
     if is_pil(x):
         return ImageOps.equalize(x)
     return _map_channels(op, x, lambda plane: cv2.equalizeHist(plane))
 
 
 def auto_contrast(x: Any, cutoff: float, ignore: tuple[int, ...], op: str = "AutoContrast") -> Any:
-    """The darkest value black and the lightest white, after cutting off a percentage at both ends."""
+    """Stretch the darkest value to black and the lightest to white, after a cutoff in percent at both ends."""
     if is_pil(x):
         return ImageOps.autocontrast(x, cutoff, list(ignore))
     return _map_channels(op, x, lambda plane: cv2.LUT(plane, _stretch_table(plane, cutoff, ignore)))

@@ -1,4 +1,4 @@
-"""What an encoded image says of itself, and whether that much is decoded: files may come from strangers.
+"""Format and size from the header of an encoded image, and limits on both: files may come from untrusted sources.
 
 The limits are settings (``config.set_max_image_pixels``, ``config.set_max_image_bytes``).
 """
@@ -28,7 +28,7 @@ _MAGIC = (
 
 
 def image_format(data: bytes | memoryview) -> str:
-    """Which format the first bytes announce, or "" for none that is known.
+    """Format of an image by its first bytes, or "" if it is unknown.
 
     >>> image_format(b"BM...")
     'bmp'
@@ -40,7 +40,7 @@ def image_format(data: bytes | memoryview) -> str:
 
 
 def image_size(data: bytes | memoryview) -> Size | None:
-    """(height, width) as the header says, without decoding; None where it does not say.
+    """(height, width) in the header, without decoding; None where it has no size.
 
     >>> image_size(b"GIF89a" + bytes([8, 0, 6, 0]))
     (6, 8)
@@ -66,26 +66,26 @@ def image_size(data: bytes | memoryview) -> Size | None:
 
 
 def is_grey_png(data: bytes | memoryview) -> bool:
-    """Whether this is a PNG of 8-bit grey, without alpha: a mask, say.
+    """Whether this is a PNG of 8-bit grey without alpha, such as a mask.
 
     >>> is_grey_png(b"GIF89a" + bytes(40))
     False
     """
     if image_format(data) != "png" or bytes(data[24:26]) != b"\x08\x00":  # depth 8, colour type 0
         return False
-    # a transparent grey and the frames of an animation would be chunks of their own, before the pixels
+    # a transparent grey and the frames of an animation are separate chunks before the pixels
     start = bytes(data[:4096])
     return b"tRNS" not in start and b"acTL" not in start
 
 
-# The markers that begin a frame: all of 0xC0 to 0xCF but tables (C4), an extension (C8) and conditioning (CC).
+# The start-of-frame markers: 0xC0 to 0xCF except tables (C4), an extension (C8) and conditioning (CC).
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 # The markers without a length after them.
 _BARE = frozenset((0x01, *range(0xD0, 0xDA)))
 
 
 def _jpeg_size(data: memoryview) -> Size | None:
-    """The size that the first frame header gives; what stands between the segments is skipped, as libjpeg does."""
+    """The size in the first frame header; bytes between the segments are skipped, as in libjpeg."""
     position = 2
     while position + 9 <= len(data):
         if data[position] != 0xFF:
@@ -110,7 +110,7 @@ _WIDTH, _HEIGHT = 256, 257
 
 
 def _tiff_size(data: memoryview) -> Size | None:
-    """The size in the first directory, which is the only one that is decoded."""
+    """The size in the first directory; only that one is decoded."""
     order = "<" if data[0] == 0x49 else ">"
     (start,) = struct.unpack(order + "I", data[4:8])
     (count,) = struct.unpack(order + "H", data[start : start + 2])
@@ -118,27 +118,27 @@ def _tiff_size(data: memoryview) -> Size | None:
     for entry in range(start + 2, start + 2 + 12 * count, 12):
         tag, field_type = struct.unpack(order + "HH", data[entry : entry + 4])
         if tag in (_WIDTH, _HEIGHT):
-            # 3 is a number of 16 bits, at the front of its field; all others here have 32
+            # type 3 has 16 bits, at the start of its field; all others here have 32
             form, size = ("H", 2) if field_type == 3 else ("I", 4)
             (sizes[tag],) = struct.unpack(order + form, data[entry + 8 : entry + 8 + size])
     return (sizes[_HEIGHT], sizes[_WIDTH]) if len(sizes) == 2 else None
 
 
 def _size_by_pillow(data: bytes | memoryview) -> Size | None:
-    """The size of the rarer formats."""
+    """The size of less common formats, from Pillow."""
     try:
         with Image.open(io.BytesIO(data)) as image:
             return image.size[1], image.size[0]
     except Image.DecompressionBombError:
         return 2**31, 2**31
     except Exception:
-        # Pillow's readers fail on damaged headers with any kind of error. Nothing is decided here: the decoder
-        # has the last word, and OpenCV refuses what has more than 2**30 pixels.
+        # Pillow's readers raise errors of any class on damaged headers. The decoder reports the damage; OpenCV
+        # refuses images of more than 2**30 pixels.
         return None
 
 
 def check_size(op: str, size: Size | None) -> None:
-    """Refuse an image that claims to be huge.
+    """Raise an error for an image whose header claims too many pixels.
 
     >>> check_size("Decode", (100_000, 100_000))
     Traceback (most recent call last):
@@ -155,7 +155,7 @@ def check_size(op: str, size: Size | None) -> None:
 
 
 def check_bytes(op: str, length: int, what: str = "the encoded image") -> None:
-    """Refuse encoded data that is too long.
+    """Raise an error for encoded data that is too long.
 
     >>> check_bytes("Decode", 10**12)
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Images and bytes from files and into files."""
+"""Read and write image files and byte files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _check_pixels(op: str, image: Array) -> Array:
 
 @public("dataset.vision", "dataset.vision.utils")
 def encode_jpeg(image: Any, quality: int = 75) -> Array:
-    """The bytes of a JPEG file, as a 1-D array.
+    """Encode an image as JPEG: the bytes of the file as a 1-D array.
 
     >>> encode_jpeg(np.zeros((8, 8, 3), np.uint8))[:3].tolist()
     [255, 216, 255]
@@ -75,9 +75,9 @@ def encode_jpeg(image: Any, quality: int = 75) -> Array:
 
 @public("dataset.vision", "dataset.vision.utils")
 def encode_png(image: Any, compression_level: int = 6) -> Array:
-    """The bytes of a PNG file, as a 1-D array.
+    """Encode an image as PNG: the bytes of the file as a 1-D array.
 
-    The pixels in the file are MindSpore's, its bytes are not: another zlib packs them.
+    The pixels in the file equal MindSpore's; the bytes differ, since another zlib compresses them.
 
     >>> encode_png(np.zeros((8, 8, 3), np.uint8))[1:4].tobytes()
     b'PNG'
@@ -96,7 +96,7 @@ def encode_png(image: Any, compression_level: int = 6) -> Array:
 
 @public("dataset.vision", "dataset.vision.utils")
 def get_image_num_channels(image: Any) -> int:
-    """How many channels an image has.
+    """Number of channels of an image.
 
     >>> get_image_num_channels(np.zeros((8, 8, 3), np.uint8))
     3
@@ -114,7 +114,7 @@ def get_image_num_channels(image: Any) -> int:
 
 @public("dataset.vision", "dataset.vision.utils")
 def get_image_size(image: Any) -> list[int]:
-    """[height, width] of an image.
+    """Size [height, width] of an image.
 
     >>> get_image_size(np.zeros((6, 8, 3), np.uint8))
     [6, 8]
@@ -136,7 +136,7 @@ def _no_image(value: Any) -> ArgumentTypeError:
 
 @public("dataset.vision", "dataset.vision.utils")
 def read_file(filename: str) -> Array:
-    """The bytes of a file, as a 1-D array.
+    """Read the bytes of a file as a 1-D array.
 
     >>> write_file("a.bin", np.array([1, 2], np.uint8))
     >>> read_file("a.bin").tolist()
@@ -160,10 +160,10 @@ def _bytes_of(filename: str, op: str, image: bool = False) -> bytes:
 
 @public("dataset.vision", "dataset.vision.utils")
 def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> Array:
-    """The pixels of an image file <H,W,C>: as they are (alpha is dropped), grey, or RGB.
+    """Read an image file as pixels <H,W,C>: unchanged (alpha is dropped), grey, or RGB.
 
-    Bit for bit MindSpore's, but for animated PNG files read as grey, which differ by 1. A JPEG that is cut short is
-    an error, where MindSpore gives the part above the cut.
+    The pixels equal MindSpore's bit for bit, except for animated PNG files read as grey, which differ by 1. A truncated
+    JPEG is an error, where MindSpore gives the part above the cut.
 
     >>> write_png("a.png", np.zeros((6, 8, 3), np.uint8))
     >>> read_image("a.png").shape, read_image("a.png", ImageReadMode.GRAYSCALE).shape
@@ -191,7 +191,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
 
 @public("dataset.vision", "dataset.vision.utils")
 def write_file(filename: str, data: Any) -> None:
-    """A 1-D array of uint8 as a file.
+    """Write a 1-D array of uint8 to a file.
 
     >>> write_file("a.bin", np.array([1, 2], np.uint8))
     """
@@ -207,7 +207,7 @@ def write_file(filename: str, data: Any) -> None:
 
 @public("dataset.vision", "dataset.vision.utils")
 def write_jpeg(filename: str, image: Any, quality: int = 75) -> None:
-    """An image as a JPEG file.
+    """Write an image to a JPEG file.
 
     >>> write_jpeg("a.jpg", np.zeros((8, 8, 3), np.uint8))
     """
@@ -218,7 +218,7 @@ def write_jpeg(filename: str, image: Any, quality: int = 75) -> None:
 
 @public("dataset.vision", "dataset.vision.utils")
 def write_png(filename: str, image: Any, compression_level: int = 6) -> None:
-    """An image as a PNG file.
+    """Write an image to a PNG file.
 
     >>> write_png("a.png", np.zeros((8, 8, 3), np.uint8))
     """

@@ -1,8 +1,8 @@
-"""Part of a JPEG, decoded alone: rows below it are never read.
+"""Decode a region of a JPEG; rows below it are never read.
 
 With the system's libturbojpeg of version 3 (its TurboJPEG interface, through ctypes), pixels left, right and above are
-not computed either. Without it, simplejpeg decodes the rows down to the end of the part (``jpeg_rows``). Callers decode
-all of a file that cannot be decoded in part. The pixels are the same each time.
+not computed either. Without it, simplejpeg decodes the rows down to the end of the region (``jpeg_rows``). Callers
+decode the whole of a file that cannot be decoded in part. The pixels are the same in each case.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .validation import Array
 
 __all__ = ["END", "Box", "decode_jpeg_region", "library"]
 
-# TurboJPEG's numbers: what a handle is for, its parameters, a pixel of three bytes
+# TurboJPEG's constants: type of a handle, its parameters, pixel format
 _DECOMPRESS, _RGB = 1, 0
 _SUBSAMPLING, _WIDTH, _HEIGHT, _PRECISION, _COLOURS = 4, 5, 6, 7, 8
 _SUPPORTED_COLOURS = (1, 2)  # YCbCr and grey
-# width of the blocks that colours are stored in, by kind of subsampling: 4:4:4, 4:2:2, 4:2:0, grey, 4:4:0, 4:1:1, 4:4:1
+# width of the chroma blocks by subsampling: 4:4:4, 4:2:2, 4:2:0, grey, 4:4:0, 4:1:1, 4:4:1
 _BLOCK_WIDTHS = (8, 16, 16, 8, 8, 32, 8)
-# the marker that every whole file ends with
+# the end marker of a complete file
 END = b"\xff\xd9"
 
 
@@ -40,7 +40,7 @@ class _Scale(ctypes.Structure):
 
 
 class _Library:
-    """The calls we make. The short ones keep the GIL: giving it up and getting it back costs more than they do."""
+    """TurboJPEG's functions. Short calls keep the GIL: releasing and acquiring it costs more than they do."""
 
     def __init__(self, path: str) -> None:
         short, long = ctypes.PyDLL(path), ctypes.CDLL(path)
@@ -64,7 +64,7 @@ def _declare_function(function: Any, result: Any, *arguments: Any) -> Any:
 @functools.cache
 def library() -> _Library | None:
     """The system's libturbojpeg of version 3, which the distribution keeps up to date; None where there is none."""
-    importlib.import_module("cv2")  # first: see libraries.py
+    importlib.import_module("cv2")  # first: see lazy_imports.py
     for name in ("libturbojpeg.so.0", "libturbojpeg.0.dylib"):
         try:
             return _Library(name)
@@ -74,11 +74,11 @@ def library() -> _Library | None:
 
 
 class _Decompressor:
-    """One decompressor, with the memory that it fills again and again; freed with the thread that it belongs to."""
+    """A decompressor and its reused output buffer; freed with its thread."""
 
     def __init__(self, tj: _Library) -> None:
         self._destroy, self.pointer = tj.destroy, tj.init(_DECOMPRESS)
-        self.scale_denominator = 1  # the scale it is set to: 1 / by
+        self.scale_denominator = 1  # the current scale is 1 / scale_denominator
         self.canvas: Array = np.empty(0, np.uint8)
         self.address = 0
 
@@ -87,7 +87,7 @@ class _Decompressor:
             self._destroy(self.pointer)
 
     def image_buffer(self, height: int, width: int) -> tuple[Array, int]:
-        """Room for an image, and its address. Memory that is fresh has to be cleared first, so the thread's is kept."""
+        """Buffer for an image, and its address. The thread's buffer is reused: new memory must be cleared first."""
         size = height * width * 3
         if size > _MAX_CANVAS_BYTES:
             image = np.empty((height, width, 3), np.uint8)
@@ -98,7 +98,7 @@ class _Decompressor:
         return self.canvas[:size].reshape(height, width, 3), self.address
 
 
-# A larger image gets memory of its own.
+# A larger image gets a separate buffer.
 _MAX_CANVAS_BYTES = 64 << 20
 
 _thread = threading.local()
@@ -114,12 +114,12 @@ def _thread_decompressor(tj: _Library) -> _Decompressor:
 def decode_jpeg_region(
     data: memoryview, factor: Callable[[int, int], int], select_region: Callable[[int, int], Box | None]
 ) -> Array | None:
-    """An RGB image in which only the part that ``wants(height, width)`` names holds pixels.
+    """Decode an RGB image in which only the region ``select_region(height, width)`` is defined.
 
-    Those pixels are bit for bit the ones of the whole image; all others are undefined, and the thread's next image
-    takes the same memory. The image is decoded at 1 / factor(height, width) of its size (1, 2, 4 or 8), and ``wants``
-    is asked about the size it then has. None where the part is the whole or cannot be decoded alone: other colours, a
-    warning, an end that is missing.
+    The pixels of the region equal those of the whole image bit for bit; all others are undefined, and the thread's next
+    image uses the same memory. The image is decoded at 1 / factor(height, width) of its size (1, 2, 4 or 8), and
+    ``select_region`` is called with the resulting size. None where the region is the whole image or cannot be decoded
+    alone: other colour spaces, a warning, a missing end marker.
     """
     if bytes(data[-2:]) != END:
         return None
@@ -143,12 +143,12 @@ def decode_jpeg_region(
         if denominator == 1:
             return None
         box = (0, 0, height, width)
-    if denominator != decompressor.scale_denominator:  # what an earlier image asked for
+    if denominator != decompressor.scale_denominator:  # the scale of an earlier image
         if tj.scale(handle, _Scale(1, denominator)):
             return None
         decompressor.scale_denominator = denominator
     top, left, tall, wide = box
-    # Colours of half the width are blended across block borders: one block more on each side makes the part exact.
+    # Chroma of half the width is interpolated across block borders: one more block on each side makes the region exact.
     block = _BLOCK_WIDTHS[subsampling] // denominator or 1
     first = max(0, left // block - 1) * block
     last = min(width, (-(-(left + wide) // block) + 1) * block)

@@ -1,7 +1,7 @@
-"""The upper rows of a JPEG, decoded alone by simplejpeg: rows below a part are never read.
+"""Decode the upper rows of a JPEG with simplejpeg; rows below a region are never read.
 
-simplejpeg has no argument for a part. A copy of the file whose frame header gives fewer rows makes libjpeg-turbo stop
-early: the rows above are those of the whole file bit for bit, and the data that is left over is its only warning.
+simplejpeg has no argument for a region. A copy of the file whose frame header has fewer rows makes libjpeg-turbo stop
+early: the rows above equal those of the whole file bit for bit, and the unread data is its only warning.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Box = tuple[int, int, int, int]  # top, left, height, width
 _START_OF_SCAN, _RESTART_INTERVAL = 0xDA, 0xDD
 _BASELINE = (0xC0, 0xC1)  # sequential, Huffman
 _UNSUPPORTED_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC0, 0xC1, 0xC4, 0xC8, 0xCC}
-# libjpeg reports its first warning. Here it is the data of the rows that were cut off, so nothing was wrong before.
+# libjpeg reports its first warning. This one is about the rows that were cut off, so there was no other before it.
 _EXTRANEOUS_DATA = re.compile(r"Corrupt JPEG data: \d+ extraneous bytes before marker 0xd9")
-# At 1/8 of a smaller image several scales give the same size.
+# For smaller images, several scales give the same size at 1/8.
 _LEAST_SCALED = 64
 _MAX_CANVAS_BYTES = 64 << 20
 
@@ -33,23 +33,23 @@ _thread = threading.local()
 
 
 class _Frame(NamedTuple):
-    """What the frame header says, and where the number of rows stands."""
+    """The frame header, and the offset of the number of rows in it."""
 
     offset: int
     height: int
     width: int
-    block: int  # rows of a block of colours
+    block: int  # rows of a chroma block
 
 
 def decode_upper_rows(
     data: memoryview, factor: Callable[[int, int], int], select_region: Callable[[int, int], Box | None]
 ) -> Array | None:
-    """An RGB image in which the rows down to the end of the part that ``wants(height, width)`` names hold pixels.
+    """Decode an RGB image down to the end of the region ``select_region(height, width)``.
 
-    The pixels are those of the whole image; rows below are undefined, and the next image of this thread takes the same
-    memory. The image is decoded at 1 / factor(height, width) of its size (1, 2, 4 or 8), and ``wants`` is called with
-    the size it then has. None where nothing is saved, or where the file is not a plain one: several scans, restart
-    markers, other colours, damage.
+    The pixels equal those of the whole image; rows below are undefined, and the next image of this thread uses the same
+    memory. The image is decoded at 1 / factor(height, width) of its size (1, 2, 4 or 8), and ``select_region`` is
+    called with the resulting size. None where nothing is saved, or where the file is not supported: several scans,
+    restart markers, other colour spaces, damage.
     """
     frame = _parse_frame_header(data)
     if frame is None:
@@ -60,7 +60,7 @@ def decode_upper_rows(
     height, width = -(-frame.height // denominator), -(-frame.width // denominator)
     box = select_region(height, width)
     last = height if box is None else box[0] + box[2]
-    # colours of half the height are blended across block borders: one block more makes the rows exact
+    # chroma of half the height is interpolated across block borders: one more block makes the rows exact
     rows = min(frame.height, (-(-last * denominator // frame.block) + 1) * frame.block)
     if rows == frame.height and denominator == 1:
         return None
@@ -81,7 +81,7 @@ def decode_upper_rows(
 
 
 def _image_buffer(height: int, width: int) -> Array:
-    """Memory for an image; that of the thread is used again, since fresh memory has to be cleared first."""
+    """Buffer for an image. The thread's buffer is reused: new memory would have to be cleared first."""
     size = height * width * 3
     if size > _MAX_CANVAS_BYTES:
         return np.empty((height, width, 3), np.uint8)

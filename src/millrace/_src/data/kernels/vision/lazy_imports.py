@@ -1,4 +1,4 @@
-"""The image libraries, imported when one of their names is first used: importing Millrace stays fast."""
+"""Lazy imports of the image libraries: importing Millrace stays fast."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Image", "ImageEnhance", "ImageOps", "cv2", "simplejpeg"]
 
 
 class LazyModule:
-    """A module that is imported by the first look at one of its names; each name is then kept here.
+    """A module that is imported when one of its names is first used; each name is then cached.
 
     >>> LazyModule("math").floor(2.5)
     2
@@ -31,7 +31,7 @@ class LazyModule:
         return (LazyModule, (self._name, self._after))
 
 
-# Any: each stands for a module
+# Any: each is a proxy of a module
 cv2: Any = LazyModule("cv2")
 # Importing OpenCV sets an environment variable, libjpeg-turbo reads some in each new thread, and C's environment is not
 # safe for threads: decoding while another thread imports OpenCV can crash. So OpenCV comes first.

@@ -1,4 +1,4 @@
-"""Images of a batch mixed with one another, and their labels with them."""
+"""MixUp and CutMix: mix the images of a batch, and their labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["cut_mix", "mix_up", "mix_labels"]
 
 
 def mix_labels(labels: Array, order: Array, share: Array, op: str) -> Array:
-    """share of each label and the rest of its partner's, in float32."""
+    """Weighted sum of each label and its partner's (weight `share`), in float32."""
     if labels.ndim < 2 or labels.dtype.kind not in "biuf":
         raise DataError(
             f"{op}: wrong labels shape. The second column (labels) must have a shape of NC or NLC where N is the "
@@ -33,7 +33,7 @@ def check_batch(images: Array, labels: Array, op: str) -> None:
 
 
 def mix_up(images: Array, labels: Array, order: Array, share: float) -> tuple[Array, Array]:
-    """share of each image and the rest of its partner, in float32; the same for the labels."""
+    """Weighted sum of each image and its partner (weight `share`), in float32; the same for the labels."""
     check_batch(images, labels, "MixUpBatch")
     part = np.float32(share)
     mixed = images.astype(np.float32) * part + images[order].astype(np.float32) * (1 - part)
@@ -43,7 +43,7 @@ def mix_up(images: Array, labels: Array, order: Array, share: float) -> tuple[Ar
 def cut_mix(
     images: Array, labels: Array, order: Array, boxes: list[tuple[int, int, int, int] | None], nhwc: bool
 ) -> tuple[Array, Array]:
-    """A box (top, left, bottom, right) of its partner in each image; the labels by area."""
+    """Paste a box (top, left, bottom, right) of its partner into each image; mix the labels by area."""
     check_batch(images, labels, "CutMixBatch")
     mixed = images.copy()
     height, width = images.shape[1:3] if nhwc else images.shape[2:4]

@@ -1,4 +1,4 @@
-"""Numbers and their order: normalise, rescale, channels first, other types, arrays and Pillow images."""
+"""Normalize, rescale, channel order, type conversion, and conversion between arrays and Pillow images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Numbers = tuple[float, ...]
 
 
 def hwc_to_chw(x: Any) -> Array:
-    """Channels first; <H,W> has none and stays."""
+    """Transpose <H,W,C> to <C,H,W>; <H,W> is unchanged."""
     x = as_array(x)
     if x.ndim == 2:
         return x
@@ -30,7 +30,7 @@ def hwc_to_chw(x: Any) -> Array:
 
 @lru_cache(maxsize=64)
 def normalization_table(mean: Numbers, std: Numbers) -> Array:
-    """The result for each of the 256 values, a row per channel."""
+    """The normalized value for each of the 256 levels, a row per channel."""
     values = np.arange(256, dtype=np.float32)[None, :]
     return (values - np.array(mean, np.float32)[:, None]) / np.array(std, np.float32)[:, None]
 
@@ -38,7 +38,7 @@ def normalization_table(mean: Numbers, std: Numbers) -> Array:
 def normalize(x: Any, mean: Numbers, std: Numbers, is_hwc: bool, op: str = "Normalize") -> Array:
     """(x - mean) / std for each channel, in float32.
 
-    A uint8 image <H,W,C> comes out with its channels stored one after the other, so that HWC2CHW is free.
+    The result for a uint8 image <H,W,C> is stored channel by channel, so that HWC2CHW needs no copy.
     """
     x = as_array(x)
     if x.ndim < 2:
@@ -78,7 +78,7 @@ def _normalize_by_table(x: Array, lookup: Array, is_hwc: bool) -> Array:
 
 
 class _PlaneBuffers(threading.local):
-    """Room for the channels of an image, which the thread uses again and again."""
+    """Buffer for the channels of an image, reused by the thread."""
 
     channels: Array = np.empty((0, 0, 0), np.uint8)
 
@@ -91,7 +91,7 @@ def _write_planes(x: Array, lookup: Array, is_hwc: bool, planes: Array) -> None:
         if _plane_buffers.channels.shape != planes.shape:
             _plane_buffers.channels = np.empty(planes.shape, np.uint8)
         buffer = _plane_buffers.channels
-        # OpenCV takes a part of an image as it lies
+        # OpenCV accepts a part of an image without a copy
         whole_rows = x.strides[1:] == (x.shape[2], 1) and x.strides[0] >= x.shape[1] * x.shape[2]
         cv2.split(x if whole_rows else np.ascontiguousarray(x), list(buffer))
         x = buffer
@@ -100,20 +100,20 @@ def _write_planes(x: Array, lookup: Array, is_hwc: bool, planes: Array) -> None:
 
 
 def can_write_chw(x: Any, mean: Numbers) -> bool:
-    """Whether ``write_normalized`` takes this image."""
+    """Whether ``normalize_to_chw`` supports this image."""
     usual = type(x) is np.ndarray and x.dtype == np.uint8 and x.ndim == 3
     return usual and x.shape[2] in (1, 3, 4) and len(mean) in (1, x.shape[2])
 
 
 def normalize_to_chw(x: Array, mean: Numbers, std: Numbers, planes: Array) -> None:
-    """normalize and hwc_to_chw of an image <H,W,C>, written into ``planes`` <C,H,W>."""
+    """Normalize an image <H,W,C> and write it to ``planes`` <C,H,W>."""
     if len(mean) < x.shape[2]:
         mean, std = mean * x.shape[2], std * x.shape[2]
     _write_planes(x, normalization_table(mean, std), True, planes)
 
 
 def normalize_pad(x: Any, mean: Numbers, std: Numbers, dtype: str, is_hwc: bool) -> Array:
-    """normalize, with one more channel of zeros."""
+    """Normalize, and append one channel of zeros."""
     x = as_array(x)
     check_image("NormalizePad", x)
     normalized = normalize(x, mean, std, is_hwc, "NormalizePad")
@@ -149,7 +149,7 @@ def rescale(x: Any, factor: float, shift: float) -> Array:
 
 
 def to_tensor(x: Any, dtype: np.dtype[Any]) -> Array:
-    """Channels first, divided by 255, in another type; a Pillow image is divided in float64."""
+    """Channels first, divided by 255, converted to a dtype; a Pillow image is divided in float64."""
     pixels = as_array(x)
     check_image("ToTensor", pixels)
     planes = pixels[None] if pixels.ndim == 2 else np.ascontiguousarray(pixels.transpose(2, 0, 1))
@@ -159,7 +159,7 @@ def to_tensor(x: Any, dtype: np.dtype[Any]) -> Array:
 
 
 def cast(x: Any, dtype: np.dtype[Any]) -> Array:
-    """The same values in another type, as MindSpore's C++ converts them."""
+    """Convert to another type like MindSpore's C++."""
     x = as_array(x)
     if dtype == x.dtype or (dtype.kind in "US" and x.dtype.kind in "US"):
         return x
@@ -176,7 +176,7 @@ _GREY_TYPES = {
 
 
 def to_pil(x: Any) -> Any:
-    """A Pillow image of an array <H,W>, <H,W,1> to <H,W,4>."""
+    """Convert an array <H,W>, or <H,W,1> to <H,W,4>, to a Pillow image."""
     if is_pil(x):
         return x
     if not isinstance(x, np.ndarray):

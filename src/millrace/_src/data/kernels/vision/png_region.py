@@ -1,9 +1,9 @@
-"""Part of a grey PNG, unpacked alone: a mask of which a crop is wanted.
+"""Decode a region of a grey PNG, such as a crop of a mask.
 
-OpenCV takes 0.7 ms for a mask of 500 x 375. Half of that is the unpacking, which zlib-ng does ten times as fast; half
-is the sum over neighbours that turns its rows ("sub") into pixels, which OpenCV's integral image does faster than
-libpng. PNG loses nothing, so that the pixels are the same. What is not plain (other colours, other filters, animation,
-damage) is left to OpenCV.
+OpenCV takes 0.7 ms for a mask of 500 x 375. Half of that is decompression, which zlib-ng does ten times as fast; half
+is the sum over neighbours that converts filtered rows ("sub") to pixels, which OpenCV's integral image does faster than
+libpng. PNG is lossless, so the pixels are the same. All other files (other colours, other filters, animation, damage)
+are left to OpenCV.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ __all__ = ["decode_gray_png_region", "inflater"]
 Box = tuple[int, int, int, int]  # top, left, height, width
 
 _START = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
-# eight bits, grey, packed and filtered in the one way there is, row after row
+# eight bits, grey, the only compression and filter method, not interlaced
 _PLAIN = b"\x08\0\0\0\0"
-# what says nothing about the pixels; a transparent grey or an animation has chunks of its own
+# chunks that do not affect the pixels; a transparent grey or an animation has other chunks
 _HARMLESS = (b"pHYs", b"tEXt", b"tIME")
 _NONE, _SUB = 0, 1
 # Below 2**23 pixels no sum of bytes needs more than 31 bits.
 _MAX_PIXELS = 1 << 23
-# After a file with other filters so many are left to OpenCV: their neighbours were likely written alike.
+# After a file with other filters, this many files are left to OpenCV: they were probably written alike.
 _PAUSE = 16
 
 
 @functools.cache
 def inflater() -> Any:
-    """zlib-ng, or the zlib that Python has."""
+    """zlib-ng, or Python's zlib."""
     try:
         return importlib.import_module("zlib_ng.zlib_ng")
     except ImportError:
@@ -47,7 +47,7 @@ def inflater() -> Any:
 
 
 class _PngBuffers(threading.local):
-    """What a thread uses again and again: fresh memory has to be cleared first."""
+    """Buffers that a thread reuses: new memory would have to be cleared first."""
 
     sums: Array | None = None
     canvas: Array | None = None
@@ -58,10 +58,10 @@ _buffers = _PngBuffers()
 
 
 def decode_gray_png_region(data: memoryview, select_region: Callable[[int, int], Box | None]) -> Array | None:
-    """An image <H,W,1> in which only the part that ``wants(height, width)`` names holds pixels.
+    """Decode an image <H,W,1> in which only the region ``select_region(height, width)`` is defined.
 
-    All others are undefined, and the thread's next image takes the same memory. None where the file is not a plain grey
-    PNG, or the part is not known.
+    All other pixels are undefined, and the thread's next image uses the same memory. None where the file is not a plain
+    grey PNG, or where the region is unknown.
     """
     if bytes(data[:16]) != _START or bytes(data[24:29]) != _PLAIN:
         return None
@@ -78,7 +78,7 @@ def decode_gray_png_region(data: memoryview, select_region: Callable[[int, int],
 
 
 def _compressed_pixels(data: memoryview) -> bytes | None:
-    """The stream inside; None where a chunk is not whole or not known."""
+    """The compressed pixels; None where a chunk is incomplete or unknown."""
     parts: list[memoryview] = []
     position = 8
     while position + 12 <= len(data):
@@ -100,7 +100,7 @@ def _compressed_pixels(data: memoryview) -> bytes | None:
 
 
 def _inflate_rows(packed: bytes, count: int, width: int) -> Array | None:
-    """The first rows of the stream, each behind the number of its filter."""
+    """The first rows of the stream, each after the number of its filter."""
     # a window of 32 KB at most, no dictionary, and a check of these two bytes
     if len(packed) < 2 or packed[0] & 15 != 8 or packed[1] & 32 or (packed[0] << 8 | packed[1]) % 31:
         return None
@@ -123,7 +123,7 @@ def _undo_filters(rows: Array, box: Box, height: int, width: int) -> Array | Non
     image = _canvas(height, width)
     part = image[top : top + tall, left : left + wide, 0]
     if filters.any():
-        # a sum over all above and to the left, less that of the row above, is the sum of the row; bytes wrap around
+        # the integral minus that of the row above is the running sum of the row; bytes wrap around
         sums = cv2.integral(rows[:, 1 : left + wide + 1], _sums(tall + 1, left + wide + 1)).astype(np.uint8)
         np.subtract(sums[1:, left + 1 :], sums[:-1, left + 1 :], out=part)
     plain = np.flatnonzero(filters == _NONE)

@@ -1,4 +1,4 @@
-"""Other sizes of an image."""
+"""Resize images."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_SCALE = 1000
 
 
 def cv_inter(inter: Inter) -> int:
-    """OpenCV's number of an interpolation."""
+    """OpenCV's constant of an interpolation mode."""
     flag: int = (cv2.INTER_NEAREST, -1, cv2.INTER_LINEAR, cv2.INTER_CUBIC, cv2.INTER_AREA, -1)[inter]
     if flag == -1:
         raise ArgumentTypeError(f"Current Interpolation is not supported with NumPy input: {inter!r}.")
@@ -35,7 +35,7 @@ def cv_inter(inter: Inter) -> int:
 
 
 def pil_inter(inter: Inter) -> Any:
-    """Pillow's name of an interpolation."""
+    """Pillow's constant of an interpolation mode."""
     if inter in (Inter.AREA, Inter.PILCUBIC):
         raise ArgumentTypeError(_NOT_FOR_PIL)
     filters = Image.Resampling
@@ -43,7 +43,7 @@ def pil_inter(inter: Inter) -> Any:
 
 
 def target_size(size: int | tuple[int, int], height: int, width: int) -> tuple[int, int]:
-    """(height, width) of the result; one number is the shorter side, and the ratio is kept.
+    """(height, width) of the result; a single integer is the length of the shorter side, and the ratio is kept.
 
     >>> target_size(10, 20, 40), target_size((3, 4), 20, 40)
     ((10, 20), (3, 4))
@@ -56,7 +56,7 @@ def target_size(size: int | tuple[int, int], height: int, width: int) -> tuple[i
 
 
 def resize(x: Any, size: int | tuple[int, int], inter: Inter, op: str = "Resize") -> Any:
-    """An image, every image of a batch, or a Pillow image in another size."""
+    """Resize an image, every image of a batch, or a Pillow image."""
     if is_pil(x):
         return _resize_pil(x, size, inter)
     if inter == Inter.ANTIALIAS:
@@ -65,7 +65,7 @@ def resize(x: Any, size: int | tuple[int, int], inter: Inter, op: str = "Resize"
 
 
 def resize_image(x: Array, size: int | tuple[int, int], inter: Inter, op: str) -> Array:
-    """One image <H,W> or <H,W,C>."""
+    """Resize one image <H,W> or <H,W,C>."""
     height, width = target_size(size, x.shape[0], x.shape[1])
     if height > x.shape[0] * _MAX_SCALE or width > x.shape[1] * _MAX_SCALE:
         raise DataError(
@@ -105,7 +105,7 @@ def _resize_pil(image: Any, size: int | tuple[int, int], inter: Inter) -> Any:
 
 
 def pil_cubic(x: Array, height: int, width: int, op: str) -> Array:
-    """Pillow's bicubic filter, across first and then down (Pillow itself picks the cheaper order)."""
+    """Pillow's bicubic filter, horizontally and then vertically (Pillow itself picks the cheaper order)."""
     if x.ndim != 3 or x.shape[2] != 3 or x.dtype != np.uint8:
         raise DataError(
             f"{op}: Interpolation mode PILCUBIC only supports image with 3 channels of uint8, but got {describe(x)}."

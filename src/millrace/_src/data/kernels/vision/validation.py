@@ -1,4 +1,4 @@
-"""What every image kernel needs: which kind of value it got, its shape checks, leading batch dimensions."""
+"""Checks of image kernels: type of the value, shape, leading batch dimensions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHAPE_NAMES = {2: "<H,W>", 3: "<H,W,C>"}
 
 
 def is_pil(value: Any) -> bool:
-    """Whether this is a Pillow image; never imports Pillow."""
+    """Whether a value is a Pillow image; never imports Pillow."""
     if type(value) is np.ndarray:
         return False
     module = sys.modules.get("PIL.Image")
@@ -36,12 +36,12 @@ def is_pil(value: Any) -> bool:
 
 
 def as_array(value: Any) -> Array:
-    """An array as it is; a Pillow image as the array of its pixels."""
+    """The array itself, or the pixels of a Pillow image as an array."""
     return value if type(value) is np.ndarray else np.asarray(value)
 
 
 def describe(value: Any) -> str:
-    """What was got, for an error.
+    """Description of a value for an error message.
 
     >>> describe(np.zeros((2, 3), np.uint8))
     'an array of shape (2, 3) and type uint8'
@@ -60,7 +60,7 @@ def check_image(
     channels: Collection[int] | None = None,
     type_codes: str = "biuf",
 ) -> None:
-    """Refuse an array whose rank, number of channels or type the op does not take."""
+    """Raise an error for an array whose rank, number of channels or type the operation does not support."""
     if x.ndim not in ranks:
         shapes = " or ".join(_SHAPE_NAMES.get(r, f"{r} dimensions") for r in sorted(ranks))
         raise DataError(
@@ -77,7 +77,7 @@ def check_image(
 
 
 def check_pil_image(op: str, value: Any) -> None:
-    """Refuse everything but a Pillow image."""
+    """Raise an error for anything but a Pillow image."""
     if not is_pil(value):
         raise ArgumentTypeError(
             f"img should be PIL image. Got {type(value)}. Use Decode() for encoded data or ToPIL() for decoded "
@@ -86,7 +86,7 @@ def check_pil_image(op: str, value: Any) -> None:
 
 
 def map_images(function: Callable[[Array], Array], x: Array, op: str, max_dims: int | None = None) -> Array:
-    """One image, or every image of <..., H, W, C>."""
+    """Apply a function to one image, or to every image of <..., H, W, C>."""
     if x.ndim < 2:
         raise DataError(
             f"{op}: input tensor should have at least 2 dimensions, but got: {x.ndim} ({describe(x)}). "
@@ -105,5 +105,5 @@ def map_images(function: Callable[[Array], Array], x: Array, op: str, max_dims: 
 
 
 def restore_channel_axis(output: Array, original: Array) -> Array:
-    """OpenCV drops a channel axis of length one: put it back where the input had one."""
+    """Restore a channel axis of length one, which OpenCV drops."""
     return output[:, :, None] if original.ndim == 3 and output.ndim == 2 else output

@@ -1,4 +1,4 @@
-"""Videos to arrays, through FFmpeg (PyAV). Files may come from strangers: what is opened and how much is bounded."""
+"""Decode videos with FFmpeg (PyAV). Files may come from untrusted sources: formats and sizes are limited."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["FrameConverter", "TimeRange", "decode", "frame_times", "open_contain
 
 _log = get_logger(__name__)
 
-# Containers of video files. A playlist or a list of files is none: it would have FFmpeg open what it names.
+# Containers of video files. Playlists are excluded: FFmpeg would open the files that they name.
 _CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,avi,asf,matroska,webm,h264,hevc,mpegts,mpeg,mpegvideo,m4v,flv,ogg"
 
 
 @contextlib.contextmanager
 def open_container(source: str | bytes | memoryview, op: str) -> Iterator[Any]:
-    """The container in a file or in bytes; errors of FFmpeg come out as errors that name the file."""
+    """Open the container in a file or in bytes; errors of FFmpeg become errors that name the file."""
     av = require("av", extra="video", purpose="reading videos")
     name = repr(source) if isinstance(source, str) else f"a video of {len(source)} bytes"
     file: BinaryIO
@@ -50,7 +50,7 @@ def open_container(source: str | bytes | memoryview, op: str) -> Iterator[Any]:
 
 
 def _metadata_options(av: Any) -> dict[str, str]:
-    """What has titles that are no UTF-8 read all the same: PyAV 19 does so by itself, and has no argument for it."""
+    """Options that accept metadata that is not UTF-8: PyAV 19 accepts it by default, and has no argument for it."""
     return {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 
 
@@ -62,7 +62,7 @@ def _error_text(error: Exception) -> str:
 
 
 def video_stream(container: Any, op: str, threads: int = 0) -> Any:
-    """The first video stream or None, ready to decode; refused when its frames are too large."""
+    """The first video stream or None, ready to decode; raises an error if its frames are too large."""
     if not container.streams.video:
         return None
     stream = container.streams.video[0]
@@ -72,7 +72,7 @@ def video_stream(container: Any, op: str, threads: int = 0) -> Any:
     check_size(op, (stream.height, stream.width))
     limit = settings.current().max_image_pixels
     if limit is not None:
-        # frames may be larger than the header of the container says; FFmpeg rounds sizes up before it compares
+        # frames may be larger than in the header of the container; FFmpeg rounds sizes up before it compares
         stream.codec_context.options = {"max_pixels": str(2 * limit + 2**16)}
     stream.codec_context.thread_count = threads
     stream.thread_type = "AUTO" if threads != 1 else "NONE"
@@ -80,7 +80,7 @@ def video_stream(container: Any, op: str, threads: int = 0) -> Any:
 
 
 class TimeRange:
-    """Times from start to end, both included, in a stream's own units; no end is no limit.
+    """Times from start to end, both included, in a stream's time base; no end is no limit.
 
     >>> TimeRange(0.5, None, "sec", Fraction(1, 25)).low
     13
@@ -97,7 +97,7 @@ def _round_time(value: Any) -> float:
 
 
 class _Clock:
-    """The time of each frame; where a stream has none (bare H.264), it is counted from the frame rate."""
+    """Time of each frame; computed from the frame rate where the stream has none (raw H.264)."""
 
     def __init__(self, stream: Any) -> None:
         rate, base = stream.average_rate, stream.time_base
@@ -111,7 +111,7 @@ class _Clock:
 
 
 class _ByteBudget:
-    """Counts the bytes that are kept, and refuses more than the setting allows."""
+    """Counts the bytes of the result, and raises an error above the limit of the setting."""
 
     def __init__(self, op: str) -> None:
         self.op, self.bytes, self.most = op, 0, settings.current().max_video_bytes
@@ -126,13 +126,13 @@ class _ByteBudget:
 
 
 class FrameConverter:
-    """The pixels <H,W,C> of frames, in the size of their stream: frames may change theirs on the way."""
+    """Converts frames to pixels <H,W,C> in the size of their stream: the size of frames may change within it."""
 
     def __init__(self, stream: Any) -> None:
         av = require("av", extra="video", purpose="reading videos")
         self.reformatter = av.video.reformatter.VideoReformatter()
         self.wanted = {"width": stream.width, "height": stream.height, "format": "rgb24"}
-        # threads of its own cost more than they bring; PyAV knows the option since version 17
+        # separate threads cost more than they save; PyAV has the option since version 17
         if int(av.__version__.partition(".")[0]) >= 17:
             self.wanted["threads"] = 1
 
@@ -149,15 +149,15 @@ def decode(
     unit: str = "pts",
     threads: int = 0,
 ) -> tuple[Array, Array, dict[str, Any]]:
-    """Frames <T,H,W,C>, sound <C,L> and rates of the part from start to end.
+    """Decode frames <T,H,W,C>, audio <C,L> and rates from start to end.
 
-    The sound has no times of its own: as in MindSpore it is the same share of the whole as the frames are.
+    The audio has no timestamps: as in MindSpore it is the same share of the whole as the frames.
     """
     with open_container(source, op) as container:
         stream = video_stream(container, op, threads)
         sound = container.streams.audio[0] if container.streams.audio else None
         if sound is not None and sound.codec_context is None:
-            _log.warning("%s: %s has sound of an unknown codec, which is left out", op, _source_name(source))
+            _log.warning("%s: %s has audio of an unknown codec, which is skipped", op, _source_name(source))
             sound = None
         if stream is None and sound is None:
             raise DataError(f"{op}: Neither audio nor visual is found in {_source_name(source)}: {_ADVICE}")
@@ -181,7 +181,7 @@ def decode(
 def _decode_streams(
     container: Any, stream: Any, sound: Any, op: str, start: Any, end: Any, unit: str
 ) -> tuple[list[Array], list[Array], int, int]:
-    """(frames in the span, all sound, number of the first frame in the span, number of all frames)."""
+    """(frames in the range, all audio, index of the first frame in the range, number of all frames)."""
     budget = _ByteBudget(op)
     frames: list[Array] = []
     waves: list[Array] = []
@@ -214,7 +214,7 @@ def _decode_streams(
 
 
 def _audio_samples(frame: Any) -> Array:
-    """The samples <C,L> of one piece of sound, in the type they are stored in."""
+    """Samples <C,L> of one audio frame, in the type they are stored in."""
     samples: Array = frame.to_ndarray()
     return samples if frame.format.is_planar else samples.reshape(-1, len(frame.layout.channels)).T
 
@@ -228,7 +228,7 @@ def _join_audio(waves: list[Array], stream: Any, op: str) -> Array:
 
 
 def _stack_frames(frames: list[Array], shape: tuple[int, ...]) -> Array:
-    """One array of all frames; each one is let go once it is copied."""
+    """One array of all frames; each frame is freed once it is copied."""
     stacked = np.empty((len(frames), *shape), np.uint8)
     for i in reversed(range(len(frames))):
         stacked[i] = frames.pop()
@@ -240,7 +240,7 @@ def _source_name(source: str | bytes | memoryview) -> str:
 
 
 def _warn_missing_frames(stream: Any, count: int, source: Any, op: str, whole: bool) -> None:
-    """A file may hold fewer frames than it announces, after an edit say: worth a word, and no error."""
+    """Warn if a file holds fewer frames than its header announces, for example after an edit."""
     if whole and count < stream.frames:
         _log.warning(
             "%s: %s holds %d of the %d frames it announces", op, _source_name(source), count, stream.frames
@@ -248,6 +248,6 @@ def _warn_missing_frames(stream: Any, count: int, source: Any, op: str, whole: b
 
 
 def frame_times(container: Any, stream: Any) -> list[int]:
-    """The time of every frame, in the stream's units, in order of presentation."""
+    """Time of every frame, in the stream's time base, in order of presentation."""
     clock = _Clock(stream)
     return [clock.time(frame) for frame in container.decode(stream)]

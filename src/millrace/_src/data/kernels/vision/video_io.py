@@ -1,4 +1,4 @@
-"""Videos from files: whole, in part, their times, and single frames."""
+"""Read video files: frames and audio, timestamps, single frames."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def read_video(
     end_pts: float | Fraction | int | None = None,
     pts_unit: str = "pts",
 ) -> tuple[Array, Array, dict[str, Any]]:
-    """Frames <T,H,W,C> as RGB, sound <C,L> and rates of a video file, from start to end, both included.
+    """Read frames <T,H,W,C> as RGB, audio <C,L> and rates of a video file, from start to end, both included.
 
-    Needs PyAV: ``pip install av``. Frames, times and sound are MindSpore's. Pixels differ by up to 3 and
-    sound in floats by up to 1e-6: its FFmpeg is built without vector code and rounds in another way. A file that is cut
-    short is an error, where MindSpore gives the frames before the cut; sound of several channels stored in turn (PCM)
-    is taken apart, where MindSpore mixes it up. From PyAV 19 on, the sound ends where the file says, where MindSpore
-    gives the silence, too, that fills up the last packet. ``config.set_max_video_bytes`` bounds the result.
+    Needs PyAV: ``pip install av``. Frames, times and audio equal MindSpore's, except that pixels differ by up to 3 and
+    audio in floats by up to 1e-6: its FFmpeg is built without vector code and rounds differently. A truncated file is
+    an error, where MindSpore gives the frames before the cut. Interleaved audio of several channels (PCM) is split
+    into its channels, where MindSpore mixes them up. From PyAV 19 on, the audio ends as the file declares, where
+    MindSpore includes the silence that fills the last packet. ``config.set_max_video_bytes`` limits the result.
 
     >>> import cv2
     >>> writer = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
@@ -81,9 +81,9 @@ def _check_file(filename: str, error_class: type[Exception]) -> None:
 
 @public("dataset.vision")
 def read_video_timestamps(filename: str, pts_unit: str = "pts") -> tuple[list[Any], float | None]:
-    """The times of all frames of a video file, in the file's units or in seconds, and the frames per second.
+    """Read the timestamps of all frames of a video file, in its time base or in seconds, and the frame rate.
 
-    Seconds are exact to 64 bits; MindSpore's are rounded to 32. A file without frames gives ([], None).
+    Seconds have 64 bits; MindSpore's are rounded to 32. A file without frames gives ([], None).
 
     >>> import cv2
     >>> writer = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
@@ -110,10 +110,10 @@ def read_video_timestamps(filename: str, pts_unit: str = "pts") -> tuple[list[An
 
 @public("dataset.vision")
 class VideoDecoder:
-    """Single frames of a video file, and what the file says of itself.
+    """Decode single frames of a video file, and read its metadata.
 
     Needs PyAV: ``pip install av``. MindSpore decodes single frames only on Ascend devices, and only
-    H.264 and H.265; here they are decoded on the CPU, from every format. The file is opened anew for each call.
+    H.264 and H.265; here they are decoded on the CPU, from every format. The file is reopened for each call.
 
     >>> import cv2
     >>> writer = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
@@ -145,11 +145,11 @@ class VideoDecoder:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """width, height, duration_seconds, num_frames and average_fps of the video; what is not known is None."""
+        """width, height, duration_seconds, num_frames and average_fps of the video; unknown values are None."""
         return dict(self._metadata)
 
     def get_frames_at(self, indices: list[int]) -> Array:
-        """The frames with these numbers, in the order they are named, as uint8 <T,H,W,C>."""
+        """Decode the frames at these indices, in the given order, as uint8 <T,H,W,C>."""
         check_type(indices, (list,), "indices")
         for i, index in enumerate(indices):
             check_type(index, (int,), f"indices[{i}]")
@@ -189,7 +189,7 @@ def _metadata(container: Any, stream: Any, frames: int) -> dict[str, Any]:
 
 
 class _FrameIndex:
-    """When each frame is shown, and where decoding can begin. Made from the packets; nothing is decoded."""
+    """Timestamps and key frames of a stream, from its packets; nothing is decoded."""
 
     def __init__(self, container: Any, stream: Any) -> None:
         packets = [p for p in container.demux(stream) if p.size]
@@ -202,7 +202,7 @@ class _FrameIndex:
         return self.count
 
     def frames(self, container: Any, stream: Any, numbers: list[int]) -> dict[int, Array]:
-        """The frames with these numbers, in rising order."""
+        """The frames at these indices, in ascending order."""
         if len(set(self.times)) == self.count:
             frames = self._decode_by_seeking(container, stream, numbers)
             if len(frames) == len(numbers):
@@ -211,7 +211,7 @@ class _FrameIndex:
         return self._decode_by_counting(container, stream, set(numbers))
 
     def _decode_by_seeking(self, container: Any, stream: Any, numbers: list[int]) -> dict[int, Array]:
-        """By time, each from the key frame before it; a file that seeks elsewhere gives fewer than were wanted."""
+        """Seek to the key frame before each frame. A file with wrong timestamps gives fewer frames than requested."""
         converter = video.FrameConverter(stream)
         decoded: dict[int, Array] = {}
         frames: Any = ()

@@ -15,37 +15,37 @@ from millrace._src.core.stable_ids import is_ours, stored_name
 __all__ = ["NotCanonical", "path_of", "canonical_bytes"]
 
 # Of a larger array, this much is looked at, in blocks spread evenly over it, unless the caller wants all.
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 BLOCK = 1 << 12
 # From this length on, a container of values of one type is written at once.
-MANY = 64
+BULK_LENGTH = 64
 
 
 class NotCanonical(Exception):
     """There is more to this value than its bytes."""
 
 
-def module_of(kind: Any) -> str:
+def module_of(obj: Any) -> str:
     """The module that a class or function says it is from; one that was made by hand may say nothing.
 
     >>> module_of(int), module_of(type("X", (), {"__module__": None}))
     ('builtins', '')
     """
-    return getattr(kind, "__module__", None) or ""
+    return getattr(obj, "__module__", None) or ""
 
 
-def path_of(kind: Any) -> bytes:
+def path_of(obj: Any) -> bytes:
     """What stands for a class or a function of C code: the id of ours, or where it is found.
 
     The main script has one name, in workers too.
     """
-    module, name = stored_name(kind)
-    if not module and is_ours(kind):
+    module, name = stored_name(obj)
+    if not module and is_ours(obj):
         return name.encode()
     return f"{'__main__' if module == '__mp_main__' else module}.{name}".encode()
 
 
-def canonical_bytes(value: Any, most: int | None = MOST_BYTES) -> bytes:
+def canonical_bytes(value: Any, most: int | None = MAX_BYTES) -> bytes:
     """The value as bytes, or NotPlain; of arrays with more than ``most`` bytes a part is looked at.
 
     >>> (
@@ -66,52 +66,56 @@ def _put(out: list[bytes], tag: bytes, data: bytes) -> None:
     out += (tag, len(data).to_bytes(8, "little"), data)
 
 
-def _write(out: list[bytes], value: Any, inside: list[int]) -> None:
-    kind = type(value)
-    write = _EXACT.get(kind)
+def _write(out: list[bytes], value: Any, parents: list[int]) -> None:
+    value_type = type(value)
+    write = _EXACT.get(value_type)
     if write is not None:
         _put(out, *write(value))
-    elif kind in _CONTAINERS:
-        if id(value) in inside:
+    elif value_type in _CONTAINERS:
+        if id(value) in parents:
             raise NotCanonical  # a circle
-        _container(out, kind, value, [*inside, id(value)])
+        _container(out, value_type, value, [*parents, id(value)])
     else:
-        _put(out, *_other(value))
+        _put(out, *_encode_object(value))
 
 
-def _container(out: list[bytes], kind: type, value: Any, inside: list[int]) -> None:
-    _put(out, kind.__name__.encode(), len(value).to_bytes(8, "little"))
-    if kind is dict and len(value) >= MANY:
-        _write(out, list(value), inside)
-        _write(out, list(value.values()), inside)
-    elif kind in (list, tuple) and len(value) >= MANY and (packed := _packed(value)) is not None:
+def _container(out: list[bytes], container_type: type, value: Any, parents: list[int]) -> None:
+    _put(out, container_type.__name__.encode(), len(value).to_bytes(8, "little"))
+    if container_type is dict and len(value) >= BULK_LENGTH:
+        _write(out, list(value), parents)
+        _write(out, list(value.values()), parents)
+    elif (
+        container_type in (list, tuple)
+        and len(value) >= BULK_LENGTH
+        and (packed := _pack_uniform(value)) is not None
+    ):
         _put(out, *packed)
-    elif kind is dict:
+    elif container_type is dict:
         for key, item in value.items():
-            _write(out, key, inside)
-            _write(out, item, inside)
-    elif kind in (set, frozenset):
+            _write(out, key, parents)
+            _write(out, item, parents)
+    elif container_type in (set, frozenset):
         parts: list[bytes] = []
         for item in value:
             part: list[bytes] = []
-            _write(part, item, inside)
+            _write(part, item, parents)
             parts.append(b"".join(part))
         out += sorted(parts)
     else:
         for item in value:
-            _write(out, item, inside)
+            _write(out, item, parents)
 
 
-def _packed(value: Any) -> tuple[bytes, bytes] | None:
+def _pack_uniform(value: Any) -> tuple[bytes, bytes] | None:
     """Many values of one type at once: a vocabulary has a million words."""
-    kinds = set(map(type, value))
+    types = set(map(type, value))
     try:
-        if kinds == {str}:
+        if types == {str}:
             lengths = np.fromiter(map(len, value), np.int64, len(value))
             return b"S", lengths.tobytes() + "".join(value).encode("utf-8", "surrogatepass")
-        if kinds == {int}:
+        if types == {int}:
             return b"I", np.array(value, np.int64).tobytes()
-        if kinds == {float}:
+        if types == {float}:
             return b"F", np.array(value, np.float64).tobytes()
     except OverflowError:
         pass
@@ -139,7 +143,7 @@ _EXACT: dict[type, Any] = {
 }
 
 
-def _other(value: Any) -> tuple[bytes, bytes]:
+def _encode_object(value: Any) -> tuple[bytes, bytes]:
     if isinstance(value, enum.Enum):
         return b"E", path_of(type(value)) + b"." + value.name.encode()
     if isinstance(value, np.dtype):
@@ -162,7 +166,7 @@ def _other(value: Any) -> tuple[bytes, bytes]:
     if isinstance(value, np.ufunc):
         return b"u", value.__name__.encode()
     if hasattr(value, "__array__") and hasattr(value, "dtype") and hasattr(value, "shape"):
-        return b"A", path_of(type(value)) + _foreign(value)
+        return b"A", path_of(type(value)) + _encode_foreign_array(value)
     raise NotCanonical
 
 
@@ -170,7 +174,7 @@ def _dtype(value: np.dtype[Any]) -> bytes:
     return value.str.encode() if value.names is None else canonical_bytes(value.descr)
 
 
-def _foreign(value: Any) -> bytes:
+def _encode_foreign_array(value: Any) -> bytes:
     """A tensor of another library, as numpy sees it."""
     try:
         return _array(np.asarray(value))
@@ -180,7 +184,7 @@ def _foreign(value: Any) -> bytes:
         raise NotCanonical from error
 
 
-def _array(value: np.ndarray[Any, Any], most: int | None = MOST_BYTES) -> bytes:
+def _array(value: np.ndarray[Any, Any], most: int | None = MAX_BYTES) -> bytes:
     if value.dtype.kind == "O":
         return b"O" + canonical_bytes([list(value.shape), value.reshape(-1).tolist()])
     head = _dtype(value.dtype) + canonical_bytes(list(value.shape))
@@ -188,10 +192,10 @@ def _array(value: np.ndarray[Any, Any], most: int | None = MOST_BYTES) -> bytes:
         flat = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
     else:
         flat = np.zeros(0, np.uint8)
-    made = hashlib.blake2b(digest_size=32)
+    hasher = hashlib.blake2b(digest_size=32)
     if most is None or flat.size <= most:
-        made.update(flat.data)
+        hasher.update(flat.data)
     else:
         for start in np.linspace(0, flat.size - BLOCK, most // BLOCK, dtype=np.int64).tolist():
-            made.update(flat[start : start + BLOCK].data)
-    return head + made.digest()
+            hasher.update(flat[start : start + BLOCK].data)
+    return head + hasher.digest()

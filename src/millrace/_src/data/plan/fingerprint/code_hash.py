@@ -25,7 +25,7 @@ class VariableUse(NamedTuple):
     @property
     def text(self) -> str:
         return self.name + "".join(
-            f".{key}" if way == "attribute" else f"[{key!r}]" for way, key in self.steps
+            f".{key}" if access == "attribute" else f"[{key!r}]" for access, key in self.steps
         )
 
 
@@ -51,8 +51,8 @@ def code_bytes(code: types.CodeType, doc: str | None = None) -> bytes:
 @functools.lru_cache(maxsize=1024)
 def outer_variables(code: types.CodeType) -> tuple[VariableUse, ...]:
     """Globals and closure variables of the code and of what is nested in it, sorted; not those it assigns itself."""
-    found, assigned = _scan(code)
-    kept = {(use.text, use) for use in found if use.name not in assigned}
+    uses, assigned = _scan(code)
+    kept = {(use.text, use) for use in uses if use.name not in assigned}
     whole = {use.name for _, use in kept if not use.steps}
     # where the whole is used, its parts add nothing
     return tuple(use for _, use in sorted(kept, key=lambda p: p[0]) if not use.steps or use.name not in whole)
@@ -67,44 +67,44 @@ _OUTER_CODES = frozenset(dis.opmap[name] for name in _OUTER if name in dis.opmap
 
 
 def _scan(code: types.CodeType) -> tuple[list[VariableUse], set[str]]:
-    found: list[VariableUse] = []
+    uses: list[VariableUse] = []
     assigned: set[str] = set()
     outer = set(code.co_freevars)
     # taking code apart is slow; every other byte is an instruction (or room that it keeps), and most use nothing outer
     steps = [] if _OUTER_CODES.isdisjoint(code.co_code[::2]) else list(dis.get_instructions(code))
-    for at, step in enumerate(steps):
+    for index, step in enumerate(steps):
         if step.opname == "STORE_GLOBAL" or (step.opname == "STORE_DEREF" and step.argval in outer):
             assigned.add(step.argval)
         elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME") or (
             step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
             and step.argval in outer
         ):
-            found.append(VariableUse(step.argval, tuple(_steps(steps, at + 1))))
+            uses.append(VariableUse(step.argval, tuple(_steps(steps, index + 1))))
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner, stored = _scan(constant)
             local = set(code.co_cellvars)  # made here: not from outside
             freed = set(constant.co_freevars)
-            found += [use for use in inner if use.name not in local or use.name not in freed]
+            uses += [use for use in inner if use.name not in local or use.name not in freed]
             assigned |= {name for name in stored if name not in local or name not in freed}
-    return found, assigned
+    return uses, assigned
 
 
-def _steps(steps: list[dis.Instruction], at: int) -> Iterator[tuple[str, Any]]:
+def _steps(steps: list[dis.Instruction], index: int) -> Iterator[tuple[str, Any]]:
     """The attributes and constant items taken right after a variable was loaded."""
-    while at < len(steps):
-        step = steps[at]
+    while index < len(steps):
+        step = steps[index]
         if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             yield ("attribute", step.argval)
-            at += 1
+            index += 1
         elif step.opname in ("LOAD_CONST", "LOAD_SMALL_INT") and type(step.argval) in (str, int):
-            following = steps[at + 1] if at + 1 < len(steps) else None
+            following = steps[index + 1] if index + 1 < len(steps) else None
             if following is None or not (
                 following.opname == "BINARY_SUBSCR"
                 or (following.opname == "BINARY_OP" and following.argrepr == "[]")
             ):
                 return
             yield ("item", step.argval)
-            at += 2
+            index += 2
         else:
             return

@@ -16,14 +16,14 @@ def files_state(arguments: Any) -> bytes:
     >>> files_state({"rows": 3}) == files_state({"rows": 4})
     True
     """
-    made = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in sorted(set(_paths(arguments))):
-        made.update(_state_of(path))
-    return made.digest()
+        hasher.update(_state_of(path))
+    return hasher.digest()
 
 
 # Of a folder with more files than this, the state is taken once in a process, and again when a file came or went.
-MANY = 20_000
+LARGE_FOLDER = 20_000
 _known: dict[str, tuple[list[int], bytes]] = {}
 
 
@@ -32,22 +32,22 @@ def _state_of(path: str) -> bytes:
     known = _known.get(path)
     if known is not None and known[0] == stamp:
         return known[1]
-    made, count = hashlib.sha256(), 0
+    hasher, count = hashlib.sha256(), 0
     for line in _states(path):
-        made.update(line)
+        hasher.update(line)
         count += 1
-    if count > MANY:
-        _known[path] = stamp, made.digest()
-    return made.digest()
+    if count > LARGE_FOLDER:
+        _known[path] = stamp, hasher.digest()
+    return hasher.digest()
 
 
 def _stamp(path: str) -> list[int]:
     """When a folder, and each folder in it, got or lost a file last."""
     if not os.path.isdir(path):
         return []
-    with os.scandir(path) as found:
-        inside = sorted(entry.path for entry in found if entry.is_dir())
-    return [os.stat(each).st_mtime_ns for each in (path, *inside)]
+    with os.scandir(path) as entries:
+        inside = sorted(entry.path for entry in entries if entry.is_dir())
+    return [os.stat(folder).st_mtime_ns for folder in (path, *inside)]
 
 
 def _paths(value: Any) -> Iterator[str]:
@@ -68,8 +68,8 @@ def _states(path: str) -> Iterator[bytes]:
     if not os.path.isdir(path):
         yield _state(path, os.stat(path))
         return
-    with os.scandir(path) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
+    with os.scandir(path) as scan:
+        entries = sorted(scan, key=lambda entry: entry.name)
     for entry in entries:
         if entry.is_dir():
             yield from _states(entry.path)
@@ -80,6 +80,6 @@ def _states(path: str) -> Iterator[bytes]:
                 yield entry.path.encode(errors="surrogateescape")
 
 
-def _state(path: str, found: os.stat_result) -> bytes:
+def _state(path: str, status: os.stat_result) -> bytes:
     name = path.encode(errors="surrogateescape")
-    return b"%s\0%d\0%d\0" % (name, found.st_size, found.st_mtime_ns)
+    return b"%s\0%d\0%d\0" % (name, status.st_size, status.st_mtime_ns)

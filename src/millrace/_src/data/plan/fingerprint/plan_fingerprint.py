@@ -1,8 +1,8 @@
 """What a plan is: everything that decides which rows come in which order, and nothing else.
 
 Workers, executors, chunk sizes and the memory budget are no part of it, nor are files and lines of the user's script. A
-source counts by its arguments and its size; what its rows hold is looked at only for a key (:func:`cache_key`), by which
-rows that were kept may be found again. There, files count by their size and the time they were written.
+source counts by its arguments and its size; what its rows hold is looked at only for a key (:func:`cache_key`), by
+which rows that were kept may be found again. There, files count by their size and the time they were written.
 
 Arguments that have their default are left out. A state keeps a few characters for each part of each op. That is enough
 to name the op and the part that differ when it meets another plan.
@@ -28,18 +28,18 @@ from .value_hash import LeafHash, hash_leaves
 __all__ = ["Fingerprint", "compute_fingerprint", "cache_key"]
 
 # Fields that say where, by whom and how fast, and those that `bind` and the passes derive from the tree.
-ASIDE = frozenset(("inputs", "num_workers", "wants_processes", "gate_id", "passes", "cache"))
+EXCLUDED_FIELDS = frozenset(("inputs", "num_workers", "wants_processes", "gate_id", "passes", "cache"))
 # Fields that had another name in version 0.2.0: fingerprints and saved states contain the old one.
 STORED_NAMES = {"from_batch_sampler": "whole", "max_rows": "most_rows", "pad_to_equal": "even"}
 # Fields that say which rows come in which order, and nothing of what a row holds.
-ORDER = frozenset(("sampler", "batch_sampler"))
+ORDER_FIELDS = frozenset(("sampler", "batch_sampler"))
 # Arguments of sources that do the same.
 ORDER_ARGUMENTS = frozenset(("num_samples", "shuffle", "num_shards", "shard_id", "shard_equal_rows", "limit"))
 # Settings that change rows, and those that change what one row holds.
-DECIDING = ("error_samples_mode", "decode_tolerance")
-DECIDING_ROW = ("decode_tolerance",)
+ROW_SETTINGS = ("error_samples_mode", "decode_tolerance")
+SINGLE_ROW_SETTINGS = ("decode_tolerance",)
 # Parts of an op that are kept apart in a state; further ones are kept together.
-MOST_PARTS = 40
+MAX_PARTS = 40
 MARK = 3
 
 
@@ -54,18 +54,18 @@ class OpFingerprint:
     size: LeafHash | None = None
 
     def parts(self) -> list[LeafHash]:
-        found = [*self.leaves, *([self.size] if self.size is not None else [])]
-        if len(found) <= MOST_PARTS:
-            return found
-        rest = hashlib.sha256(b"".join(leaf.digest for leaf in found[MOST_PARTS - 1 :])).digest()
+        leaves = [*self.leaves, *([self.size] if self.size is not None else [])]
+        if len(leaves) <= MAX_PARTS:
+            return leaves
+        rest = hashlib.sha256(b"".join(leaf.digest for leaf in leaves[MAX_PARTS - 1 :])).digest()
         return [
-            *found[: MOST_PARTS - 1],
-            LeafHash(found[MOST_PARTS - 1].path, "it, or a part that follows", rest),
+            *leaves[: MAX_PARTS - 1],
+            LeafHash(leaves[MAX_PARTS - 1].path, "it, or a part that follows", rest),
         ]
 
     def digests(self) -> list[str]:
         """A few characters for each part: of what and where it is."""
-        parts = [f"{leaf.path}\n{leaf.words}\n".encode() + leaf.digest for leaf in self.parts()]
+        parts = [f"{leaf.path}\n{leaf.description}\n".encode() + leaf.digest for leaf in self.parts()]
         return [base64.urlsafe_b64encode(hashlib.sha256(p).digest())[:MARK].decode() for p in parts]
 
     @property
@@ -77,44 +77,46 @@ class Fingerprint:
     """The identity of a plan. Objects are looked at when it is made, sizes of sources when it is asked for."""
 
     def __init__(self, root: Node, settings: Settings, contents: bool = False, ordered: bool = True) -> None:
-        self._made_of = (root, settings, contents, ordered)
-        chosen = {name: getattr(settings, name) for name in (DECIDING if ordered else DECIDING_ROW)}
+        self._arguments = (root, settings, contents, ordered)
+        chosen = {
+            name: getattr(settings, name) for name in (ROW_SETTINGS if ordered else SINGLE_ROW_SETTINGS)
+        }
         leaves = [leaf for name, value in chosen.items() for leaf in hash_leaves(name, value)]
         self._settings = OpFingerprint("config", "", 0, tuple(leaves))
-        aside = ASIDE if ordered else ASIDE | ORDER
+        excluded = EXCLUDED_FIELDS if ordered else EXCLUDED_FIELDS | ORDER_FIELDS
         nodes = [node for node in walk(root) if ordered or node.order_step() is None]
         if contents:  # a cache below another changes no row
             nodes = [node for node in nodes if not hasattr(node, "logical_input")]
-        self._nodes = [(node, _leaves(node, contents, aside)) for node in nodes]
+        self._nodes = [(node, _leaves(node, contents, excluded)) for node in nodes]
         self._ops: list[OpFingerprint] | None = None
         self._text = ""
 
     @property
     def ops(self) -> list[OpFingerprint]:
         if self._ops is None:
-            made = [
+            fingerprints = [
                 OpFingerprint(node.label, node.call_site, len(node.inputs), leaves, _size(node))
                 for node, leaves in self._nodes
             ]
-            self._ops = [self._settings, *made]
+            self._ops = [self._settings, *fingerprints]
         return self._ops
 
     @property
     def text(self) -> str:
         """The whole as one hash; equal for equal plans, in any process."""
         if not self._text:
-            made = hashlib.sha256()
+            hasher = hashlib.sha256()
             for op in self.ops:
-                made.update(f"{op.label}/{op.inputs}/{len(op.leaves)}\n".encode())
+                hasher.update(f"{op.label}/{op.inputs}/{len(op.leaves)}\n".encode())
                 for leaf in [*op.leaves, *([op.size] if op.size is not None else [])]:
-                    made.update(f"{leaf.path}\n".encode() + leaf.digest)
-            self._text = made.hexdigest()[:32]
+                    hasher.update(f"{leaf.path}\n".encode() + leaf.digest)
+            self._text = hasher.hexdigest()[:32]
         return self._text
 
     def of_0_2_0(self) -> Fingerprint:
         """The same plan as version 0.2.0 knew it: by module paths in the place of ids."""
         with naming_of_0_2_0():
-            return Fingerprint(*self._made_of)
+            return Fingerprint(*self._arguments)
 
     def marks(self) -> list[str]:
         """What a state keeps, to say later what differs."""
@@ -131,44 +133,44 @@ class Fingerprint:
                 if labels[1:] != [op.label for op in ops[1:]]
                 else "its settings are of another kind"
             )
-        found = [
+        differing = [
             f"{op.name}: {part}"
             for op, (_, _, marks) in zip(ops, before, strict=True)
-            for part in _differing(op, marks)
+            for part in _changed_parts(op, marks)
         ]
-        return "; ".join(found[:3]) + ("; and more" if len(found) > 3 else "")
+        return "; ".join(differing[:3]) + ("; and more" if len(differing) > 3 else "")
 
 
 def _chain(labels: list[str]) -> str:
     return " -> ".join(labels) or "empty"
 
 
-def _differing(op: OpFingerprint, saved: str) -> list[str]:
+def _changed_parts(op: OpFingerprint, saved: str) -> list[str]:
     """The parts of an op whose marks the saved one had not."""
-    left = [saved[at : at + MARK] for at in range(0, len(saved), MARK)]
-    found: list[str] = []
+    remaining = [saved[start : start + MARK] for start in range(0, len(saved), MARK)]
+    changed: list[str] = []
     for part, mark in zip(op.parts(), op.digests(), strict=True):
-        if mark in left:
-            left.remove(mark)
+        if mark in remaining:
+            remaining.remove(mark)
         else:
-            found.append(str(part))
-    return found or ["it had an argument that has its default now"] * bool(left)
+            changed.append(str(part))
+    return changed or ["it had an argument that has its default now"] * bool(remaining)
 
 
-def _leaves(node: Node, contents: bool, aside: frozenset[str] = ASIDE) -> tuple[LeafHash, ...]:
-    made: list[LeafHash] = []
+def _leaves(node: Node, contents: bool, excluded: frozenset[str] = EXCLUDED_FIELDS) -> tuple[LeafHash, ...]:
+    leaves: list[LeafHash] = []
     for field in dataclasses.fields(node):
         value = getattr(node, field.name)
-        if field.metadata.get("added") or field.name in aside or _is_default(value, field.default):
+        if field.metadata.get("added") or field.name in excluded or _is_default(value, field.default):
             continue  # so that an op may gain an argument without making saved states useless
         if field.name == "source":
-            made += _source(value, contents, ordered="sampler" not in aside)
+            leaves += _source(value, contents, ordered="sampler" not in excluded)
         elif field.name == "callbacks":
             # what they do is their own affair; that they are there keeps a shuffle above them where it is
-            made += hash_leaves("callbacks", bool(value))
+            leaves += hash_leaves("callbacks", bool(value))
         else:
-            made += hash_leaves(STORED_NAMES.get(field.name, field.name), value, whole=contents)
-    return tuple(made)
+            leaves += hash_leaves(STORED_NAMES.get(field.name, field.name), value, whole=contents)
+    return tuple(leaves)
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -176,17 +178,17 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _source(source: Any, contents: bool, ordered: bool) -> list[LeafHash]:
-    said = getattr(source, "_identity", source.arguments)()
+    arguments = getattr(source, "_identity", source.arguments)()
     if not ordered:
-        said = {name: value for name, value in said.items() if name not in ORDER_ARGUMENTS}
-    made = hash_leaves("class", type(source))
-    for name, value in sorted(said.items()):
-        made += hash_leaves(name, value, shallow=True)
+        arguments = {name: value for name, value in arguments.items() if name not in ORDER_ARGUMENTS}
+    leaves = hash_leaves("class", type(source))
+    for name, value in sorted(arguments.items()):
+        leaves += hash_leaves(name, value, shallow=True)
     if contents:
         holds = getattr(source, "contents", None)
-        made += hash_leaves("files", files_state(said))
-        made += hash_leaves("contents", None if holds is None else holds(), whole=True)
-    return made
+        leaves += hash_leaves("files", files_state(arguments))
+        leaves += hash_leaves("contents", None if holds is None else holds(), whole=True)
+    return leaves
 
 
 def _size(node: Node) -> LeafHash | None:

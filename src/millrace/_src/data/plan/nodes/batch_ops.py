@@ -50,7 +50,7 @@ class Batch(Node):
     may_fail = True
 
     def with_context(self, passes: int, batch_rows: int) -> Batch:
-        return self.replace(passes=passes)
+        return self.replace(repeat_count=passes)
 
     @property
     def user_code(self) -> bool:
@@ -58,8 +58,8 @@ class Batch(Node):
 
     @property
     def nondeterminism_reason(self) -> str:
-        drawing = self.per_batch_map is not None and rng_parameter_index(self.per_batch_map) is not None
-        return "its per_batch_map draws anew" if drawing else ""
+        is_random = self.per_batch_map is not None and rng_parameter_index(self.per_batch_map) is not None
+        return "its per_batch_map draws anew" if is_random else ""
 
     @property
     def fixed_size(self) -> int | None:
@@ -272,13 +272,15 @@ class Pack(Node):
                     f"Invalid columns, pack takes columns of one dimension, and {name!r} is {before[name]}; name the "
                     "columns to pack: pack(length, columns=[...])."
                 )
-        for what, given in (("end_token", self.end_token), ("pad_token", self.pad_token)):
-            if isinstance(given, dict) and set(given) != set(names):
+        for what, value in (("end_token", self.end_token), ("pad_token", self.pad_token)):
+            if isinstance(value, dict) and set(value) != set(names):
                 raise PlanError(
-                    f"Invalid {what}, a value for each packed column is needed, {names}, but got {list(given)}."
+                    f"Invalid {what}, a value for each packed column is needed, {names}, but got {list(value)}."
                 )
-        kinds = {name: ColumnType(before[name].dtype, (self.length,)) for name in names}
-        return Schema(kinds | {name: ColumnType(kind, (self.length,)) for name, kind in PACK_COLUMNS.items()})
+        column_types = {name: ColumnType(before[name].dtype, (self.length,)) for name in names}
+        return Schema(
+            column_types | {name: ColumnType(dtype, (self.length,)) for name, dtype in PACK_COLUMNS.items()}
+        )
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
         return INFINITE if inputs[0] == INFINITE else UNKNOWN

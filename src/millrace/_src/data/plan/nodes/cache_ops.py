@@ -91,20 +91,20 @@ def check_cacheable(node: Cache) -> None:
         if why:
             raise PlanError(
                 f"{below.label}Node containing random operation is not supported as a descendant of cache: {why} for "
-                f"every epoch, and the cache{_at(node)} would give all epochs what the first one got. "
-                f"Move the {_call(below)}{_at(below)} behind the cache."
+                f"every epoch, and the cache{_location(node)} would give all epochs what the first one got. "
+                f"Move the {_op_text(below)}{_location(below)} behind the cache."
             )
         epochs = next((name for name, code in user_functions(below) if "get_epoch_num" in _names(code)), None)
         if epochs is not None:
             raise PlanError(
-                f"the {epochs} of the {_call(below)}{_at(below)} asks for the number of the epoch (get_epoch_num), and "
-                f"the cache{_at(node)} would give all epochs what it made in the first. Move the {_call(below)} "
-                "behind the cache."
+                f"the {epochs} of the {_op_text(below)}{_location(below)} asks for the number of the epoch "
+                f"(get_epoch_num), and the cache{_location(node)} would give all epochs what it made in the first. "
+                f"Move the {_op_text(below)} behind the cache."
             )
         if getattr(below, "callbacks", ()) or below.is_synchronized:
             raise PlanError(
                 f"{below.label}Node is not supported as a descendant of cache: rows that are kept do not pass "
-                f"the {_call(below)}{_at(below)} again. Move it behind the cache{_at(node)}."
+                f"the {_op_text(below)}{_location(below)} again. Move it behind the cache{_location(node)}."
             )
     if not node.is_keyed_by_row:
         _check_sequence(node)
@@ -115,10 +115,10 @@ def check_cacheable_inner(node: Node, inner: Node) -> None:
     for below in walk(inner):
         if below.nondeterminism_reason or below.reorders_each_epoch:
             raise PlanError(
-                f"the dataset that the {_call(node)}{_at(node)} makes of a row comes out otherwise in every epoch "
-                f"({_call(below)}{_at(below)}), and the cache at {getattr(node, 'cache_call_site', '')} would give all epochs "
-                "what the first one got. Give the source inside shuffle=False, or put the cache below the "
-                f"{_call(node)}."
+                f"the dataset that the {_op_text(node)}{_location(node)} makes of a row comes out otherwise in every "
+                f"epoch ({_op_text(below)}{_location(below)}), and the cache at {getattr(node, 'cache_call_site', '')} "
+                "would give all epochs what the first one got. Give the source inside shuffle=False, or put the cache "
+                f"below the {_op_text(node)}."
             )
 
 
@@ -131,28 +131,31 @@ def _check_sequence(node: Cache) -> None:
             (op for op in _upwards(tree, below) if not (op.row_wise or op.reorders_each_epoch)), None
         )
         reason = (
-            f"the {_call(between)}{_at(between)} counts rows as they come"
+            f"the {_op_text(between)}{_location(between)} counts rows as they come"
             if between
             else "it is read in one pass"
         )
+        lower = f"the {_op_text(between)}{_location(between)}" if between else "the shuffle"
         raise PlanError(
-            f"the rows below the cache{_at(node)} come in another order each epoch ({_call(below)}{_at(below)}),"
-            f" and {reason}: the cache would give all epochs the order of the first. Put the cache below "
-            f"{f'the {_call(between)}{_at(between)}' if between else 'the shuffle'}, or shuffle behind the cache."
+            f"the rows below the cache{_location(node)} come in another order each epoch "
+            f"({_op_text(below)}{_location(below)}), and {reason}: the cache would give all epochs the order of the "
+            f"first. Put the cache below {lower}, or shuffle behind the cache."
         )
     if size_of(node.inputs[0]) == INFINITE:
-        raise PlanError(f"the rows below the cache{_at(node)} have no end; put repeat() behind the cache")
+        raise PlanError(
+            f"the rows below the cache{_location(node)} have no end; put repeat() behind the cache"
+        )
 
 
 def _upwards(tree: Node, below: Node) -> Iterator[Node]:
     """The nodes between one and the top of its tree, from the lower to the upper."""
     chain: list[Node] = []
 
-    def find(at: Node) -> bool:
-        if at is below:
+    def find(node: Node) -> bool:
+        if node is below:
             return True
-        if any(find(child) for child in at.inputs):
-            chain.append(at)
+        if any(find(child) for child in node.inputs):
+            chain.append(node)
             return True
         return False
 
@@ -160,13 +163,13 @@ def _upwards(tree: Node, below: Node) -> Iterator[Node]:
     return iter(chain)
 
 
-def _call(node: Node | None) -> str:
+def _op_text(node: Node | None) -> str:
     if node is None:
         return ""
     return node.label if isinstance(node, Read) else f"{node.label.lower()}()"
 
 
-def _at(node: Node | None) -> str:
+def _location(node: Node | None) -> str:
     return f" at {node.call_site}" if node is not None and node.call_site else ""
 
 
@@ -181,13 +184,13 @@ def user_functions(node: Node) -> Iterator[tuple[str, types.FunctionType]]:
         for whole in operations
         for part in nested_transforms(whole)
     ]
-    given = getattr(getattr(node, "source", None), "source", None)
-    named += [(name, getattr(type(given), name, None)) for name in ("__getitem__", "__iter__", "__next__")]
-    named.append(("source", given))
+    source = getattr(getattr(node, "source", None), "source", None)
+    named += [(name, getattr(type(source), name, None)) for name in ("__getitem__", "__iter__", "__next__")]
+    named.append(("source", source))
     for name, value in named:
-        found = _function(value)
-        if found is not None and not is_library(str(found.__globals__.get("__name__", ""))):
-            yield name, found
+        function = _function(value)
+        if function is not None and not is_library(str(function.__globals__.get("__name__", ""))):
+            yield name, function
 
 
 def _function(value: Any) -> types.FunctionType | None:
@@ -203,13 +206,13 @@ def _function(value: Any) -> types.FunctionType | None:
 
 def _names(function: types.FunctionType) -> set[str]:
     """All names that a function's code, and the functions inside it, use."""
-    found: set[str] = set()
+    names: set[str] = set()
     codes = [function.__code__]
     while codes:
         code = codes.pop()
-        found.update(code.co_names)
+        names.update(code.co_names)
         codes += [const for const in code.co_consts if isinstance(const, types.CodeType)]
-    return found
+    return names
 
 
 def find_random_call(function: types.FunctionType) -> str | None:
@@ -223,7 +226,7 @@ def find_random_call(function: types.FunctionType) -> str | None:
                 continue
         else:
             value = function.__globals__.get(use.name)
-        steps = [key for way, key in use.steps if way == "attribute"]
+        steps = [key for access, key in use.steps if access == "attribute"]
         module = value.__name__ if isinstance(value, types.ModuleType) else ""
         if (
             module in ("random", "numpy.random")

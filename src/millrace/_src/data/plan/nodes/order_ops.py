@@ -180,11 +180,11 @@ class Concat(Node):
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         first = inputs[0]
-        for other in inputs[1:]:
-            if first is not None and other is not None and list(first) != list(other):
+        for schema in inputs[1:]:
+            if first is not None and schema is not None and list(first) != list(schema):
                 raise PlanError(
                     "Invalid columns, 'column name' or 'column order' of concat datasets should be the same."
-                    f" Got {list(first)} and {list(other)}; rename() or project() brings them together."
+                    f" Got {list(first)} and {list(schema)}; rename() or project() brings them together."
                 )
         return first
 
@@ -240,16 +240,16 @@ class Mix(Node):
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         known = [(number, schema) for number, schema in enumerate(inputs) if schema is not None]
         for number, schema in known[1:]:
-            _check_alike(*known[0], number, schema)
+            _check_same_columns(*known[0], number, schema)
         if len(known) < len(inputs):
             return None
         first = known[0][1]
         # a shape that differs is free
-        kinds = {
+        column_types = {
             name: first[name] if all(schema[name] == first[name] for _, schema in known) else ColumnType()
             for name in first
         }
-        return Schema(kinds)
+        return Schema(column_types)
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
         if any(n is UNKNOWN for n in inputs):
@@ -263,29 +263,32 @@ class Mix(Node):
         return {"weights": list(self.weights), "exhausted": self.exhausted}
 
 
-def _check_alike(one: int, first: Schema, other: int, schema: Schema) -> None:
+def _check_same_columns(first_index: int, first: Schema, second_index: int, second: Schema) -> None:
     """Refuse two inputs of a mix whose columns differ, and say in what."""
     fix = "rename(), project() or map() brings them together."
-    for a, b, has, lacks in ((one, other, first, schema), (other, one, schema, first)):
+    for a, b, has, lacks in (
+        (first_index, second_index, first, second),
+        (second_index, first_index, second, first),
+    ):
         missing = [name for name in has if name not in lacks]
         if missing:
             raise PlanError(
                 f"Invalid columns, dataset {a} of mix has a column {missing[0]!r} that dataset {b} lacks:"
                 f" {list(has)} and {list(lacks)}; {fix}"
             )
-    if list(first) != list(schema):
+    if list(first) != list(second):
         raise PlanError(
-            f"Invalid columns, dataset {one} of mix has its columns in another order than dataset {other}:"
-            f" {list(first)} and {list(schema)}; {fix}"
+            f"Invalid columns, dataset {first_index} of mix has its columns in another order than dataset"
+            f" {second_index}: {list(first)} and {list(second)}; {fix}"
         )
     for name in first:
-        mine, theirs = first[name], schema[name]
+        mine, theirs = first[name], second[name]
         if mine.dtype is None or theirs.dtype is None or mine.dtype == theirs.dtype:
             continue
         if {mine.dtype.kind, theirs.dtype.kind} - set("US"):
             raise PlanError(
-                f"Invalid columns, column {name!r} is {mine} in dataset {one} of mix and {theirs} in dataset {other};"
-                f" {fix}"
+                f"Invalid columns, column {name!r} is {mine} in dataset {first_index} of mix and {theirs} in dataset"
+                f" {second_index}; {fix}"
             )
 
 

@@ -69,16 +69,16 @@ class Segment(Node):
         return inputs[0]
 
     def details(self) -> dict[str, Any]:
-        spot = self.placement
+        placement = self.placement
         rows = (
-            str(spot.max_rows)
-            if spot.fixed_rows or spot.max_rows == spot.row_multiple
-            else f"{spot.row_multiple}..{spot.max_rows}"
+            str(placement.max_rows)
+            if placement.fixed_rows or placement.max_rows == placement.row_multiple
+            else f"{placement.row_multiple}..{placement.max_rows}"
         )
         return {
-            "on": f"{spot.workers} {spot.executor}",
+            "on": f"{placement.workers} {placement.executor}",
             "rows per chunk": rows,
-            "in flight": spot.max_in_flight,
+            "in flight": placement.max_in_flight,
         }
 
 
@@ -97,8 +97,8 @@ class Rebatch(Node):
     def before(batch: Batch) -> Rebatch:
         common: dict[str, Any] = {
             "inputs": batch.inputs,
-            "op": batch.op_id,
-            "where": batch.call_site,
+            "op_id": batch.op_id,
+            "call_site": batch.call_site,
             "batch_size": batch.batch_size,
             "drop_remainder": batch.drop_remainder,
             "passes": batch.repeat_count,
@@ -108,7 +108,7 @@ class Rebatch(Node):
         return RebatchByTokens(
             **common,
             max_tokens=batch.max_tokens,
-            most_rows=batch.max_rows,
+            max_rows=batch.max_rows,
             length_of=batch.length_of,
             pad_info=batch.pad_info,
         )
@@ -119,16 +119,16 @@ class RebatchByTokens(Rebatch):
     """Each chunk is a batch of as many rows as fit into a number of tokens."""
 
     max_tokens: int
-    most_rows: int | None = None
+    max_rows: int | None = None
     length_of: str | Callable[..., Any] | None = None
     pad_info: dict[str, tuple[Any, Any]] | None = None
 
     @property
     def label(self) -> str:
-        return "Regroup"
+        return "Rebatch"
 
     def details(self) -> dict[str, Any]:
-        return {"tokens": self.max_tokens, "rows": self.most_rows}
+        return {"tokens": self.max_tokens, "rows": self.max_rows}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -168,8 +168,8 @@ class CachedRead(Read):
         return " + ".join([*(op.label for op in walk(self.compute_segment)), "Cache"])
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        found = schema_of(self.subject)  # of `inner`, a pass may have taken columns that nobody asks for
-        return found if found is None or self.columns is None else found.project(self.columns)
+        schema = schema_of(self.subject)  # of `inner`, a pass may have taken columns that nobody asks for
+        return schema if schema is None or self.columns is None else schema.project(self.columns)
 
     @staticmethod
     def of(node: Cache) -> CachedRead:
@@ -177,12 +177,14 @@ class CachedRead(Read):
         nodes = list(walk(node.inputs[0]))
         read = nodes[0]
         assert isinstance(read, Read)
-        asked = [op.num_workers for op in nodes if op.num_workers is not None]
-        inner = rewrite(node.inputs[0], lambda op: op.replace(steps=(), sampler=None) if op is read else op)
+        requested = [op.num_workers for op in nodes if op.num_workers is not None]
+        inner = rewrite(
+            node.inputs[0], lambda op: op.replace(order_steps=(), sampler=None) if op is read else op
+        )
         return CachedRead(
             source=read.source,
             sampler=read.sampler,
-            num_workers=max(asked) if asked else None,
+            num_workers=max(requested) if requested else None,
             order_steps=read.order_steps,
             op_id=read.op_id,
             call_site=node.call_site,

@@ -67,7 +67,7 @@ class Read(Node):
         if self.batch_sampler is not None:  # a user's object may give what it likes
             return not isinstance(getattr(self.batch_sampler, "batch_sampler", None), (list, tuple))
         permuted = any(isinstance(step, PermuteStep) and step.key is None for step in self.order_steps)
-        return permuted or (self.sampler is not None and self.sampler.changes())
+        return permuted or (self.sampler is not None and self.sampler.varies_by_epoch())
 
     @property
     def label(self) -> str:

@@ -39,7 +39,7 @@ class Map(Node):
     cache: Any = None
     # whether the card that batches go to does what it can of it; None: as the settings say
     offload: bool | None = internal_field(None)
-    # keys of the random numbers of each operation, set when a pass has joined or moved operations; see `resolve_random_keys`
+    # the random keys of the operations, after a pass has joined or moved some; see `resolve_random_keys`
     random_keys: tuple[int, ...] = internal_field(())
     # the rows of the batch that results are on their way into, when they are written straight into it
     batch_rows: int = internal_field(0)
@@ -55,7 +55,7 @@ class Map(Node):
         return self.cache
 
     def with_context(self, passes: int, batch_rows: int) -> Map:
-        return self.replace(passes=passes)
+        return self.replace(repeat_count=passes)
 
     @property
     def row_wise(self) -> bool:
@@ -79,8 +79,8 @@ class Map(Node):
 
     @property
     def nondeterminism_reason(self) -> str:
-        drawing = next((part for part in self._transforms() if part.random), None)
-        return f"{display_name(drawing)} draws anew" if drawing is not None else ""
+        transform = next((part for part in self._transforms() if part.random), None)
+        return f"{display_name(transform)} draws anew" if transform is not None else ""
 
     def _transforms(self) -> Iterator[Transform]:
         return (part for whole in self.operations for part in nested_transforms(whole))

@@ -31,15 +31,15 @@ from millrace._src.data.plan.nodes.physical import Rebatch
 __all__ = ["assign_executors", "assign_single_executor"]
 
 # Up to here threads scale.
-MOST_THREADS = 2
+MAX_THREADS = 2
 # Processes take up to a second to start, and a new iterator starts new ones: a short epoch is over sooner on threads.
-LEAST_ROWS = 4096
+MIN_ROWS = 4096
 # Larger batches of heavy rows are made by all workers together: one alone would take too long, and hold too much.
-MOST_ROWS = 256
+MAX_BATCH_ROWS = 256
 CHUNK_BYTES = 1 << 20
 LIGHT_ROWS = 2048
 # Rows of a cache are heavy or light: the stage finds out by the time they take, and this is the most.
-KEPT_ROWS = 64
+CACHED_ROWS = 64
 
 
 @dataclasses.dataclass
@@ -71,19 +71,19 @@ def assign_executors(root: Node, settings: Settings) -> Node:
     if not chain:
         return root if below == root.inputs else root.replace(inputs=below)
     for group in _groups(chain, settings):
-        spot = _decide(group, settings)
+        placement = _choose_placement(group, settings)
         for op in group.ops:
-            below = (op.replace(inputs=below, place=spot),)
+            below = (op.replace(inputs=below, placement=placement),)
     return below[0]
 
 
 def assign_single_executor(root: Node, settings: Settings) -> Node:
     """A chain of row-wise ops down to its source, all in one place whatever each was asked for."""
     chain = list(walk(root))
-    spot = _decide(OperatorGroup(chain), settings)
+    placement = _choose_placement(OperatorGroup(chain), settings)
     below: tuple[Node, ...] = ()
     for op in chain:
-        below = (op.replace(inputs=below, place=spot),)
+        below = (op.replace(inputs=below, placement=placement),)
     return below[0]
 
 
@@ -95,7 +95,7 @@ def _groups(chain: list[Node], settings: Settings) -> list[OperatorGroup]:
     for op in chain:
         last = groups[-1] if groups else None
         if isinstance(op, Batch) and not op.from_batch_sampler:
-            if last is not None and _aligns(last, op, settings):
+            if last is not None and _aligns_with_batch(last, op, settings):
                 last.ops.append(op)
                 last.unit = op.fixed_size or 1
             else:
@@ -103,23 +103,26 @@ def _groups(chain: list[Node], settings: Settings) -> list[OperatorGroup]:
             continue
         # where failed rows are replaced, each op that may fail begins anew: the row that stands in is one of its own
         alone = settings.error_samples_mode == "replace" and op.may_fail
-        if last is not None and not alone and _agree(last.ops, op):
+        if last is not None and not alone and _share_process(last.ops, op):
             last.ops.append(op)
         else:
             groups.append(OperatorGroup([op]))
-    if groups and _parts(groups[0], settings):
-        groups[:2] = _parted(groups[0], groups[1] if len(groups) > 1 else None, settings)
+    if groups and _should_split(groups[0], settings):
+        groups[:2] = _split_group(groups[0], groups[1] if len(groups) > 1 else None, settings)
     for group, following in itertools.pairwise(groups):
         group.feeds_heavy = following.heavy and following.batch is None
     return groups
 
 
-def _agree(ops: list[Node], op: Node) -> bool:
+def _share_process(ops: list[Node], op: Node) -> bool:
     """Where both want to run: the user's code stays here, unless the user asked for processes."""
-    return len({each.wants_processes for each in (*ops, op) if each.wants_processes or each.user_code}) <= 1
+    return (
+        len({member.wants_processes for member in (*ops, op) if member.wants_processes or member.user_code})
+        <= 1
+    )
 
 
-def _aligns(group: OperatorGroup, batch: Batch, settings: Settings) -> bool:
+def _aligns_with_batch(group: OperatorGroup, batch: Batch, settings: Settings) -> bool:
     """Whether chunks are cut along the borders of this batch, so that stacking is part of the same work.
 
     Heavy rows are the exception: one batch should use all workers, so its rows travel in small chunks and are brought
@@ -132,14 +135,14 @@ def _aligns(group: OperatorGroup, batch: Batch, settings: Settings) -> bool:
         return False
     if settings.chunk_rows is not None and settings.chunk_rows % batch.fixed_size:
         return False
-    if not _agree(group.ops, batch):
+    if not _share_process(group.ops, batch):
         return False
     both = [*group.ops, batch]
-    leaves = _spreads(both, settings) or _was_sent(settings)
-    return not group.heavy or (leaves and batch.fixed_size <= MOST_ROWS)
+    leaves = _moves_to_processes(both, settings) or _runs_outside_process(settings)
+    return not group.heavy or (leaves and batch.fixed_size <= MAX_BATCH_ROWS)
 
 
-def _parts(group: OperatorGroup, settings: Settings) -> bool:
+def _should_split(group: OperatorGroup, settings: Settings) -> bool:
     """Whether heavy work of our own leaves a user's object behind, which goes on being read where it is."""
     read, rest = group.ops[0], group.ops[1:]
     if not isinstance(read, Read) or not read.random_access or not read.user_code or read.wants_processes:
@@ -147,14 +150,16 @@ def _parts(group: OperatorGroup, settings: Settings) -> bool:
     return _is_ours(rest) and _is_worth_processes(read, rest, settings)
 
 
-def _parted(group: OperatorGroup, following: OperatorGroup | None, settings: Settings) -> list[OperatorGroup]:
+def _split_group(
+    group: OperatorGroup, following: OperatorGroup | None, settings: Settings
+) -> list[OperatorGroup]:
     read, rest = group.ops[0], group.ops[1:]
     batch = following.batch if following is not None else None
     whole = (
         batch is not None
         and following is not None
         and batch.fixed_size is not None
-        and batch.fixed_size <= MOST_ROWS
+        and batch.fixed_size <= MAX_BATCH_ROWS
         and settings.error_samples_mode == "return"
         and settings.chunk_rows is None
         and _is_ours(following.ops)
@@ -169,7 +174,7 @@ def _parted(group: OperatorGroup, following: OperatorGroup | None, settings: Set
 # what a group gets ---------------------------------------------------------------------------------
 
 
-def _decide(group: OperatorGroup, settings: Settings) -> Placement:
+def _choose_placement(group: OperatorGroup, settings: Settings) -> Placement:
     workers, executor = _workers(group.ops, settings), _executor(group, settings)
     unit = group.unit
     if settings.debug_mode:
@@ -177,7 +182,7 @@ def _decide(group: OperatorGroup, settings: Settings) -> Placement:
     elif settings.chunk_rows is not None:
         rows, fixed = max(unit, settings.chunk_rows - settings.chunk_rows % unit), True
     else:
-        rows, fixed = max(1, _most_rows(group, executor) // unit) * unit, False
+        rows, fixed = max(1, _max_rows(group, executor) // unit) * unit, False
     # prefetch_size counts what the user sees: batches where the group makes them, else rows
     per_chunk = max(1, rows // unit) if any(op.makes_batches for op in group.ops) else rows
     # light rows that have a way to go: one chunk lies ready at each worker while it works on another
@@ -199,17 +204,19 @@ def _executor(group: OperatorGroup, settings: Settings) -> str:
         return INLINE
     if settings.executor is not None:
         return settings.executor
-    asked = any(op.wants_processes for op in group.ops)
-    return PROCESSES if asked or group.leaves or _spreads(group.ops, settings) else THREADS
+    wants_processes = any(op.wants_processes for op in group.ops)
+    return (
+        PROCESSES if wants_processes or group.leaves or _moves_to_processes(group.ops, settings) else THREADS
+    )
 
 
 def _workers(ops: list[Node], settings: Settings) -> int:
     """The number the user gave for an op or for all; else what suits the machine and the work."""
     if any(op.is_sequential for op in ops):
         return 1
-    asked = [op.num_workers for op in ops if op.num_workers is not None]
-    if asked:
-        return max(asked)
+    requested = [op.num_workers for op in ops if op.num_workers is not None]
+    if requested:
+        return max(requested)
     if settings.num_parallel_workers is not None:
         return settings.num_parallel_workers
     default = min(DEFAULT_WORKERS, available_cores())
@@ -222,7 +229,7 @@ def _workers(ops: list[Node], settings: Settings) -> int:
     return min(2, default) if only_stacks else default
 
 
-def _spreads(ops: list[Node], settings: Settings) -> bool:
+def _moves_to_processes(ops: list[Node], settings: Settings) -> bool:
     """Whether these go to processes though nobody asked for them."""
     first = ops[0]
     if not isinstance(first, Read) or not first.source.is_file_backed or not _is_ours(ops):
@@ -230,7 +237,7 @@ def _spreads(ops: list[Node], settings: Settings) -> bool:
     return _is_worth_processes(first, ops, settings)
 
 
-def _was_sent(settings: Settings) -> bool:
+def _runs_outside_process(settings: Settings) -> bool:
     """Whether the user said where to run, and that is not in this process: rows shall cross once, as batches."""
     if settings.debug_mode or settings.executor is None:
         return False
@@ -246,16 +253,16 @@ def _is_worth_processes(read: Read, ops: list[Node], settings: Settings) -> bool
     if settings.debug_mode or settings.executor is not None or not any(op.is_expensive for op in ops):
         return False
     # more processes than cores would only take turns
-    if min(_workers(ops, settings), available_cores()) <= MOST_THREADS:
+    if min(_workers(ops, settings), available_cores()) <= MAX_THREADS:
         return False
     rows = read.size(())
-    return isinstance(rows, int) and rows >= LEAST_ROWS
+    return isinstance(rows, int) and rows >= MIN_ROWS
 
 
-def _most_rows(group: OperatorGroup, executor: str) -> int:
+def _max_rows(group: OperatorGroup, executor: str) -> int:
     first = group.ops[0]
     if group.heavy and first.cost_varies:
-        return KEPT_ROWS
+        return CACHED_ROWS
     if group.heavy or group.feeds_heavy:
         return executor_traits(executor).heavy_rows
     schema = schema_of(first) if isinstance(first, Read) else None

@@ -20,7 +20,7 @@ __all__ = ["defer_decode"]
 # the operations that a column goes through, each with the key of its random numbers, and the place of the last map
 Chain = tuple[list[tuple[Transform, int]], int]
 # operations, and the keys of all their parts
-Made = tuple[tuple[Transform, ...], tuple[int, ...]]
+KeyedOperations = tuple[tuple[Transform, ...], tuple[int, ...]]
 
 
 def defer_decode(root: Node, settings: Settings) -> Node:
@@ -33,21 +33,23 @@ def defer_decode(root: Node, settings: Settings) -> Node:
         if not isinstance(node, Segment) or not isinstance(read, Read):
             return node
         count, chains = _chains(node, list(read.schema(()) or ()))
-        late: dict[str, Made] = {}
+        deferred: dict[str, KeyedOperations] = {}
         for name in read.decodes:
-            made = _late(chains[name], settings) if name in chains else None
-            if made is not None:
-                late[name] = made
-        if not late:
+            joined = _join_decode(chains[name], settings) if name in chains else None
+            if joined is not None:
+                deferred[name] = joined
+        if not deferred:
             return node
-        source = read.source.without_decode(tuple(late))
+        source = read.source.without_decode(tuple(deferred))
         maps = [
-            _map(node, name, chain[1], late.get(name) or _alone(chain, settings))
+            _map(node, name, chain[1], deferred.get(name) or _fuse_chain(chain, settings))
             for name, chain in chains.items()
         ]
-        places = (0, *(chains[name][1] for name in chains))
+        positions = (0, *(chains[name][1] for name in chains))
         return node.replace(
-            fast=(read.replace(source=source), *maps), fast_path_positions=places, fast_path_length=count
+            fast_path_ops=(read.replace(source=source), *maps),
+            fast_path_positions=positions,
+            fast_path_length=count,
         )
 
     return rewrite(root, rule)
@@ -58,7 +60,7 @@ def _chains(node: Segment, names: list[str]) -> tuple[int, dict[str, Chain]]:
     chains: dict[str, Chain] = {}
     count = 1
     for op in node.ops[1:]:
-        if not isinstance(op, Map) or not _works_alone(op):
+        if not isinstance(op, Map) or not _is_independent(op):
             break
         parts = [part for whole in op.operations for part in _parts(whole)]
         for name in op.inputs_of(names):
@@ -72,14 +74,14 @@ def _parts(operation: Transform) -> tuple[Transform, ...]:
     return operation.operations if isinstance(operation, FusedTransform) else (operation,)
 
 
-def _works_alone(op: Map) -> bool:
+def _is_independent(op: Map) -> bool:
     if op.user_code or op.is_sequential or op.output_columns not in (None, op.input_columns):
         return False
     several = len(op.input_columns or ("one",)) > 1
     return not several or all(operation.is_per_column for operation in op.operations)
 
 
-def _late(chain: Chain, settings: Settings) -> Made | None:
+def _join_decode(chain: Chain, settings: Settings) -> KeyedOperations | None:
     """The operations behind the decoding, which is now a part of the first."""
     operations = tuple(operation for operation, _ in chain[0])
     first = operations[0].fuse_decode(operations[1:], settings)
@@ -89,12 +91,12 @@ def _late(chain: Chain, settings: Settings) -> Made | None:
     return (first, *rest), (0, *(key for _, key in chain[0]))
 
 
-def _alone(chain: Chain, settings: Settings) -> Made:
+def _fuse_chain(chain: Chain, settings: Settings) -> KeyedOperations:
     operations = fuse_operations(tuple(operation for operation, _ in chain[0]), settings)
     return tuple(operations), tuple(key for _, key in chain[0])
 
 
-def _map(node: Segment, name: str, place: int, made: Made) -> Map:
-    like = node.ops[place]
+def _map(node: Segment, name: str, position: int, keyed: KeyedOperations) -> Map:
+    like = node.ops[position]
     assert isinstance(like, Map)
-    return like.replace(input_columns=(name,), output_columns=None, operations=made[0], keys=made[1])
+    return like.replace(input_columns=(name,), output_columns=None, operations=keyed[0], random_keys=keyed[1])

@@ -21,21 +21,23 @@ def fuse_cache(root: Node, settings: Settings) -> Node:
         if not isinstance(node, Cache):
             return node
         check_cacheable(node)
-        _warn_of_draws(node)
+        _warn_random_calls(node)
         if node.is_keyed_by_row:
             return CachedRead.of(node)
-        return node.replace(inputs=(rewrite(node.inputs[0], lambda below: _marked(below, node.call_site)),))
+        return node.replace(
+            inputs=(rewrite(node.inputs[0], lambda below: _mark_flat_map(below, node.call_site)),)
+        )
 
-    made = rewrite(root, rule)
-    return rewrite(made, _only_wanted) if made is not root else root
+    rewritten = rewrite(root, rule)
+    return rewrite(rewritten, _drop_unused_columns) if rewritten is not root else root
 
 
-def _marked(node: Node, where: str) -> Node:
+def _mark_flat_map(node: Node, where: str) -> Node:
     """What a flat_map makes of a row is known only while it runs: the stage looks whether it may be kept."""
     return node.replace(cache_call_site=where) if isinstance(node, FlatMap) else node
 
 
-def _only_wanted(node: Node) -> Node:
+def _drop_unused_columns(node: Node) -> Node:
     """Columns that the next op drops are not even fetched."""
     below = node.inputs[0] if node.inputs else None
     if isinstance(node, Project) and isinstance(below, CachedRead) and below.columns is None:
@@ -43,7 +45,7 @@ def _only_wanted(node: Node) -> Node:
     return node
 
 
-def _warn_of_draws(node: Cache) -> None:
+def _warn_random_calls(node: Cache) -> None:
     for below in walk(node.inputs[0]):
         for what, function in user_functions(below):
             name = find_random_call(function)

@@ -34,6 +34,6 @@ def _rule(node: Node) -> Node:
         and isinstance(first, Read)
     ):
         # rows of the last, short batch are not even read
-        cut = first.replace(steps=(*first.order_steps, SliceStep(multiple=node.placement.row_multiple)))
+        cut = first.replace(order_steps=(*first.order_steps, SliceStep(multiple=node.placement.row_multiple)))
         below = below.replace(ops=(cut, *below.ops[1:]))
     return below.replace(ops=(*below.ops, op))

@@ -27,12 +27,12 @@ def fuse_transforms(root: Node, settings: Settings) -> Node:
         for op in node.ops:
             before = ops[-1] if ops else None
             if isinstance(op, Map) and isinstance(before, Map) and _may_merge(before, op):
-                both = _merged(before, op)
-                if _crosses(fuse_operations(both.operations, settings), len(before.operations)):
+                both = _merge_maps(before, op)
+                if _spans_border(fuse_operations(both.operations, settings), len(before.operations)):
                     ops[-1] = both
                     continue
             ops.append(op)
-        return node.replace(ops=tuple(_join(op, settings) if isinstance(op, Map) else op for op in ops))
+        return node.replace(ops=tuple(_fuse_map(op, settings) if isinstance(op, Map) else op for op in ops))
 
     return rewrite(root, rule)
 
@@ -43,39 +43,41 @@ def _may_merge(first: Map, second: Map) -> bool:
     return same and kept and first.wants_processes == second.wants_processes
 
 
-def _merged(first: Map, second: Map) -> Map:
+def _merge_maps(first: Map, second: Map) -> Map:
     workers = [op.num_workers for op in (first, second) if op.num_workers is not None]
     return first.replace(
         operations=first.operations + second.operations,
-        keys=first.resolve_random_keys() + second.resolve_random_keys(),
-        workers=max(workers, default=None),
+        random_keys=first.resolve_random_keys() + second.resolve_random_keys(),
+        num_workers=max(workers, default=None),
     )
 
 
 def fuse_operations(operations: tuple[Transform, ...], settings: Settings) -> list[Transform]:
     """The operations, with those that can be one as one."""
-    made: list[Transform] = []
-    at = 0
-    while at < len(operations):
-        joined = operations[at].fuse(operations[at + 1 :], settings)
-        made.append(operations[at] if joined is None else joined)
-        at += 1 if joined is None else len(joined.operations)
-    return made
+    fused: list[Transform] = []
+    index = 0
+    while index < len(operations):
+        joined = operations[index].fuse(operations[index + 1 :], settings)
+        fused.append(operations[index] if joined is None else joined)
+        index += 1 if joined is None else len(joined.operations)
+    return fused
 
 
-def _crosses(operations: list[Transform], border: int) -> bool:
+def _spans_border(operations: list[Transform], border: int) -> bool:
     """Whether a joined transform has parts on both sides of the border."""
-    at = 0
+    index = 0
     for op in operations:
         count = len(op.operations) if isinstance(op, FusedTransform) else 1
-        if at < border < at + count:
+        if index < border < index + count:
             return True
-        at += count
+        index += count
     return False
 
 
-def _join(op: Map, settings: Settings) -> Map:
+def _fuse_map(op: Map, settings: Settings) -> Map:
     if len(op.input_columns or ("one",)) > 1:  # what joins works on one column
         return op
-    made = tuple(fuse_operations(op.operations, settings))
-    return op if made == op.operations else op.replace(operations=made, keys=op.resolve_random_keys())
+    fused = tuple(fuse_operations(op.operations, settings))
+    return (
+        op if fused == op.operations else op.replace(operations=fused, random_keys=op.resolve_random_keys())
+    )

@@ -25,7 +25,7 @@ from millrace._src.data.transforms.base import Transform, display_name
 __all__ = ["offload_to_device"]
 
 # A node with less work in it, the columns that it has more, and what the card is left to do.
-Moved = tuple[Node, tuple[str, ...], tuple[OffloadedColumn, ...]]
+MoveResult = tuple[Node, tuple[str, ...], tuple[OffloadedColumn, ...]]
 
 
 def offload_to_device(root: Node, settings: Settings) -> tuple[Node, OffloadPlan | None]:
@@ -33,32 +33,34 @@ def offload_to_device(root: Node, settings: Settings) -> tuple[Node, OffloadPlan
     before = schema_of(root)
     if before is None or settings.debug_mode:  # hooks see every operation
         return root, None
-    found = _moved(root, settings)
-    if found is None:
+    moved = _move_work(root, settings)
+    if moved is None:
         return root, None
-    made, _, work = found
-    after = schema_of(made)
+    new_root, _, work = moved
+    after = schema_of(new_root)
     if after is None:
         return root, None
-    given, columns = (tuple(n for n in names if not n.startswith(HIDDEN_PREFIX)) for names in (after, before))
-    return made, OffloadPlan(given, columns, work)
+    inputs, columns = (
+        tuple(n for n in names if not n.startswith(HIDDEN_PREFIX)) for names in (after, before)
+    )
+    return new_root, OffloadPlan(inputs, columns, work)
 
 
-def _moved(node: Node, settings: Settings) -> Moved | None:
+def _move_work(node: Node, settings: Settings) -> MoveResult | None:
     if isinstance(node, Batch):
         return _before_batch(node, settings)
     if len(node.inputs) != 1:
         return None
-    below = _moved(node.inputs[0], settings)
+    below = _move_work(node.inputs[0], settings)
     if below is None:
         return None
     child, extra, work = below
     carried = node.with_passthrough_columns(extra, tuple(column.name for column in work))
     if carried is None:
         return None
-    made, names = carried
+    new_node, names = carried
     work = tuple(column._replace(name=names.get(column.name, column.name)) for column in work)
-    return made.replace(inputs=(child,)), extra, work
+    return new_node.replace(inputs=(child,)), extra, work
 
 
 class _Part(NamedTuple):
@@ -67,7 +69,7 @@ class _Part(NamedTuple):
     operation: Transform
     key: int
     map: Map
-    place: int
+    position: int
 
     @property
     def step(self) -> OffloadStep:
@@ -77,44 +79,44 @@ class _Part(NamedTuple):
 
 
 # What a column goes through last, the last one first.
-Way = list[_Part]
+Suffix = list[_Part]
 
 
-def _before_batch(batch: Batch, settings: Settings) -> Moved | None:
+def _before_batch(batch: Batch, settings: Settings) -> MoveResult | None:
     plain = batch.per_batch_map is None and batch.pad_info is None and batch.max_tokens is None
     if not plain:
         return None
-    ways = {name: _trimmed(way) for name, way in _ways(batch.inputs[0], settings).items()}
-    ways = {name: way for name, way in ways.items() if way}
-    if not ways:
+    suffixes = {name: _trim(suffix) for name, suffix in _movable_suffixes(batch.inputs[0], settings).items()}
+    suffixes = {name: suffix for name, suffix in suffixes.items() if suffix}
+    if not suffixes:
         return None
-    left: dict[int, int] = {}
-    for way in ways.values():
-        left |= {part.map.op_id: part.place for part in way}  # the first of each map comes last
-        if _is_inside(way):
-            left[way[-1].map.op_id] = 0
-    child = _without(batch.inputs[0], left)
+    remaining: dict[int, int] = {}
+    for suffix in suffixes.values():
+        remaining |= {part.map.op_id: part.position for part in suffix}  # the first of each map comes last
+        if _starts_inside_map(suffix):
+            remaining[suffix[-1].map.op_id] = 0
+    child = _truncate_maps(batch.inputs[0], remaining)
     extra: list[str] = []
     work: list[OffloadedColumn] = []
     padded: dict[str, tuple[Any, Any]] = {}
-    for name, way in ways.items():
-        child, column = _cut(child, name, way, settings)
-        more = (
+    for name, suffix in suffixes.items():
+        child, column = _split_map(child, name, suffix, settings)
+        added_columns = (
             column.form,
             *([column.shapes] if column.sized else []),
             *(n for names in column.random_columns for n in names),
         )
-        extra += more
+        extra += added_columns
         work.append(column)
         if column.sized:
             padded[name] = ([None], 0)
-    made = batch.replace(inputs=(child,), pad_info=padded or None)
-    return made, tuple(extra), tuple(work)
+    new_batch = batch.replace(inputs=(child,), pad_info=padded or None)
+    return new_batch, tuple(extra), tuple(work)
 
 
-def _ways(node: Node, settings: Settings) -> dict[str, Way]:
+def _movable_suffixes(node: Node, settings: Settings) -> dict[str, Suffix]:
     """For each column, the transforms that can move, as far as they stand at the end."""
-    ways: dict[str, Way] = {}
+    suffixes: dict[str, Suffix] = {}
     closed: set[str] = set()
     while isinstance(node, Map) and node.row_wise and node.cache is None:
         schema = schema_of(node.inputs[0])
@@ -123,114 +125,125 @@ def _ways(node: Node, settings: Settings) -> dict[str, Way]:
         names = list(schema)
         inputs, outputs = node.inputs_of(names), node.outputs_of(names)
         if len(inputs) != 1 or inputs != outputs or inputs[0] in closed or node.is_sequential:
-            _say_stopped(node, settings)
+            _warn_not_movable(node, settings)
             closed |= {*inputs, *outputs}
         else:
             name = inputs[0]
-            way = ways.setdefault(name, [])
-            keys, at = node.resolve_random_keys(), len(node.operations)
-            while at and _may_move(node.operations[at - 1], node, settings):
-                at -= 1
-                way.append(_Part(node.operations[at], keys[at], node, at))
-            if at:
+            suffix = suffixes.setdefault(name, [])
+            keys, index = node.resolve_random_keys(), len(node.operations)
+            while index and _may_move(node.operations[index - 1], node, settings):
+                index -= 1
+                suffix.append(_Part(node.operations[index], keys[index], node, index))
+            if index:
                 closed.add(name)
-                _say_left(node, at)
+                _warn_blocked(node, index)
         node = node.inputs[0]
-    return ways
+    return suffixes
 
 
 def _may_move(operation: Transform, node: Map, settings: Settings) -> bool:
     step = None if operation.user_code else operation.device_step()
     if step is None or node.offload is False or operation.device_target == "CPU":
         return False
-    if _asked(operation, node):
+    if _is_requested(operation, node):
         return True
     auto = settings.auto_offload
     return auto is not False and step.never_shrinks and (step.exact or auto is True)
 
 
-def _asked(operation: Transform, node: Map) -> bool:
+def _is_requested(operation: Transform, node: Map) -> bool:
     return node.offload is True or operation.device_target == "GPU"
 
 
-def _trimmed(way: Way) -> Way:
+def _trim(suffix: Suffix) -> Suffix:
     """Without what does not pay, and what the card cannot do in one go."""
-    if not any(_asked(part.operation, part.map) or part.step.is_profitable for part in way):
+    if not any(_is_requested(part.operation, part.map) or part.step.is_profitable for part in suffix):
         return []
-    if _keeps_pillow(way[-1]) and any(part.map is not way[-1].map for part in way):
+    if _keeps_pillow(suffix[-1]) and any(part.map is not suffix[-1].map for part in suffix):
         # between two maps a Pillow image becomes an array: what is behind the border moves, no more
-        return _trimmed([part for part in way if part.map is not way[-1].map])
+        return _trim([part for part in suffix if part.map is not suffix[-1].map])
     # images of different sizes are resized once at most, and decoded first
     resized = 0
-    for place, part in enumerate(way):
+    for index, part in enumerate(suffix):
         kernel = part.step.kernel
         resized += kernel == "resized"
         if resized > 1:
-            return way[:place]
+            return suffix[:index]
         if kernel == "decode":
-            return way[: place + 1]
-    return way
+            return suffix[: index + 1]
+    return suffix
 
 
 def _keeps_pillow(part: _Part) -> bool:
     """Whether a Pillow image may come to it: what is before it in its map may make one."""
-    before = part.map.operations[: part.place]
-    return any(one.user_code or getattr(one, "runs_in_python", False) for one in before)
+    before = part.map.operations[: part.position]
+    return any(operation.user_code or getattr(operation, "runs_in_python", False) for operation in before)
 
 
-def _is_inside(way: Way) -> bool:
+def _starts_inside_map(suffix: Suffix) -> bool:
     """Whether the way to the card begins inside a map, so that a Pillow image comes there as it is."""
-    return _keeps_pillow(way[-1])
+    return _keeps_pillow(suffix[-1])
 
 
-def _without(node: Node, left: dict[int, int]) -> Node:
+def _truncate_maps(node: Node, remaining: dict[int, int]) -> Node:
     """The maps with only what is left of them."""
     if not isinstance(node, Map) or not node.inputs:
         return node
-    child = _without(node.inputs[0], left)
-    count = left.get(node.op_id)
+    child = _truncate_maps(node.inputs[0], remaining)
+    count = remaining.get(node.op_id)
     if count == 0:
         return child
     if count is None or count == len(node.operations):
         return node if child is node.inputs[0] else node.replace(inputs=(child,))
     keys = node.resolve_random_keys()[:count]
-    return node.replace(inputs=(child,), operations=node.operations[:count], keys=keys)
+    return node.replace(inputs=(child,), operations=node.operations[:count], random_keys=keys)
 
 
-def _cut(child: Node, name: str, way: Way, settings: Settings) -> tuple[Node, OffloadedColumn]:
-    parts = tuple(part.operation for part in reversed(way))
-    cut = HostDeviceSplit(parts, settings, SharedFloat() if way[-1].step.kernel == "decode" else None)
-    drawn = tuple(
-        tuple(f"{name}/card/{number}/{one}" for one in range(_drawn(part)))
+def _split_map(child: Node, name: str, suffix: Suffix, settings: Settings) -> tuple[Node, OffloadedColumn]:
+    parts = tuple(part.operation for part in reversed(suffix))
+    split = HostDeviceSplit(parts, settings, SharedFloat() if suffix[-1].step.kernel == "decode" else None)
+    random_columns = tuple(
+        tuple(f"{name}/card/{number}/{index}" for index in range(_count_random_columns(part)))
         for number, part in enumerate(parts)
     )
-    sized = cut.sized
+    sized = split.sized
     column = OffloadedColumn(
-        name, cut.steps, drawn, f"{name}/card", f"{name}/card/shape" if sized else "", sized, cut.share
+        name,
+        split.steps,
+        random_columns,
+        f"{name}/card",
+        f"{name}/card/shape" if sized else "",
+        sized,
+        split.share,
     )
-    outputs = [name, column.form, *([column.shapes] if sized else []), *(n for names in drawn for n in names)]
-    node, place = way[-1].map, way[-1].place if _is_inside(way) else 0
-    made = node.replace(
+    outputs = [
+        name,
+        column.form,
+        *([column.shapes] if sized else []),
+        *(n for names in random_columns for n in names),
+    ]
+    node, position = suffix[-1].map, suffix[-1].position if _starts_inside_map(suffix) else 0
+    new_map = node.replace(
         inputs=(child,),
-        operations=(*node.operations[:place], cut),
-        keys=(*node.resolve_random_keys()[:place], *(part.key for part in reversed(way))),
+        operations=(*node.operations[:position], split),
+        random_keys=(*node.resolve_random_keys()[:position], *(part.key for part in reversed(suffix))),
         input_columns=(name,),
         output_columns=tuple(outputs),
     )
-    return made, column
+    return new_map, column
 
 
-def _drawn(part: Transform) -> int:
+def _count_random_columns(part: Transform) -> int:
     """How many columns of random numbers a transform draws."""
     if not part.random:
         return 0
     return len(part.params(RandomStream.for_rows(np.zeros(1, np.uint64), seed=0, epoch=0, op=0)))
 
 
-def _say_left(node: Map, at: int) -> None:
+def _warn_blocked(node: Map, count: int) -> None:
     """A transform that was asked onto the card and cannot go says why."""
-    behind = display_name(node.operations[at - 1])
-    for operation in node.operations[: at - 1]:
+    behind = display_name(node.operations[count - 1])
+    for operation in node.operations[: count - 1]:
         if operation.device_target == "GPU":
             warn_once(
                 f"card-{node.call_site}-{display_name(operation)}",
@@ -240,11 +253,11 @@ def _say_left(node: Map, at: int) -> None:
             )
 
 
-def _say_stopped(node: Map, settings: Settings) -> None:
-    asked = [operation for operation in node.operations if _asked(operation, node)]
-    if asked:
+def _warn_not_movable(node: Map, settings: Settings) -> None:
+    requested = [operation for operation in node.operations if _is_requested(operation, node)]
+    if requested:
         warn_once(
             f"card-{node.call_site}",
-            f"{display_name(asked[0])} at {node.call_site} runs on the host: only a map of one column onto "
+            f"{display_name(requested[0])} at {node.call_site} runs on the host: only a map of one column onto "
             "itself, with no operation on that column behind it but those that move, can run on a GPU (said once)",
         )

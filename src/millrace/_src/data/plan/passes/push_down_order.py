@@ -38,7 +38,7 @@ def push_down_order(root: Node, settings: Settings) -> Node:
 def _push(node: Node, step: OrderStep) -> Node | None:
     """The tree with the step added to its source's order, or None where that is not legal."""
     if isinstance(node, Read):
-        return node.replace(steps=(*node.order_steps, step)) if node.random_access else None
+        return node.replace(order_steps=(*node.order_steps, step)) if node.random_access else None
     if node.row_wise and node.preserves_rows and node.preserves_order:
         below = _push(node.inputs[0], step)
         return None if below is None else node.replace(inputs=(below,))

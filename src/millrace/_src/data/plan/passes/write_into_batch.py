@@ -23,47 +23,50 @@ def write_into_batch(root: Node, settings: Settings) -> Node:
         if not isinstance(node, Segment):
             return node
         if isinstance(node.ops[-1], Batch) and node.batch_rows is not None:
-            return _gathered(node, node.ops[-1])
+            return _mark_segment(node, node.ops[-1])
         below = node.inputs[0] if node.inputs else None
         if isinstance(node.ops[0], Batch) and isinstance(below, Rebatch):
             rows = below.inputs[0]
             if isinstance(rows, Segment) and executor_traits(rows.placement.executor).shares_memory:
-                return node.replace(inputs=(below.replace(inputs=(_gathered(rows, node.ops[0]),)),))
+                return node.replace(inputs=(below.replace(inputs=(_mark_segment(rows, node.ops[0]),)),))
         return node
 
     return rewrite(root, rule)
 
 
-def _gathered(segment: Segment, batch: Batch) -> Segment:
+def _mark_segment(segment: Segment, batch: Batch) -> Segment:
     """The segment with the last map of each column told of the batch."""
     plain = batch.per_batch_map is None and batch.pad_info is None
     rows = [op for op in segment.ops if op is not batch]
-    if not plain or not isinstance(batch.batch_size, int) or not _positions_hold(rows):
+    if not plain or not isinstance(batch.batch_size, int) or not _keeps_positions(rows):
         return segment
     return write_segment_into_batch(segment, batch.batch_size)
 
 
 def write_segment_into_batch(segment: Segment, rows: int) -> Segment:
     """The segment with the last op that makes a column told of the batches of so many rows."""
-    return segment.replace(ops=_told(segment.ops, rows), fast=_told(segment.fast_path_ops, rows))
+    return segment.replace(
+        ops=_mark_batch_writers(segment.ops, rows),
+        fast_path_ops=_mark_batch_writers(segment.fast_path_ops, rows),
+    )
 
 
-def _told(ops: tuple[Node, ...], rows: int) -> tuple[Node, ...]:
-    made = list(ops)
+def _mark_batch_writers(ops: tuple[Node, ...], rows: int) -> tuple[Node, ...]:
+    marked = list(ops)
     later: set[str] | None = set()  # columns that a later op takes or makes; None: it may be any
     for i in range(len(ops) - 1, -1, -1):
         op = ops[i]
         if isinstance(op, Map):
-            given = None if op.input_columns is None else {*op.input_columns, *(op.output_columns or ())}
-            if later == set() or (later is not None and given is not None and not later & given):
-                made[i] = op.replace(gather=rows)
-            later = None if later is None or given is None else later | given
+            columns = None if op.input_columns is None else {*op.input_columns, *(op.output_columns or ())}
+            if later == set() or (later is not None and columns is not None and not later & columns):
+                marked[i] = op.replace(batch_rows=rows)
+            later = None if later is None or columns is None else later | columns
         elif isinstance(op, CachedRead):
-            made[i] = op if later != set() else op.replace(gather=rows)
+            marked[i] = op if later != set() else op.replace(batch_rows=rows)
         elif not op.makes_batches and later:
             later = None  # names may be others before it
-    return tuple(made)
+    return tuple(marked)
 
 
-def _positions_hold(ops: list[Node]) -> bool:
+def _keeps_positions(ops: list[Node]) -> bool:
     return ops[0].random_access and all(op.preserves_rows for op in ops[1:])

@@ -1,1 +1,1 @@
-"""Audio transforms: declarations of about ten lines over kernels/audio, a file per family."""
+"""Audio transforms: short declarations over kernels/audio, a file per family."""

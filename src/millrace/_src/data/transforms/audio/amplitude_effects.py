@@ -1,4 +1,4 @@
-"""How loud a waveform is, and how its values are bent."""
+"""Amplitude transforms: gain, volume, contrast, DC shift, dither, fade, mu-law, overdrive."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Percent = Annotated[float | int, Range(0, 100)]
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Contrast(AudioTensorOperation):
-    """A waveform bent so that it sounds louder and denser, by an amount from 0 to 100.
+    """Apply contrast (dynamic range compression) to a waveform, by an amount from 0 to 100; it sounds louder.
 
     >>> import numpy as np
     >>> Contrast(75.0)(np.array([0.0, 0.25, 1.0])).round(3).tolist()
@@ -57,10 +57,11 @@ class Contrast(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class DCShift(AudioTensorOperation):
-    """A waveform plus a constant, kept within [-1, 1]; ``limiter_gain`` presses peaks instead of cutting them.
+    """Apply a DC shift: add a constant to a waveform and clip it to [-1, 1].
 
-    A shift below 0 does to a waveform what the same shift above 0 does to the waveform turned upside down. MindSpore
-    does not turn the limited values back, so that results with a limiter and a shift below 0 differ.
+    With ``limiter_gain``, peaks are compressed instead of clipped. A shift below 0 has the same effect as the opposite
+    shift on the negated waveform. MindSpore does not negate the limited values back, so that results with a limiter and
+    a shift below 0 differ.
 
     >>> import numpy as np
     >>> DCShift(0.5)(np.array([-0.25, 0.25, 0.75])).tolist()
@@ -83,11 +84,11 @@ class DCShift(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Dither(AudioTensorOperation):
-    """A waveform rounded to 16 bits, with noise before it so that rounding makes no tones.
+    """Dither a waveform: quantize it to 16 bits after adding noise, which avoids quantization tones.
 
-    TPDF adds a triangle over the whole waveform and is the same every time. RPDF adds one value of the waveform, drawn
-    at random, less 0.5; GPDF the sum of seven. ``noise_shaping`` adds to each value the error of the one before.
-    (MindSpore's GPDF also writes into its input. Here the input stays as it is.)
+    TPDF adds a triangle over the whole waveform and is deterministic. RPDF adds one randomly selected value of the
+    waveform, minus 0.5; GPDF adds the sum of seven. ``noise_shaping`` adds to each value the error of the previous one.
+    (MindSpore's GPDF also modifies its input. Here the input is not changed.)
 
     >>> import numpy as np
     >>> Dither()(np.zeros(4, np.float32)).tolist()
@@ -114,13 +115,13 @@ class Dither(AudioTensorOperation):
         return dither.add_sampled_noise(x, units, self.noise_shaping, gaussian)
 
     def batch(self, xs: Any, units: Any = None) -> Any:
-        """The rows at once where nothing is drawn."""
+        """Compute all rows at once if no random numbers are needed."""
         return None if self.random else batch_any_leading_dims(self, xs)
 
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Fade(AudioTensorOperation):
-    """A waveform that comes out of silence, and goes back into it: over so many samples, along a curve.
+    """Fade a waveform in and out over a number of samples, along a curve.
 
     >>> import numpy as np
     >>> Fade(3, 3)(np.ones(6)).tolist()
@@ -144,7 +145,7 @@ class Fade(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Gain(AudioTensorOperation):
-    """A waveform louder (above 0) or softer by some decibels.
+    """Amplify a waveform (above 0) or attenuate it by a gain in decibels.
 
     >>> import numpy as np
     >>> Gain(6.0)(np.array([0.1, -0.2])).round(3).tolist()
@@ -163,7 +164,7 @@ class Gain(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class MuLawDecoding(AudioTensorOperation):
-    """The levels of a mu-law signal back as values from -1 to 1.
+    """Decode a mu-law signal: levels to values from -1 to 1.
 
     >>> import numpy as np
     >>> MuLawDecoding()(np.array([0.0, 127.5, 255.0])).round(4).tolist()
@@ -182,7 +183,7 @@ class MuLawDecoding(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class MuLawEncoding(AudioTensorOperation):
-    """Values from -1 to 1 as levels, int32: fine ones for soft values, coarse ones for loud values.
+    """Encode values from -1 to 1 with the mu-law, as int32 levels.
 
     NaN and infinities are refused (MindSpore gives a level of -2147483648).
 
@@ -203,7 +204,7 @@ class MuLawEncoding(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Overdrive(AudioTensorOperation):
-    """A waveform as an amplifier gives it that is turned up too far.
+    """Apply overdrive distortion to a waveform.
 
     >>> import numpy as np
     >>> Overdrive(20.0, 20.0)(np.array([0.0, 0.25, 0.25])).round(3).tolist()
@@ -224,7 +225,7 @@ class Overdrive(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Vol(AudioTensorOperation):
-    """A waveform louder or softer, kept within [-1, 1]; the gain is a factor, a ratio of powers or decibels.
+    """Adjust the volume of a waveform and clip it to [-1, 1]; the gain is a factor, a power ratio or decibels.
 
     >>> import numpy as np
     >>> from millrace.dataset.audio import GainType

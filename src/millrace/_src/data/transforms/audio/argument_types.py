@@ -1,4 +1,4 @@
-"""Arguments that audio transforms share, as annotations."""
+"""Argument types that the audio transforms share, as annotations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-def _not_zero_int(name: str, value: Any) -> None:
+def _check_not_zero_int(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value == 0 or not INT32_MIN <= value <= INT32_MAX:
         raise ArgumentValueError(
@@ -31,15 +31,15 @@ def _not_zero_int(name: str, value: Any) -> None:
 Float = Annotated[float | int, Range(-FLOAT_MAX, FLOAT_MAX)]
 PositiveFloat = Annotated[float | int, Range(0, FLOAT_MAX, left_open=True)]
 NonNegativeFloat = Annotated[float | int, Range(0, FLOAT_MAX)]
-NonZeroInt = Annotated[Any, ArgumentRule(_not_zero_int)]
-# the same, where MindSpore's message names int before float
+NonZeroInt = Annotated[Any, ArgumentRule(_check_not_zero_int)]
+# the same, for messages of MindSpore that name int before float
 Real = Annotated[int | float, Range(-FLOAT_MAX, FLOAT_MAX)]
 PositiveReal = Annotated[int | float, Range(0, FLOAT_MAX, left_open=True)]
 NonNegativeReal = Annotated[int | float, Range(0, FLOAT_MAX)]
 
 
 def check_window(win_length: int | None, n_fft: int) -> None:
-    """Refuse a window longer than the frame."""
+    """Raise an error for a window longer than the frame."""
     if win_length is not None and win_length > n_fft:
         raise ArgumentValueError(
             f"Input win_length should be no more than n_fft, but got win_length: {win_length} and n_fft: {n_fft}."

@@ -1,4 +1,4 @@
-"""What audio transforms share: which values they take."""
+"""Base class of the audio transforms and batch helpers."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ __all__ = ["AudioTensorOperation", "row_rngs", "batch_in_blocks", "batch_any_lea
 
 
 class AudioTensorOperation(TensorOperation):
-    """An operation on a waveform or a spectrogram: eagerly it takes arrays and nothing else."""
+    """Base of the operations on a waveform or a spectrogram; eagerly it takes arrays only."""
 
     _is_builtin = True
     _family = "audio"
-    # the fewest dimensions that a row has: a whole column has one more
+    # the minimum number of dimensions of a row; a column has one more
     dims: ClassVar[int] = 1
 
     def as_input(self, value: Any) -> Any:
-        """A user's value as `row` takes it."""
+        """Check a user's value and return it as input of `row`."""
         if not isinstance(value, np.ndarray):
             raise ArgumentTypeError(f"Input should be NumPy audio, got {type(value)}.")
         return value
 
 
 def batch_any_leading_dims(operation: AudioTensorOperation, xs: Any) -> Any:
-    """`batch` of an operation that takes any leading dimensions and treats each by itself: the column is one more."""
+    """`batch` of an operation that supports any leading dimensions: the column adds one more."""
     if xs.ndim <= operation.dims:
         return None
     try:
         return operation.row(xs)
     except DataError:
-        return None  # the rows run one by one, and the wrong one is named
+        return None  # the rows run one by one, and the error names the wrong one
 
 
-# bytes of the rows that are treated at once: what is made of them on the way stays in the processor's cache
+# bytes of the rows that are computed at once: intermediate results stay in the processor's cache
 _BLOCK = 1 << 16
 
 
 def batch_in_blocks(
     operation: AudioTensorOperation, xs: Any, call: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Run `batch_any_leading_dims` on a few rows at a time, for operations whose output is much larger than the input.
+    """`batch` in blocks of rows, for operations with large intermediate results, such as overlapping frames.
 
-    ``call`` treats some rows, where it is not `row`.
+    ``call`` computes a block of rows; the default is `row`.
     """
     if xs.ndim <= operation.dims or not len(xs):
         return None
@@ -63,10 +63,10 @@ def batch_in_blocks(
         for start in range(step, len(xs), step):
             output[start : start + step] = call(xs[start : start + step])
     except DataError:
-        return None  # the rows run one by one, and the wrong one is named
+        return None  # the rows run one by one, and the error names the wrong one
     return output
 
 
 def row_rngs(rng: RandomStream) -> list[RandomStream]:
-    """A source of random numbers per row, for operations that need many."""
+    """One random stream per row, for operations that need many random numbers."""
     return [rng[i : i + 1] for i in range(len(rng))]

@@ -1,4 +1,4 @@
-"""Filters with two poles and two zeros, by what they do to frequencies."""
+"""Biquad filters, by their frequency response."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ Quality = Annotated[float | int, Range(0, 1, left_open=True)]
 
 
 class BiquadOperation(AudioTensorOperation):
-    """A filter that is told by its coefficients."""
+    """Base of the filters with two poles and two zeros."""
 
     _is_builtin = True
     libraries = ("scipy.signal",)
 
     def coefficients(self) -> Coefficients:
-        """b and a of the filter."""
+        """Coefficients b and a of the filter."""
         raise ArgumentTypeError(f"{type(self).__name__} does not define coefficients()")
 
     def row(self, x: Any) -> Any:
@@ -48,27 +48,27 @@ class BiquadOperation(AudioTensorOperation):
     batch = batch_any_leading_dims
 
 
-def _deemph_rate(name: str, value: Any) -> None:
+def _check_deemph_rate(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value not in (44100, 48000):
         raise ArgumentValueError(f"Argument {name} should be 44100 or 48000, but got {value}.")
 
 
-def _riaa_rate(name: str, value: Any) -> None:
+def _check_riaa_rate(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value not in (44100, 48000, 88200, 96000):
         raise ArgumentValueError(f"{name} should be one of [44100, 48000, 88200, 96000], but got {value}.")
 
 
-def _central(name: str, value: Any) -> None:
-    # MindSpore's words name it as the other filters do
+def _check_central(name: str, value: Any) -> None:
+    # MindSpore's message uses the name of the other filters
     check_type(value, (float, int), "central_freq")
     check_interval(value, -FLOAT_MAX, FLOAT_MAX, "central_freq")
 
 
 @public("dataset.audio", "dataset.audio.transforms")
 class AllpassBiquad(BiquadOperation):
-    """All frequencies as loud as before, their phases turned about a central frequency.
+    """Apply a two-pole all-pass filter: it changes the phase around a central frequency, not the magnitude.
 
     >>> import numpy as np
     >>> AllpassBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
@@ -87,7 +87,9 @@ class AllpassBiquad(BiquadOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class BandBiquad(BiquadOperation):
-    """Frequencies softer the farther they are from a central one; ``noise`` is the mode for unpitched sound.
+    """Apply a two-pole band filter: frequencies are attenuated with their distance from a central frequency.
+
+    ``noise`` selects the mode for unpitched audio.
 
     >>> import numpy as np
     >>> BandBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
@@ -106,7 +108,9 @@ class BandBiquad(BiquadOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class BandpassBiquad(BiquadOperation):
-    """Only what is near a central frequency; with ``const_skirt_gain`` its peak is Q, else 1.
+    """Apply a two-pole band-pass filter around a central frequency.
+
+    The peak gain is Q with ``const_skirt_gain``, else 1.
 
     >>> import numpy as np
     >>> BandpassBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
@@ -130,7 +134,7 @@ class BandpassBiquad(BiquadOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class BandrejectBiquad(BiquadOperation):
-    """All but what is near a central frequency.
+    """Apply a two-pole band-reject (notch) filter around a central frequency.
 
     >>> import numpy as np
     >>> BandrejectBiquad(44100, 200.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
@@ -147,7 +151,7 @@ class BandrejectBiquad(BiquadOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class BassBiquad(BiquadOperation):
-    """Low frequencies louder (a gain above 0) or softer, by decibels.
+    """Apply a two-pole low-shelf filter: boost (gain above 0) or attenuate low frequencies, in decibels.
 
     >>> import numpy as np
     >>> BassBiquad(44100, 10.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
@@ -166,7 +170,7 @@ class BassBiquad(BiquadOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class DeemphBiquad(BiquadOperation):
-    """The treble that a compact disc was recorded with taken back; 44100 or 48000 samples a second.
+    """Apply the de-emphasis filter of compact discs (IEC 60908); the sample rate is 44100 or 48000.
 
     >>> import numpy as np
     >>> DeemphBiquad(44100)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
@@ -174,7 +178,7 @@ class DeemphBiquad(BiquadOperation):
     """
 
     @checked
-    def __init__(self, sample_rate: Annotated[Any, ArgumentRule(_deemph_rate)]) -> None:
+    def __init__(self, sample_rate: Annotated[Any, ArgumentRule(_check_deemph_rate)]) -> None:
         self.sample_rate = sample_rate
 
     def coefficients(self) -> Coefficients:
@@ -183,7 +187,7 @@ class DeemphBiquad(BiquadOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class EqualizerBiquad(BiquadOperation):
-    """What is near a frequency louder (a gain above 0) or softer, by decibels.
+    """Apply a two-pole peaking equalizer: boost (gain above 0) or attenuate around a center frequency, in decibels.
 
     >>> import numpy as np
     >>> EqualizerBiquad(44100, 1500.0, 5.5)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
@@ -194,7 +198,7 @@ class EqualizerBiquad(BiquadOperation):
     def __init__(
         self,
         sample_rate: NonZeroInt,
-        center_freq: Annotated[Any, ArgumentRule(_central)],
+        center_freq: Annotated[Any, ArgumentRule(_check_central)],
         gain: Float,
         Q: Quality = 0.707,
     ) -> None:
@@ -206,7 +210,7 @@ class EqualizerBiquad(BiquadOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class HighpassBiquad(BiquadOperation):
-    """What is above a frequency.
+    """Apply a two-pole high-pass filter with a cutoff frequency.
 
     >>> import numpy as np
     >>> HighpassBiquad(44100, 1500.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
@@ -223,7 +227,7 @@ class HighpassBiquad(BiquadOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class LowpassBiquad(BiquadOperation):
-    """What is below a frequency.
+    """Apply a two-pole low-pass filter with a cutoff frequency.
 
     >>> import numpy as np
     >>> LowpassBiquad(4000, 1500.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
@@ -240,7 +244,7 @@ class LowpassBiquad(BiquadOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class RiaaBiquad(BiquadOperation):
-    """The curve that a vinyl record is cut with taken back; 44100, 48000, 88200 or 96000 samples a second.
+    """Apply the RIAA playback equalization of vinyl records; the sample rate is 44100, 48000, 88200 or 96000.
 
     >>> import numpy as np
     >>> RiaaBiquad(44100)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape
@@ -248,7 +252,7 @@ class RiaaBiquad(BiquadOperation):
     """
 
     @checked
-    def __init__(self, sample_rate: Annotated[Any, ArgumentRule(_riaa_rate)]) -> None:
+    def __init__(self, sample_rate: Annotated[Any, ArgumentRule(_check_riaa_rate)]) -> None:
         self.sample_rate = sample_rate
 
     def coefficients(self) -> Coefficients:
@@ -257,7 +261,7 @@ class RiaaBiquad(BiquadOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class TrebleBiquad(BiquadOperation):
-    """High frequencies louder (a gain above 0) or softer, by decibels.
+    """Apply a two-pole high-shelf filter: boost (gain above 0) or attenuate high frequencies, in decibels.
 
     >>> import numpy as np
     >>> TrebleBiquad(44100, 10.0)(np.array([[0.5, 0.25, 0.0, -0.5]])).shape

@@ -1,4 +1,4 @@
-"""Filter banks and cosine bases, as functions."""
+"""Mel and linear filter banks and DCT bases, as functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["create_dct", "linear_fbanks", "melscale_fbanks"]
 
 @public("dataset.audio", "dataset.audio.utils")
 def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> Any:
-    """The basis <n_mels, n_mfcc> of a discrete cosine transform: multiply mels from the right by it.
+    """Create the DCT basis <n_mels, n_mfcc>: multiply mels by it from the right.
 
     >>> create_dct(2, 3).round(3).tolist()
     [[2.0, 1.7319999933242798], [2.0, 0.0], [2.0, -1.7319999933242798]]
@@ -54,7 +54,7 @@ def linear_fbanks(
     n_filter: PositiveInt,
     sample_rate: PositiveInt,
 ) -> Any:
-    """Triangular filters <n_freqs, n_filter> that are even in hertz.
+    """Create linear-frequency filter banks <n_freqs, n_filter>: triangular filters, evenly spaced in hertz.
 
     >>> linear_fbanks(5, 0, 8000, 3, 16000).tolist()
     [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
@@ -74,7 +74,7 @@ def melscale_fbanks(
     norm: NormType = NormType.NONE,
     mel_type: MelType = MelType.HTK,
 ) -> Any:
-    """Triangular filters <n_freqs, n_mels> that are even on the mel scale.
+    """Create mel filter banks <n_freqs, n_mels>: triangular filters, evenly spaced on the mel scale.
 
     >>> melscale_fbanks(5, 0, 8000, 2, 16000).round(2).tolist()
     [[0.0, 0.0], [0.49000000953674316, 0.5099999904632568], [0.0, 0.8100000023841858], ...]

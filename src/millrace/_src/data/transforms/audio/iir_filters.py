@@ -1,4 +1,4 @@
-"""Filters that are given by their coefficients."""
+"""Filters that are defined by their coefficients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .biquad_filters import BiquadOperation
 __all__ = ["Biquad", "Filtfilt", "LFilter"]
 
 
-def _not_zero(name: str, value: Any) -> None:
+def _check_not_zero(name: str, value: Any) -> None:
     check_type(value, (float, int), name)
     if value == 0 or not -FLOAT_MAX <= value <= FLOAT_MAX:
         raise ArgumentValueError(
@@ -27,7 +27,7 @@ def _not_zero(name: str, value: Any) -> None:
 
 
 def _check_both(a_coeffs: Any, b_coeffs: Any) -> None:
-    """Two lists of numbers, of one length; types before values, as MindSpore asks."""
+    """Check two lists of numbers of equal length; types before values, as in MindSpore."""
     for name, value in (("a_coeffs", a_coeffs), ("b_coeffs", b_coeffs)):
         check_type(value, (list, tuple), name)
     for name, values in (("a_coeffs", a_coeffs), ("b_coeffs", b_coeffs)):
@@ -40,11 +40,11 @@ def _check_both(a_coeffs: Any, b_coeffs: Any) -> None:
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Biquad(BiquadOperation):
-    """A filter with two poles and two zeros, by its coefficients; results are kept within [-1, 1].
+    """Apply a biquad filter (two poles, two zeros) by its coefficients, and clip the result to [-1, 1].
 
-    float32 is computed in float64 and rounded once, so that results differ from MindSpore's by its own rounding:
-    about 1e-6 of the largest value, and up to 1e-4 where poles lie close to the unit circle. A filter that explodes
-    gives infinities and then NaN, as there.
+    float32 is computed in float64 and rounded once, so that results differ from MindSpore's by its own rounding: about
+    1e-6 of the largest value, and up to 1e-4 where poles lie close to the unit circle. An unstable filter gives
+    infinities and then NaN, as in MindSpore.
 
     >>> import numpy as np
     >>> Biquad(0.5, 0.0, 0.0, 1.0, -0.5, 0.0)(np.array([0.5, 0.0, 0.0])).tolist()
@@ -57,7 +57,7 @@ class Biquad(BiquadOperation):
         b0: Float,
         b1: Float,
         b2: Float,
-        a0: Annotated[Any, ArgumentRule(_not_zero)],
+        a0: Annotated[Any, ArgumentRule(_check_not_zero)],
         a1: Float,
         a2: Float,
     ) -> None:
@@ -69,7 +69,7 @@ class Biquad(BiquadOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class LFilter(AudioTensorOperation):
-    """A filter of any order, by its coefficients, lower delays first; ``clamp`` keeps results within [-1, 1].
+    """Apply an IIR filter of any order by its coefficients, lower delays first; ``clamp`` clips the result to [-1, 1].
 
     Results differ from MindSpore's as those of Biquad do.
 
@@ -93,7 +93,7 @@ class LFilter(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Filtfilt(AudioTensorOperation):
-    """A filter run forwards and then backwards, so that no phase is shifted.
+    """Apply an IIR filter forward and backward, which gives zero phase shift.
 
     Results differ from MindSpore's as those of Biquad do.
 

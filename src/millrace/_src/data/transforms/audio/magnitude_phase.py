@@ -1,4 +1,4 @@
-"""Spectra as magnitudes, angles and decibels, and how they change."""
+"""Magnitude, phase, decibels and deltas of spectra."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Positive = Annotated[int | float, Range(0, FLOAT_MAX, left_open=True)]
 
 @public("dataset.audio", "dataset.audio.transforms")
 class AmplitudeToDB(AudioTensorOperation):
-    """A spectrogram in decibels, none more than ``top_db`` below the loudest of its <channel, freq, time>.
+    """Convert a spectrogram to decibels, at most ``top_db`` below the largest of each <channel, freq, time>.
 
-    Values below ``amin`` count as ``amin``. (MindSpore bounds them by 1e-10, whatever ``amin`` says; with its default
-    the results are the same.)
+    Values below ``amin`` count as ``amin``. (MindSpore limits them to 1e-10, whatever ``amin`` is; with its default the
+    results are the same.)
 
     >>> import numpy as np
     >>> AmplitudeToDB()(np.array([[1.0, 0.1, 0.0]])).tolist()
@@ -47,7 +47,7 @@ class AmplitudeToDB(AudioTensorOperation):
         return magnitudes.amplitude_to_db(x, self.stype, self.ref_value, self.amin, self.top_db)
 
     def batch(self, xs: Any) -> Any:
-        """The rows at once; each <freq, time> has a loudest value of its own."""
+        """Compute all rows at once; each <freq, time> has a separate maximum."""
         if xs.ndim != 3:
             return batch_any_leading_dims(self, xs)
         decibels = batch_any_leading_dims(self, xs[:, None])
@@ -56,7 +56,7 @@ class AmplitudeToDB(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Angle(AudioTensorOperation):
-    """The angles of complex numbers, whose real and imaginary parts are last: <..., complex=2>.
+    """Compute the phase angle of complex numbers, <..., complex=2> with real and imaginary parts last.
 
     >>> import numpy as np
     >>> Angle()(np.array([[0.0, 1.0]])).round(4).tolist()
@@ -75,7 +75,7 @@ class Angle(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class ComplexNorm(AudioTensorOperation):
-    """The magnitudes of complex numbers to a power: <..., complex=2>.
+    """Compute the magnitude of complex numbers <..., complex=2>, raised to a power.
 
     >>> import numpy as np
     >>> ComplexNorm()(np.array([[3.0, 4.0]])).tolist()
@@ -94,7 +94,7 @@ class ComplexNorm(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class ComputeDeltas(AudioTensorOperation):
-    """How fast a spectrogram changes along time: the slope over ``win_length`` values about each.
+    """Compute delta coefficients along time: the slope over a window of ``win_length`` values.
 
     >>> import numpy as np
     >>> ComputeDeltas(3)(np.array([[0.0, 1.0, 2.0, 3.0]])).tolist()
@@ -119,7 +119,7 @@ class ComputeDeltas(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class DBToAmplitude(AudioTensorOperation):
-    """Decibels back as powers (``power`` 1) or magnitudes (0.5), times ``ref``.
+    """Convert decibels to powers (``power`` 1) or magnitudes (0.5), times ``ref``.
 
     >>> import numpy as np
     >>> DBToAmplitude(1.0, 1.0)(np.array([0.0, 10.0])).round(6).tolist()
@@ -138,7 +138,7 @@ class DBToAmplitude(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Magphase(AudioTensorOperation):
-    """The magnitudes of complex numbers to a power, and their angles: <..., complex=2>.
+    """Separate complex numbers <..., complex=2> into magnitude, raised to a power, and phase angle.
 
     >>> import numpy as np
     >>> [part.round(4).tolist() for part in Magphase()(np.array([[3.0, 4.0]]))]

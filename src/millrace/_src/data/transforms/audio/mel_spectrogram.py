@@ -1,4 +1,4 @@
-"""Spectrograms on the mel scale, and back."""
+"""Mel spectrograms and the inverse mel scale."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["InverseMelScale", "MelScale", "MelSpectrogram", "check_mel_range"]
 
 @public("dataset.audio", "dataset.audio.transforms")
 class MelScale(AudioTensorOperation):
-    """A spectrogram <..., freq, time> on the mel scale, <..., mel, time>.
+    """Convert a spectrogram <..., freq, time> to the mel scale, <..., mel, time>.
 
     >>> import numpy as np
     >>> MelScale(n_mels=4, n_stft=9)(np.ones((9, 5), np.float32)).shape
@@ -78,7 +78,7 @@ def check_mel_range(f_min: float, f_max: float | None, sample_rate: int) -> None
 
 @public("dataset.audio", "dataset.audio.transforms")
 class MelSpectrogram(AudioTensorOperation):
-    """The mel spectrogram <..., mel, time> of a waveform <..., time>.
+    """Compute the mel spectrogram <..., mel, time> of a waveform <..., time>.
 
     float64 is computed as float64, where MindSpore's results are wrong; `onesided` makes no difference, as the mel
     scale ends at half the sample rate (MindSpore aborts at False).
@@ -151,10 +151,10 @@ class MelSpectrogram(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class InverseMelScale(AudioTensorOperation):
-    """A spectrogram <..., freq, time> that MelScale takes near to the one given, <..., mel, time>.
+    """Estimate a spectrogram <..., freq, time> from a mel spectrogram <..., mel, time>.
 
-    It is what gradient descent finds from random numbers, without walking its steps; `sgd_momentum` has no effect, as
-    in MindSpore. One of two dimensions comes back with a first dimension of 1, as in MindSpore.
+    The result is that of gradient descent from random numbers, computed in closed form; `sgd_momentum` has no effect,
+    as in MindSpore. A mel spectrogram of two dimensions gives a result with a first dimension of 1, as in MindSpore.
 
     >>> import numpy as np
     >>> mels = MelScale(n_mels=4, n_stft=9)(np.ones((2, 9, 5), np.float32))

@@ -1,4 +1,4 @@
-"""The cepstra of speech recognition."""
+"""Cepstral coefficients: MFCC and LFCC."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _check_dct(dct_type: Any) -> None:
 
 
 def _spectrogram_arguments(arguments: Any, name: str, **defaults: Any) -> dict[str, Any]:
-    """The arguments of the spectrogram that a cepstrum is of: those given, MindSpore's defaults for the others."""
+    """Arguments of the spectrogram of a cepstrum: the given ones, MindSpore's defaults for the others."""
     if arguments is not None:
         check_type(arguments, (dict,), name)
     settings = defaults | (arguments or {})
@@ -54,19 +54,19 @@ _SPECTRUM: dict[str, Any] = {
 
 
 class _CepstralOperation(AudioTensorOperation):
-    """What the two kinds share: their settings are a dict, and decibels are cut off per row."""
+    """Base of MFCC and LFCC: their settings are a dict, and decibels are limited per row."""
 
     _is_builtin = True
 
     def _cepstrum(self, x: Any, dims: int) -> Any:
         raise TypeError(f"{type(self).__name__} does not define _cepstrum()")
 
-    # the argument that holds arguments of a spectrogram, and whose they are
+    # the argument that holds arguments of a spectrogram, and the class of the spectrogram
     _inner: ClassVar[tuple[str, type[TensorOperation]]]
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> TensorOperation:
-        from millrace._src.data.transforms.serialization import convert_arguments  # it names this module
+        from millrace._src.data.transforms.serialization import convert_arguments  # imports this module
 
         name, spectrogram = cls._inner
         inner = fields.get(name)
@@ -97,9 +97,9 @@ class _CepstralOperation(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class MFCC(_CepstralOperation):
-    """Mel-frequency cepstral coefficients <..., n_mfcc, time> of a waveform <..., time>.
+    """Compute mel-frequency cepstral coefficients <..., n_mfcc, time> of a waveform <..., time>.
 
-    `melkwargs` are arguments of MelSpectrogram; what is left out has MindSpore's default (MindSpore wants all of
+    `melkwargs` are arguments of MelSpectrogram; omitted ones have MindSpore's defaults (MindSpore requires all of
     them). float64 is computed as float64, where MindSpore's results are wrong.
 
     >>> import numpy as np
@@ -133,7 +133,7 @@ class MFCC(_CepstralOperation):
             "mel_scale": MelType.HTK,
         }
         self.melkwargs = _spectrogram_arguments(melkwargs, "melkwargs", **_SPECTRUM, **mel_defaults)
-        MelSpectrogram(sample_rate, **self.melkwargs)  # refuses what is wrong
+        MelSpectrogram(sample_rate, **self.melkwargs)  # checks the arguments
         if self.melkwargs["f_max"] is None:
             self.melkwargs["f_max"] = sample_rate // 2
         if self.melkwargs["n_mels"] < n_mfcc:
@@ -164,9 +164,9 @@ class MFCC(_CepstralOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class LFCC(_CepstralOperation):
-    """Linear-frequency cepstral coefficients <..., n_lfcc, time> of a waveform <..., time>.
+    """Compute linear-frequency cepstral coefficients <..., n_lfcc, time> of a waveform <..., time>.
 
-    `speckwargs` are arguments of Spectrogram; what is left out has MindSpore's default (MindSpore wants all of them).
+    `speckwargs` are arguments of Spectrogram; omitted ones have MindSpore's defaults (MindSpore requires all of them).
     float64 is computed as float64, where MindSpore's results are wrong.
 
     >>> import numpy as np
@@ -213,7 +213,7 @@ class LFCC(_CepstralOperation):
                 "win_length must be less than or equal to n_fft, "
                 f"but got win_length: {settings['win_length']} and n_fft: {settings['n_fft']}."
             )
-        Spectrogram(**settings)  # refuses what is wrong
+        Spectrogram(**settings)  # checks the arguments
         if settings["n_fft"] < n_lfcc:
             raise ArgumentValueError(
                 "n_fft should be greater than or equal to n_lfcc, "

@@ -1,4 +1,4 @@
-"""A waveform mixed with itself a moment later."""
+"""Flanger and phaser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Flanger", "Phaser"]
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Flanger(AudioTensorOperation):
-    """Channels mixed with themselves some milliseconds later, the delay rising and falling: <..., channel, time>.
+    """Apply a flanger <..., channel, time>: mix each channel with itself at a modulated delay of some milliseconds.
 
     >>> import numpy as np
     >>> Flanger(16000)(np.array([[0.5, 0.25, 0.125]])).round(3).tolist()
@@ -68,7 +68,7 @@ class Flanger(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Phaser(AudioTensorOperation):
-    """A waveform plus a share of itself up to ``delay_ms`` before, the delay rising and falling.
+    """Apply a phaser: add a share of the waveform at a modulated delay of up to ``delay_ms``.
 
     >>> import numpy as np
     >>> Phaser(16000)(np.array([0.5, 0.25, 0.0])).round(3).tolist()

@@ -1,4 +1,4 @@
-"""Bands of a spectrogram covered with one value."""
+"""SpecAugment: mask bands of a spectrogram."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ Value = Annotated[int | float, Range(-FLOAT_MAX, FLOAT_MAX)]
 Axis = Annotated[int, Range(1, 2)]
 
 
-def _mask_param(name: str, value: Any) -> None:
-    # MindSpore's words call both mask_param
+def _check_mask_param(name: str, value: Any) -> None:
+    # MindSpore's message calls both mask_param
     check_type(value, (int,), "mask_param")
     check_interval(value, 0, FLOAT_MAX, "mask_param")
 
 
-MaskParam = Annotated[Any, ArgumentRule(_mask_param)]
+MaskParam = Annotated[Any, ArgumentRule(_check_mask_param)]
 Start = Annotated[int, Range(0, FLOAT_MAX)]
 NonNegativeValue = Annotated[int | float, Range(0, FLOAT_MAX)]
 
 
 @public("dataset.audio", "dataset.audio.transforms")
 class MaskAlongAxis(AudioTensorOperation):
-    """A band of frequencies (axis 1) or of times (axis 2) covered with a value.
+    """Mask a band of frequencies (axis 1) or of time steps (axis 2) with a value.
 
     >>> import numpy as np
     >>> MaskAlongAxis(1, 2, 0.0, 2)(np.ones((1, 2, 4))).tolist()
@@ -66,7 +66,7 @@ class MaskAlongAxis(AudioTensorOperation):
 
 
 class _MaskSpec(NamedTuple):
-    """A band that an operation is asked for; ``words`` refuse one that may be longer than its axis."""
+    """A mask; ``message`` is the error for one that may be longer than its axis."""
 
     max_width: int
     value: float
@@ -75,7 +75,7 @@ class _MaskSpec(NamedTuple):
 
 
 class RandomMaskOperation(AudioTensorOperation):
-    """A band at random: its width from 0 to the longest, both counted, and then its start, all equally likely."""
+    """A random mask: its width from 0 to the maximum, both included, and then its start, uniformly distributed."""
 
     _is_builtin = True
     random = True
@@ -95,7 +95,7 @@ class RandomMaskOperation(AudioTensorOperation):
         return masks.apply_mask(x, start, width, spec.value, spec.axis)
 
     def batch(self, xs: Any, units: Any) -> Any:
-        """The rows at once; None where one of them would be refused."""
+        """Compute all rows at once; None where one of them would be refused."""
         spec = self.mask_spec()
         if (
             xs.ndim <= self.dims
@@ -109,9 +109,9 @@ class RandomMaskOperation(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class MaskAlongAxisIID(RandomMaskOperation):
-    """A band of frequencies (axis 1) or of times (axis 2), at most ``mask_param`` wide, covered at random.
+    """Mask a random band of frequencies (axis 1) or of time steps (axis 2), at most ``mask_param`` wide.
 
-    As in MindSpore one band is drawn for the whole value, all channels together.
+    As in MindSpore, one band is sampled for the whole value, all channels together.
 
     >>> import numpy as np
     >>> MaskAlongAxisIID(2, 0.0, 1)(np.ones((1, 4, 5))).shape
@@ -131,7 +131,7 @@ class MaskAlongAxisIID(RandomMaskOperation):
 
 
 class MaskingOperation(RandomMaskOperation, ours=True):
-    """A band along one axis: given, or (``iid_masks``) at random."""
+    """A mask along one axis: at a given position, or (``iid_masks``) at random."""
 
     _is_builtin = True
     iid_masks: bool
@@ -153,7 +153,7 @@ class MaskingOperation(RandomMaskOperation, ours=True):
         return super().batch(xs, units) if self.random else batch_any_leading_dims(self, xs)
 
 
-# MindSpore says frequency_mask_param at the end whichever it is
+# MindSpore's message ends with frequency_mask_param for both
 _TOO_LONG = (
     "{op}: invalid parameter, '{what}_mask_param' should be less than or equal to the length of {what} dimension, "
     "but got: 'frequency_mask_param' {{longest}} and length {{length}}"
@@ -162,9 +162,9 @@ _TOO_LONG = (
 
 @public("dataset.audio", "dataset.audio.transforms")
 class FrequencyMasking(MaskingOperation):
-    """A band of frequencies covered: from ``mask_start`` on, ``freq_mask_param`` wide.
+    """Mask a band of frequencies from ``mask_start`` on, ``freq_mask_param`` wide.
 
-    With ``iid_masks`` it is at most so wide, and its width and place are drawn at random.
+    With ``iid_masks`` that is the maximum width, and width and position are sampled at random.
 
     >>> import numpy as np
     >>> FrequencyMasking(False, 1, 1)(np.ones((3, 2))).tolist()
@@ -189,9 +189,9 @@ class FrequencyMasking(MaskingOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class TimeMasking(MaskingOperation):
-    """A band of times covered: from ``mask_start`` on, ``time_mask_param`` wide.
+    """Mask a band of time steps from ``mask_start`` on, ``time_mask_param`` wide.
 
-    With ``iid_masks`` it is at most so wide, and its width and place are drawn at random.
+    With ``iid_masks`` that is the maximum width, and width and position are sampled at random.
 
     >>> import numpy as np
     >>> TimeMasking(False, 2, 1)(np.ones((1, 4))).tolist()

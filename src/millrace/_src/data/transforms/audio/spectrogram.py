@@ -1,4 +1,4 @@
-"""Spectrograms of waveforms, and waveforms of spectrograms."""
+"""Spectrograms, their inverse, the spectral centroid and Griffin-Lim."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["GriffinLim", "InverseSpectrogram", "SpectralCentroid", "Spectrogram"
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Spectrogram(AudioTensorOperation):
-    """The spectrogram <..., freq, time> of a waveform <..., time>: what each frame holds of each frequency.
+    """Compute the spectrogram <..., freq, time> of a waveform <..., time>, by a short-time Fourier transform.
 
-    With power 0 it is complex, as a last axis of two. A waveform shorter than the padding is reflected back and
-    forth; one sample alone cannot be (MindSpore hangs).
+    With power 0 it is complex, as a last axis of two. A waveform shorter than the padding is reflected repeatedly; a
+    single sample cannot be reflected (MindSpore hangs).
 
     >>> import numpy as np
     >>> Spectrogram(n_fft=8)(np.ones(32, np.float32)).shape
@@ -60,7 +60,7 @@ class Spectrogram(AudioTensorOperation):
         self.onesided = onesided
 
     def as_input(self, value: Any) -> Any:
-        return np.asarray(value)  # MindSpore takes lists here
+        return np.asarray(value)  # MindSpore accepts lists here
 
     def row(self, x: Any) -> Any:
         return spectrum.spectrogram(x, frames_of(self), self.pad, self.power, self.normalized)
@@ -69,16 +69,16 @@ class Spectrogram(AudioTensorOperation):
 
 
 def frames_of(op: Any) -> StftParams:
-    """How a transform with the arguments of Spectrogram cuts a waveform."""
+    """Parameters of the short-time Fourier transform of a transform with Spectrogram's arguments."""
     return StftParams(op.n_fft, op.win_length, op.hop_length, op.window, op.center, op.pad_mode, op.onesided)
 
 
 @public("dataset.audio", "dataset.audio.transforms")
 class InverseSpectrogram(AudioTensorOperation):
-    """The waveform <..., time> of a complex spectrogram <..., freq, time, 2>.
+    """Compute the waveform <..., time> of a complex spectrogram <..., freq, time, 2>, by an inverse STFT.
 
-    Right for any number of frames: MindSpore lays frames of long spectrograms (over 163 of n_fft 400 in float32)
-    onto the first ones. It takes `pad` without `length`, which MindSpore refuses, and odd n_fft.
+    Correct for any number of frames: MindSpore adds frames of long spectrograms (over 163 of n_fft 400 in float32)
+    onto the first ones. Supports `pad` without `length`, which MindSpore refuses, and odd n_fft.
 
     >>> import numpy as np
     >>> wave = np.sin(np.arange(100, dtype=np.float32))
@@ -123,7 +123,7 @@ class InverseSpectrogram(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class SpectralCentroid(AudioTensorOperation):
-    """The centre of the spectrum <..., 1, time> of each frame of a waveform, in hertz.
+    """Compute the spectral centroid <..., 1, time> of each frame of a waveform, in hertz.
 
     >>> import numpy as np
     >>> tone = np.sin(np.arange(1600) * (2 * np.pi * 1000 / 16000))
@@ -150,7 +150,7 @@ class SpectralCentroid(AudioTensorOperation):
         self.hop_length = hop_length or self.win_length // 2
 
     def as_input(self, value: Any) -> Any:
-        return np.asarray(value)  # MindSpore takes lists here
+        return np.asarray(value)  # MindSpore accepts lists here
 
     def row(self, x: Any) -> Any:
         frames = StftParams(self.n_fft, self.win_length, self.hop_length, self.window)
@@ -161,11 +161,11 @@ class SpectralCentroid(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class GriffinLim(AudioTensorOperation):
-    """A waveform <..., time> whose spectrogram is like the one given, <..., freq, time>, by finding its phases.
+    """Compute a waveform <..., time> from a spectrogram <..., freq, time>, by Griffin-Lim phase reconstruction.
 
-    Differs from MindSpore where that loses something: leading dimensions are kept, the frames of long spectrograms
-    (over 163 of n_fft 400 in float32) do not fall onto the first ones, and a `length` that other frames would need
-    only cuts or fills the end.
+    Differs from MindSpore where that loses information: leading dimensions are kept, the frames of long spectrograms
+    (over 163 of n_fft 400 in float32) are not added onto the first ones, and a `length` that would need another number
+    of frames only truncates or pads the end.
 
     >>> import numpy as np
     >>> wave = GriffinLim(n_fft=16, rand_init=False)(np.ones((9, 5), np.float32))

@@ -1,4 +1,4 @@
-"""What tells speech: its pitch, its mean over a window, where it begins."""
+"""Speech transforms: pitch detection, sliding-window cepstral mean normalization, voice activity detection."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ __all__ = ["DetectPitchFrequency", "SlidingWindowCmn", "Vad"]
 
 @public("dataset.audio", "dataset.audio.transforms")
 class SlidingWindowCmn(AudioTensorOperation):
-    """Each frame <..., freq, time> less the mean of a window of frames; the last axis but one is walked over.
+    """Apply sliding-window cepstral mean and variance normalization to <..., freq, time>.
+
+    The window slides along the last axis but one.
 
     >>> import numpy as np
     >>> SlidingWindowCmn(cmn_window=2, center=True)(np.array([[1.0], [3.0], [8.0]])).tolist()
@@ -54,7 +56,7 @@ class SlidingWindowCmn(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class DetectPitchFrequency(AudioTensorOperation):
-    """The pitch <..., frame> of a waveform <..., time> in hertz, as float32.
+    """Detect the pitch <..., frame> of a waveform <..., time> in hertz, as float32.
 
     float16 is computed as float32, MindSpore's as float16.
 
@@ -89,10 +91,10 @@ class DetectPitchFrequency(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Vad(AudioTensorOperation):
-    """A waveform <..., time> from where speech begins; where there is none, only its last stretch.
+    """Voice activity detection: trim a waveform <..., time> to the start of speech; without speech, keep only its end.
 
-    Finds speech as SoX does. MindSpore's never does: its measures are always 0, so that it gives the last stretch of
-    any waveform, unless `trigger_level` is 0.
+    Detects speech as SoX does. MindSpore never does: its measures are always 0, so that it gives the end of any
+    waveform, unless `trigger_level` is 0.
 
     >>> import numpy as np
     >>> t = np.arange(32000) / 16000

@@ -1,4 +1,4 @@
-"""Faster, slower, higher, and at other sample rates."""
+"""Time stretching, pitch shift and resampling."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["PhaseVocoder", "PitchShift", "Resample", "TimeStretch"]
 
 @public("dataset.audio", "dataset.audio.transforms")
 class PhaseVocoder(AudioTensorOperation):
-    """A complex spectrogram <..., freq, time, 2> faster by a rate, its pitch as it was.
+    """Speed up a complex spectrogram <..., freq, time, 2> by a rate at the same pitch, with a phase vocoder.
 
-    `phase_advance` <freq, 1> is how much the phase of each frequency grows from frame to frame; it has the type of
-    the spectrogram. Phases are summed in float64. MindSpore sums those of float32 in float32: they differ by about
+    `phase_advance` <freq, 1> is the expected phase advance of each frequency per frame; it has the type of the
+    spectrogram. Phases are summed in float64. MindSpore sums those of float32 in float32: they differ by about
     1e-4 after ten frames, and by more after many.
 
     >>> import numpy as np
@@ -64,10 +64,10 @@ class PhaseVocoder(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class TimeStretch(AudioTensorOperation):
-    """A complex spectrogram <..., freq, time, 2> faster by a rate, its pitch as it was.
+    """Stretch a complex spectrogram <..., freq, time, 2> in time by a rate, at the same pitch.
 
-    Phases are summed in float64, as PhaseVocoder says. All leading dimensions are kept (at a rate of 1 MindSpore
-    makes one of them), and the spectrogram must have `n_freq` frequencies.
+    Phases are summed in float64, as in PhaseVocoder. All leading dimensions are kept (at a rate of 1 MindSpore
+    merges them into one), and the spectrogram must have `n_freq` frequencies.
 
     >>> import numpy as np
     >>> TimeStretch(n_freq=5, fixed_rate=0.5)(np.ones((5, 10, 2), np.float32)).shape
@@ -97,10 +97,10 @@ class TimeStretch(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class PitchShift(AudioTensorOperation):
-    """A waveform of the same length, higher (or lower) by some steps of an octave.
+    """Shift the pitch of a waveform by some steps of an octave; its length stays the same.
 
-    Phases are summed in float64, as PhaseVocoder says, and frames of long waveforms do not fall onto the first ones,
-    as they do in MindSpore (in float32 over 127 frames of n_fft 512).
+    Phases are summed in float64, as in PhaseVocoder, and frames of long waveforms are not added onto the first ones,
+    as they are in MindSpore (in float32 over 127 frames of n_fft 512).
 
     >>> import numpy as np
     >>> PitchShift(16000, 4)(np.ones(1000, np.float32)).shape
@@ -136,9 +136,9 @@ class PitchShift(AudioTensorOperation):
 
 @public("dataset.audio", "dataset.audio.transforms")
 class Resample(AudioTensorOperation):
-    """A waveform <..., time> at another sample rate.
+    """Resample a waveform <..., time> to another sample rate.
 
-    Only the ratio of the rates matters, and of them the whole numbers. A ratio of many phases (20159 to 16000) takes
+    Only the ratio of the rates matters, and only their integer parts. A ratio with many phases (20159 to 16000) takes
     no more time than a simple one.
 
     >>> import numpy as np

@@ -1,1 +1,1 @@
-"""Text transforms: declarations of about ten lines over kernels/text, a file per family."""
+"""Text transforms: short declarations over kernels/text, a file per family."""

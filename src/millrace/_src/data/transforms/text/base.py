@@ -1,4 +1,4 @@
-"""What text transforms share: which values they take, how they read them, and what a tokenizer gives."""
+"""Base classes of the text transforms and tokenizers."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ __all__ = [
 ]
 
 
-def _boolean(name: str, value: Any) -> None:
+def _check_boolean(name: str, value: Any) -> None:
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"Wrong input type for {name}, should be boolean.")
 
 
-def _text(name: str, value: Any) -> None:
+def _check_text(name: str, value: Any) -> None:
     if not isinstance(value, str):
         raise ArgumentTypeError(f"Wrong input type for {name}, should be string.")
 
 
-Boolean = Annotated[Any, ArgumentRule(_boolean)]
-Text = Annotated[Any, ArgumentRule(_text)]
+Boolean = Annotated[Any, ArgumentRule(_check_boolean)]
+Text = Annotated[Any, ArgumentRule(_check_text)]
 
 
 class TextTensorOperation(TensorOperation):
-    """An operation on text: eagerly it takes a str, a list of them, or an array of text."""
+    """Base of the operations on text; eagerly it takes a str, a list of them, or an array of text."""
 
     _is_builtin = True
     _family = "text"
     single_column_only = True
     holds_gil = True
-    # how MindSpore says so
+    # MindSpore's message
     _one_column = "input should be one column data"
 
     def as_input(self, value: Any) -> Any:
-        """A user's value as `row` takes it."""
+        """Convert a user's value to the input of `row`."""
         array = None if value is None else np.asarray(value)
         if array is None or (array.dtype.kind == "U" and _has_lone_surrogate(array)):
             raise ArgumentTypeError(
@@ -63,14 +63,14 @@ class TextTensorOperation(TensorOperation):
     def _apply_per_column(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
         if self.single_column_only and self.num_inputs == 1:
             raise DataError(
-                f"{type(self).__name__}: {self._one_column}, but got {len(values)} columns. Give each a map of its "
-                "own: .map(operation, input_columns=[one])."
+                f"{type(self).__name__}: {self._one_column}, but got {len(values)} columns. Use a separate map for "
+                "each: .map(operation, input_columns=[one])."
             )
         return super()._apply_per_column(values, params)
 
 
 def _has_lone_surrogate(text: np.ndarray[Any, Any]) -> bool:
-    """Whether halves of surrogate pairs stand in the text: they have no UTF-8 form."""
+    """Whether a text has lone surrogates, which have no UTF-8 form."""
     try:
         "".join(text.ravel().tolist()).encode()
     except UnicodeEncodeError:
@@ -79,12 +79,12 @@ def _has_lone_surrogate(text: np.ndarray[Any, Any]) -> bool:
 
 
 def non_text_hint(value: np.ndarray[Any, Any]) -> str:
-    """What to do with what is no text, where something is to be done."""
+    """Hint for an error about a value that is not text; empty where there is none."""
     return " Bytes become text with text.to_str()." if value.dtype.kind == "S" else ""
 
 
 def single_string(value: np.ndarray[Any, Any], op: str) -> str:
-    """The one string that a row holds.
+    """The string of a row with a single one.
 
     >>> single_string(np.array("a b"), "WhitespaceTokenizer")
     'a b'
@@ -99,7 +99,7 @@ def single_string(value: np.ndarray[Any, Any], op: str) -> str:
 
 
 class StringOperation(TextTensorOperation):
-    """An operation that makes another text of each text, whatever the shape of the array they are in."""
+    """Base of the operations that map each text to another text, in an array of any shape."""
 
     _is_builtin = True
     batch_column_types = (StringColumn,)
@@ -107,7 +107,7 @@ class StringOperation(TextTensorOperation):
     _one_column = "The op is OneToOne, can only accept one tensor as input"
 
     def transform_text(self, text: str) -> str:
-        """What becomes of one text."""
+        """Transform one text."""
         raise NotImplementedError
 
     def row(self, value: Any) -> Any:
@@ -125,7 +125,7 @@ class StringOperation(TextTensorOperation):
 
 
 class Tokenizer(TextTensorOperation):
-    """One string in, its tokens out; with_offsets also where each starts and ends, in bytes of UTF-8."""
+    """Base of the tokenizers: the tokens of one string; `with_offsets` adds their start and end, in bytes of UTF-8."""
 
     _is_builtin = True
     batch_column_types = (StringColumn,)
@@ -133,11 +133,11 @@ class Tokenizer(TextTensorOperation):
     _read: Callable[[Any, str], str] = staticmethod(single_string)
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens; never none at all."""
+        """The tokens; at least one."""
         raise NotImplementedError
 
     def spans(self, text: str) -> tuple[list[str], list[int], list[int]]:
-        """The tokens, where each starts and where it ends."""
+        """The tokens, and the start and end of each."""
         raise NotImplementedError
 
     def row(self, value: Any) -> Any:
@@ -153,7 +153,7 @@ class Tokenizer(TextTensorOperation):
 
     def batch(self, xs: StringColumn) -> Any:
         if xs.rows is not None:
-            return None  # not one text in each row
+            return None  # more than one text in a row
         if not self.with_offsets:
             return StringColumn.of_lists(self.lists(xs.strings))
         return token_offset_columns(list(map(self.spans, xs.strings)))
@@ -162,7 +162,7 @@ class Tokenizer(TextTensorOperation):
 def token_offset_columns(
     spans: list[tuple[list[str], list[int], list[int]]],
 ) -> tuple[StringColumn, RaggedColumn, RaggedColumn]:
-    """Columns of the tokens of each row, where each starts and where it ends."""
+    """Columns of the tokens of each row, and of the start and end of each token."""
     texts = StringColumn.of_lists([tokens for tokens, _, _ in spans])
     rows = texts.rows
     assert rows is not None

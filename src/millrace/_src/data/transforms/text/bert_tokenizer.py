@@ -1,4 +1,4 @@
-"""The tokenizers of BERT: basic, word pieces, and the one after the other."""
+"""BERT's tokenizers: basic, WordPiece, and both in sequence."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ __all__ = ["BasicTokenizer", "BertTokenizer", "WordpieceTokenizer"]
 register_json_type(Vocab)
 
 
-def _vocab(name: str, value: Any) -> None:
+def _check_vocab(name: str, value: Any) -> None:
     if value is None:
         raise ArgumentValueError("vocab is not provided.")
     if not isinstance(value, Vocab):
         raise ArgumentTypeError("Wrong input type for vocab, should be text.Vocab object.")
 
 
-def _max_bytes(name: str, value: Any) -> None:
+def _check_max_bytes(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     check_interval(value, 0, UINT32_MAX)
 
 
-def _max_bytes_of_bert(name: str, value: Any) -> None:
+def _check_max_bytes_of_bert(name: str, value: Any) -> None:
     if not isinstance(value, int):
         raise ArgumentTypeError(f"Wrong input type for {name}, should be int.")
-    _max_bytes(name, value)
+    _check_max_bytes(name, value)
 
 
-VocabArgument = Annotated[Any, ArgumentRule(_vocab)]
-MaxBytes = Annotated[Any, ArgumentRule(_max_bytes)]
-MaxBytesOfBert = Annotated[Any, ArgumentRule(_max_bytes_of_bert)]
+VocabArgument = Annotated[Any, ArgumentRule(_check_vocab)]
+MaxBytes = Annotated[Any, ArgumentRule(_check_max_bytes)]
+MaxBytesOfBert = Annotated[Any, ArgumentRule(_check_max_bytes_of_bert)]
 
 
 def _read_scalar(value: np.ndarray[Any, Any], op: str) -> str:
@@ -64,9 +64,9 @@ def _read_scalar(value: np.ndarray[Any, Any], op: str) -> str:
 
 @public("dataset.text", "dataset.text.transforms")
 class BasicTokenizer(Tokenizer):
-    """Words, punctuation marks and ideographs, each by itself: the first half of BERT's tokenizer.
+    """Split a text into words, punctuation marks and ideographs: the first step of BERT's tokenizer.
 
-    Control characters become spaces. Offsets are places in the text after folding and normalising, as in MindSpore.
+    Control characters become spaces. Offsets refer to the text after folding and normalization, as in MindSpore.
 
     Args:
         lower_case (bool): fold case (`CaseFold`) and drop accents; `normalization_form` is not used then.
@@ -74,9 +74,9 @@ class BasicTokenizer(Tokenizer):
         keep_whitespace (bool): keep runs of white space as tokens. Default: ``False``.
         normalization_form (NormalizeForm): Unicode's normal form to use first. Default: ``NormalizeForm.NONE``.
         preserve_unused_token (bool): keep ``[CLS]``, ``[SEP]``, ``[UNK]``, ``[PAD]``, ``[MASK]`` and ``[unused0]``
-            whole and as they are. With `lower_case`, MindSpore 2.7.0 repeats all that stands before such a token after
-            it; here it stands once. Default: ``True``.
-        with_offsets (bool): also give where each token starts and where it ends, in bytes of UTF-8. Default: ``False``.
+            unchanged as one token. With `lower_case`, MindSpore 2.7.0 repeats the text before such a token after
+            it; here it occurs once. Default: ``True``.
+        with_offsets (bool): also return the start and end of each token, in bytes of UTF-8. Default: ``False``.
 
     >>> import millrace.dataset.text as text
     >>> text.BasicTokenizer(lower_case=True)("[CLS] Crème brûlée, 北京!")
@@ -115,7 +115,7 @@ class BasicTokenizer(Tokenizer):
 
 
 class _WordpieceMixin:
-    """A vocabulary that cuts words. How it does so is worked out where it is used, and not pickled."""
+    """Word pieces by a vocabulary. The segmentation model is built on first use, and not pickled."""
 
     vocab: Any
     suffix_indicator: str
@@ -138,19 +138,19 @@ class _WordpieceMixin:
 
 @public("dataset.text", "dataset.text.transforms")
 class WordpieceTokenizer(_WordpieceMixin, TextTensorOperation):
-    """Words as pieces of a vocabulary, each the longest that fits; the second half of BERT's tokenizer.
+    """Split words into word pieces of a vocabulary, longest match first: the second step of BERT's tokenizer.
 
-    It takes one word, an array of words, or what `BasicTokenizer` gives with offsets: words, starts and limits. A word
-    that has no pieces is one token. With offsets, MindSpore 2.7.0 keeps the places of the pieces that it had found of
-    such a word, and ends one that is too long after the length of the unknown token; here every token has one place,
-    that of the whole word.
+    It takes one word, an array of words, or the result of `BasicTokenizer` with offsets: words, starts and ends. A word
+    without pieces is one token. With offsets, MindSpore 2.7.0 keeps the offsets of the pieces that it had matched in
+    such a word, and ends one that is too long after the length of the unknown token; here every such token has the
+    offsets of the whole word.
 
     Args:
         vocab (Vocab): the vocabulary.
-        suffix_indicator (str): what a piece begins with that does not begin a word. Default: ``'##'``.
-        max_bytes_per_token (int): a longer word is not cut, but unknown. Default: ``100``.
-        unknown_token (str): what stands for a word that is not known; ``''`` for the word itself. Default: ``'[UNK]'``.
-        with_offsets (bool): also give where each token starts and where it ends in its word, in bytes of UTF-8.
+        suffix_indicator (str): prefix of a piece that does not begin a word. Default: ``'##'``.
+        max_bytes_per_token (int): a longer word is not split, but unknown. Default: ``100``.
+        unknown_token (str): the token for an unknown word; ``''`` for the word itself. Default: ``'[UNK]'``.
+        with_offsets (bool): also return the start and end of each token within the word, in bytes of UTF-8.
             Default: ``False``.
 
     >>> import millrace.dataset.text as text
@@ -215,7 +215,7 @@ class WordpieceTokenizer(_WordpieceMixin, TextTensorOperation):
 
 
 def _split_words(model: WordpieceModel, words: list[str], starts: list[int]) -> Spans:
-    """The pieces of words that begin at these bytes, and their places."""
+    """Pieces of words that start at these bytes, with their offsets."""
     tokens: list[str] = []
     begins: list[int] = []
     ends: list[int] = []
@@ -230,18 +230,18 @@ def _split_words(model: WordpieceModel, words: list[str], starts: list[int]) -> 
 
 @public("dataset.text", "dataset.text.transforms")
 class BertTokenizer(_WordpieceMixin, BasicTokenizer, ours=True):
-    """BERT's tokenizer: `BasicTokenizer`, then `WordpieceTokenizer`; what they say of their arguments holds here.
+    """Tokenize a text like BERT: `BasicTokenizer`, then `WordpieceTokenizer`, with the same arguments.
 
     Args:
         vocab (Vocab): the vocabulary.
-        suffix_indicator (str): what a piece begins with that does not begin a word. Default: ``'##'``.
-        max_bytes_per_token (int): a longer word is not cut, but unknown. Default: ``100``.
-        unknown_token (str): what stands for a word that is not known; ``''`` for the word itself. Default: ``'[UNK]'``.
+        suffix_indicator (str): prefix of a piece that does not begin a word. Default: ``'##'``.
+        max_bytes_per_token (int): a longer word is not split, but unknown. Default: ``100``.
+        unknown_token (str): the token for an unknown word; ``''`` for the word itself. Default: ``'[UNK]'``.
         lower_case (bool): fold case and drop accents. Default: ``False``.
         keep_whitespace (bool): keep runs of white space as tokens. Default: ``False``.
         normalization_form (NormalizeForm): Unicode's normal form to use first. Default: ``NormalizeForm.NONE``.
-        preserve_unused_token (bool): keep ``[CLS]`` and its like whole, in any case. Default: ``True``.
-        with_offsets (bool): also give where each token starts and where it ends, in bytes of UTF-8. Default: ``False``.
+        preserve_unused_token (bool): keep ``[CLS]`` and similar tokens unchanged. Default: ``True``.
+        with_offsets (bool): also return the start and end of each token, in bytes of UTF-8. Default: ``False``.
 
     >>> import millrace.dataset.text as text
     >>> vocab = text.Vocab.from_list(["[UNK]", "[CLS]", "bei", "##jing", "welcome", "to", "!"])
@@ -276,7 +276,7 @@ class BertTokenizer(_WordpieceMixin, BasicTokenizer, ours=True):
 
     @property
     def _pieces_by_word(self) -> MemoDict:
-        """The pieces of what stands between white space: they do not depend on its neighbours."""
+        """Cache of the pieces of a text between white space: they do not depend on its neighbours."""
         if self._known is None:
             pieces, basic_tokens = self._pieces, super().tokens
             self._known = MemoDict(lambda word: tuple(pieces.pieces_of.lookup_all(basic_tokens(word))))

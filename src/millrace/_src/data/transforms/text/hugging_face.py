@@ -1,4 +1,4 @@
-"""Tokenizers in the files of Hugging Face's library."""
+"""Tokenizers of Hugging Face's library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .base import Boolean, TextTensorOperation, single_string
 __all__ = ["HuggingFaceTokenizer"]
 
 
-def _length(name: str, value: Any) -> None:
+def _check_length(name: str, value: Any) -> None:
     if value is None or value == "file":
         return
     if isinstance(value, bool) or not isinstance(value, int):
@@ -27,26 +27,27 @@ def _length(name: str, value: Any) -> None:
         raise ArgumentValueError(f"{name} should be at least 1, but got {value}.")
 
 
-Length = Annotated[Any, ArgumentRule(_length)]
+Length = Annotated[Any, ArgumentRule(_check_length)]
 
 
 @public("dataset.text")
 class HuggingFaceTokenizer(TextTensorOperation):
-    """Token ids of a text, by a ``tokenizer.json`` of Hugging Face's library ``tokenizers`` (extra ``text``).
+    """Tokenize a text with a ``tokenizer.json`` of Hugging Face's library ``tokenizers`` (extra ``text``).
 
-    The file is read once, here; workers and a pickled copy have what was in it. Nothing is ever fetched. Two columns
-    are taken as a pair of texts: ``map(tokenizer, ["question", "context"], ["ids"])``.
+    The file is read once, in the constructor; workers and pickled copies hold its contents. Nothing is downloaded. Two
+    columns are tokenized as a pair of texts: ``map(tokenizer, ["question", "context"], ["ids"])``.
 
     Args:
         tokenizer_file (str): the file.
-        outputs (str or list[str]): what to give, one column each: ``"ids"``, ``"attention_mask"``, ``"type_ids"``,
-            ``"special_tokens_mask"`` (all int32), ``"offsets"`` (int32, from and to for each token, in characters),
+        outputs (str or list[str]): the outputs, one column each: ``"ids"``, ``"attention_mask"``, ``"type_ids"``,
+            ``"special_tokens_mask"`` (all int32), ``"offsets"`` (int32, start and end of each token, in characters),
             ``"tokens"`` (text). Default: ``"ids"``.
-        special_tokens (bool): whether to add those that the file puts around a text. Default: ``True``.
-        truncation (int or None): the most tokens; None cuts nothing. Default: ``"file"``, as the file says.
-        padding (int or None): the length to pad to; None pads nothing. Default: ``"file"``, as the file says. Padding
-            to the longest of a batch is ``padded_batch``'s work, and not done here even if the file says so.
-        pad_token (str): the token to pad with, where the file names none. Default: ``None``.
+        special_tokens (bool): whether to add the special tokens that the file defines. Default: ``True``.
+        truncation (int or None): the maximum number of tokens; None for no truncation. Default: ``"file"``, as in the
+            file.
+        padding (int or None): the length to pad to; None for no padding. Default: ``"file"``, as in the file. Use
+            ``padded_batch`` to pad to the longest of a batch: it is not done here even if the file requests it.
+        pad_token (str): the padding token, if the file defines none. Default: ``None``.
 
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> tokenizer = Tokenizer(models.WordLevel({"?": 0, "hello": 1, "world": 2}, unk_token="?"))
@@ -59,7 +60,7 @@ class HuggingFaceTokenizer(TextTensorOperation):
 
     num_inputs = None
     batch_column_types = (StringColumn,)
-    holds_gil = False  # the library lets it go
+    holds_gil = False  # the library releases it
 
     @checked
     def __init__(
@@ -104,7 +105,7 @@ class HuggingFaceTokenizer(TextTensorOperation):
         strings = [single_string(text, "HuggingFaceTokenizer") for text in texts]
         try:
             encoding = self._tokenizer.encode(*strings, add_special_tokens=self.special_tokens)
-        except TypeError as error:  # all that the library says is that this is no text
+        except TypeError as error:  # the library only reports that this is no text
             raise DataError(
                 "HuggingFaceTokenizer: the text holds halves of surrogate pairs, which have no UTF-8 form."
             ) from error
@@ -120,7 +121,7 @@ class HuggingFaceTokenizer(TextTensorOperation):
         return columns[0] if len(columns) == 1 else columns
 
     def _identity(self) -> dict[str, Any]:
-        """By what was in the file, wherever it lies."""
+        """The identity depends on the contents of the file, not on its path."""
         arguments = {name: getattr(self, name) for name in _ARGUMENTS if name != "tokenizer_file"}
         return {**arguments, "contents": self._contents}
 

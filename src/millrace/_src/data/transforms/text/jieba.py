@@ -1,4 +1,4 @@
-"""Chinese text into words."""
+"""Chinese word segmentation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .base import Boolean, Tokenizer
 
 __all__ = ["JiebaTokenizer"]
 
-# a word without white space or stars, then perhaps a number
+# a word without white space or stars, then an optional number
 _ENTRY = re.compile(r"\s*([^\s*]+?)\s*([0-9]+)?\s*")
 
 
-def _path(name: str, value: Any) -> None:
+def _check_path(name: str, value: Any) -> None:
     what = "HMMSegment" if name == "hmm_path" else "MPSegment"
     if value is None:
         raise ArgumentValueError(f"The dict of {what} in cppjieba is not provided.")
@@ -32,23 +32,23 @@ def _path(name: str, value: Any) -> None:
         raise ArgumentValueError(f" jieba mode file {value} is not exist.")
 
 
-def _mode(name: str, value: Any) -> None:
+def _check_mode(name: str, value: Any) -> None:
     if not isinstance(value, JiebaMode):
         raise ArgumentTypeError(f"Wrong input type for {name}, should be JiebaMode.")
 
 
-File = Annotated[Any, ArgumentRule(_path)]
+File = Annotated[Any, ArgumentRule(_check_path)]
 
 
 @public("dataset.text", "dataset.text.transforms")
 class JiebaTokenizer(Tokenizer):
-    """The words of a Chinese text, as cppjieba finds them with these two files.
+    """Segment a Chinese text into words like cppjieba, with its dictionary and its hidden Markov model.
 
     Args:
         hmm_path (str): the hidden Markov model, cppjieba's ``hmm_model.utf8``.
         mp_path (str): the dictionary, cppjieba's ``jieba.dict.utf8``: "word frequency tag" in each line.
         mode (JiebaMode): by the dictionary (``MP``), by the model (``HMM``), or by both. Default: ``JiebaMode.MIX``.
-        with_offsets (bool): also give where each word starts and where it ends, in bytes of UTF-8. Default: ``False``.
+        with_offsets (bool): also return the start and end of each word, in bytes of UTF-8. Default: ``False``.
 
     >>> import millrace.dataset.text as text
     >>> with open("dict.txt", "w", encoding="utf-8") as file:
@@ -72,7 +72,7 @@ class JiebaTokenizer(Tokenizer):
         self,
         hmm_path: File,
         mp_path: File,
-        mode: Annotated[Any, ArgumentRule(_mode)] = JiebaMode.MIX,
+        mode: Annotated[Any, ArgumentRule(_check_mode)] = JiebaMode.MIX,
         with_offsets: Boolean = False,
     ) -> None:
         self.hmm_path = hmm_path
@@ -83,11 +83,11 @@ class JiebaTokenizer(Tokenizer):
 
     @checked
     def add_word(self, word: Any, freq: Any = None) -> None:
-        """Add a word, before the tokenizer is used in a pipeline.
+        """Add a word to the dictionary, before the tokenizer is used in a pipeline.
 
         Args:
-            word: it is taken as one from now on, where that is likeliest.
-            freq: how often it is seen, on the scale of the dictionary; without it, as often as words usually are.
+            word: the word; it is a token wherever that is the most probable segmentation.
+            freq: its frequency, on the scale of the dictionary; by default the median frequency.
         """
         if word is None:
             raise ArgumentValueError("word is not provided.")
@@ -100,9 +100,9 @@ class JiebaTokenizer(Tokenizer):
 
     @checked
     def add_dict(self, user_dict: Any) -> None:
-        """Add the words of a dict of words and frequencies, or of a file with a word and a frequency in each line.
+        """Add words from a dict of words and frequencies, or from a file with a word and a frequency in each line.
 
-        Lines that are something else are left out.
+        Other lines are skipped.
         """
         if isinstance(user_dict, dict):
             for word, times in user_dict.items():
@@ -123,7 +123,7 @@ class JiebaTokenizer(Tokenizer):
 
     @property
     def _segmenter(self) -> JiebaSegmenter:
-        # looked for once, and again when words were added
+        # cached until words are added
         num_words, segmenter = self.__dict__.get("_segmenter_cache", (-1, None))
         if segmenter is None or num_words != len(self.words):
             segmenter = load_segmenter(self.mp_path, self.hmm_path, self.mode, self.words)
@@ -132,7 +132,7 @@ class JiebaTokenizer(Tokenizer):
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> JiebaTokenizer:
-        """The tokenizer with these arguments and the words that were added; its files are read again."""
+        """Rebuild a tokenizer from its arguments and added words; its files are read again."""
         arguments = dict(fields)
         words = arguments.pop("words", ())
         tokenizer = super().from_fields(arguments)

@@ -1,4 +1,4 @@
-"""Words into numbers: their place in a vocabulary, or the number that they are."""
+"""Convert words to ids of a vocabulary, and texts to numbers."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ register_json_type(Vocab)
 
 @public("dataset.text", "dataset.text.transforms")
 class Lookup(TextTensorOperation):
-    """Words into their numbers in a vocabulary.
+    """Look up words in a vocabulary and return their ids.
 
     Args:
-        vocab (Vocab): words and their numbers.
-        unknown_token (str): the word whose number a word gets that is not in the vocabulary. Default: ``None``, such a
-            word is an error.
-        data_type (mindspore.dtype): the type of the numbers; one that is too large for it wraps around, as in
+        vocab (Vocab): the vocabulary.
+        unknown_token (str): the word whose id is used for unknown words. Default: ``None``, an unknown word is an
+            error.
+        data_type (mindspore.dtype): the type of the ids; an id that is too large for it wraps around, as in
             MindSpore. Default: ``mstype.int32``.
 
     >>> import millrace.dataset.text as text
@@ -73,7 +73,7 @@ class Lookup(TextTensorOperation):
         return _like_column(self._ids(column.strings), column)
 
     def _ids(self, words: list[str]) -> npt.NDArray[Any]:
-        """The numbers of these words: one look into the table for each."""
+        """Ids of these words, with one table lookup each."""
         table = self.vocab.table
         if self.unknown_token is None:
             numbers = list(map(table.get, words))
@@ -103,13 +103,13 @@ def _check_numeric(value: Any) -> None:
 
 @public("dataset.text", "dataset.text.transforms")
 class ToNumber(TextTensorOperation):
-    """The numbers that texts hold.
+    """Parse numbers from texts.
 
-    A text is read as C reads it: white space before the number is skipped, and what follows it is left out, so that "12
-    km" is 12 and, as a whole number, "1.5" is 1. No number at all, or one that the type cannot hold, is an error.
+    A text is parsed like in C: white space before the number and text after it are ignored, so that "12 km" is 12 and,
+    as an integer, "1.5" is 1. A text without a number, or a number that the type cannot hold, is an error.
 
     Args:
-        data_type (mindspore.dtype): the type of the numbers, which is not bool.
+        data_type (mindspore.dtype): the type of the numbers; not bool.
 
     >>> import millrace.dataset.text as text
     >>> import millrace.common.dtype as mstype
@@ -136,7 +136,7 @@ class ToNumber(TextTensorOperation):
 
 
 def _like_column(numbers: npt.NDArray[Any], column: StringColumn) -> npt.NDArray[Any] | RaggedColumn:
-    """Numbers in the place of the texts of a column."""
+    """Numbers with the rows of a column of texts."""
     return numbers if column.rows is None else RaggedColumn(numbers, column.rows)
 
 

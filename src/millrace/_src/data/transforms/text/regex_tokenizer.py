@@ -1,4 +1,4 @@
-"""Tokenizers and replacements by regular expressions."""
+"""Tokenize and replace by regular expressions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BAD_DELIMITER = "RegexTokenizer: create ICU RegexMatcher failed, you may input 
 _BAD_PATTERN = "RegexReplace: create icu RegexMatcher failed, you may input one error pattern"
 
 
-def _delimiter(name: str, value: Any) -> None:
+def _check_delimiter(name: str, value: Any) -> None:
     if value is None:
         raise ArgumentValueError(f"{name} is not provided.")
     if not isinstance(value, str):
@@ -27,18 +27,17 @@ def _delimiter(name: str, value: Any) -> None:
 
 @public("dataset.text", "dataset.text.transforms")
 class RegexTokenizer(Tokenizer):
-    """The parts of a text between what a regular expression matches.
+    """Split a text into tokens at the matches of a regular expression.
 
-    Patterns are ICU's and run on the library ``regex`` (extra ``text``), which is rewritten where the two differ. The
-    library may know a newer Unicode than ICU 74 (15.1): characters that came later then have properties. It also takes
-    names of characters (``\\N{...}``), ``\\p{Emoji}``, ``\\X`` and look-behinds of any length, which MindSpore's ICU
-    does not.
+    Patterns have ICU's syntax and are translated for the library ``regex`` (extra ``text``). The library may support a
+    newer Unicode than ICU 74 (15.1): characters that were added later then have properties. It also supports names of
+    characters (``\\N{...}``), ``\\p{Emoji}``, ``\\X`` and look-behinds of any length, which MindSpore's ICU does not.
 
     Args:
-        delim_pattern (str): what parts the tokens.
-        keep_delim_pattern (str): what parted them is kept as a token if all of it matches this.
-            Default: ``''``, nothing.
-        with_offsets (bool): also give where each token starts and where it ends, in bytes of UTF-8. Default: ``False``.
+        delim_pattern (str): the pattern of the delimiters.
+        keep_delim_pattern (str): a delimiter is kept as a token if this pattern matches all of it.
+            Default: ``''``, none is kept.
+        with_offsets (bool): also return the start and end of each token, in bytes of UTF-8. Default: ``False``.
 
     >>> import millrace.dataset.text as text
     >>> text.RegexTokenizer("[ ,]", ",")("one, two")
@@ -50,7 +49,7 @@ class RegexTokenizer(Tokenizer):
     @checked
     def __init__(
         self,
-        delim_pattern: Annotated[Any, ArgumentRule(_delimiter)],
+        delim_pattern: Annotated[Any, ArgumentRule(_check_delimiter)],
         keep_delim_pattern: Text = "",
         with_offsets: Boolean = False,
     ) -> None:
@@ -74,16 +73,16 @@ class RegexTokenizer(Tokenizer):
 
 @public("dataset.text", "dataset.text.transforms")
 class RegexReplace(StringOperation):
-    """A text with something else where a regular expression matches.
+    """Replace the matches of a regular expression in a text.
 
-    Patterns are those of `RegexTokenizer`. In `replace`, ``$1`` and ``${name}`` stand for groups, ``$0`` for the whole
-    match, and a backslash makes what follows it plain. In an array each text is treated by itself; MindSpore 2.7.0
-    joins them into the first.
+    Patterns are those of `RegexTokenizer`. In `replace`, ``$1`` and ``${name}`` are groups, ``$0`` is the whole
+    match, and a backslash makes the next character literal. In an array each text is transformed separately; MindSpore
+    2.7.0 joins them into the first.
 
     Args:
-        pattern (str): what is replaced.
-        replace (str): what stands there instead.
-        replace_all (bool): every match, or only the first of each text. Default: ``True``.
+        pattern (str): the pattern to replace.
+        replace (str): the replacement.
+        replace_all (bool): replace every match, or only the first of each text. Default: ``True``.
 
     >>> import millrace.dataset.text as text
     >>> text.RegexReplace(r"\\s+", "_")("one  two three")

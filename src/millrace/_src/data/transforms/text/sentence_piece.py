@@ -1,4 +1,4 @@
-"""Text into pieces by a model of SentencePiece."""
+"""Tokenize with a SentencePiece model."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ register_json_type(SentencePieceVocab)
 
 @public("dataset.text", "dataset.text.transforms")
 class SentencePieceTokenizer(TextTensorOperation):
-    """A text cut into the pieces of a SentencePiece model.
+    """Tokenize a text into pieces of a SentencePiece model.
 
     Args:
         mode (Union[str, SentencePieceVocab]): a model file, or a vocabulary.
-        out_type (SPieceTokenizerOutType): whether pieces of text come out or their numbers, as int32.
+        out_type (SPieceTokenizerOutType): return the pieces as text, or their ids as int32.
 
     >>> import millrace.dataset.text as text
     >>> with open("corpus.txt", "w") as file:
@@ -38,7 +38,7 @@ class SentencePieceTokenizer(TextTensorOperation):
     """
 
     batch_column_types = (StringColumn,)
-    holds_gil = False  # the work is the library's
+    holds_gil = False  # the library does the work without it
 
     json_enums: ClassVar[dict[str, type[Enum]]] = {"out_type": SPieceTokenizerOutType}
 
@@ -56,7 +56,7 @@ class SentencePieceTokenizer(TextTensorOperation):
 
     @property
     def load_type(self) -> SPieceTokenizerLoadType:
-        """Whether it was made from a file."""
+        """Whether the tokenizer was created from a model file or from a vocabulary."""
         types = SPieceTokenizerLoadType
         return types.FILE if isinstance(self.mode, str) else types.MODEL
 

@@ -1,4 +1,4 @@
-"""Rows of words or numbers made longer, shorter, or into pieces."""
+"""Token sequences: add tokens, truncate, n-grams, sliding windows."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ __all__ = ["AddToken", "Ngram", "SlidingWindow", "Truncate", "TruncateSequencePa
 
 
 def _shrink_text(values: Any) -> Any:
-    """Text is as wide as the longest that is left."""
+    """Shrink the dtype of text to the longest remaining string."""
     return shrink_width(values) if values.dtype.kind in "US" else values
 
 
 @public("dataset.text", "dataset.text.transforms")
 class AddToken(TextTensorOperation):
-    """A token before or after a row of words; with two dimensions, of each row.
+    """Add a token to the beginning or end of a row of tokens; with two dimensions, of each row.
 
     Args:
-        token (str): what is added.
-        begin (bool): whether before the first word or after the last. Default: ``True``, before.
+        token (str): the token.
+        begin (bool): whether to add it before the first token or after the last. Default: ``True``, before.
 
     >>> import millrace.dataset.text as text
     >>> text.AddToken("[CLS]")(["a", "b"])
@@ -64,10 +64,10 @@ class AddToken(TextTensorOperation):
 
 @public("dataset.text", "dataset.text.transforms")
 class Truncate(TextTensorOperation):
-    """The first values of a row of words or numbers; with two dimensions, of each row.
+    """Truncate a row of tokens or numbers to a maximum length; with two dimensions, each row.
 
     Args:
-        max_seq_len (int): how many are kept at most.
+        max_seq_len (int): the maximum length.
 
     >>> import millrace.dataset.text as text
     >>> text.Truncate(2)(["a", "b", "c"])
@@ -103,7 +103,7 @@ class Truncate(TextTensorOperation):
         return truncate_rows(column, np.minimum(column.lengths, self.max_seq_len))
 
 
-def _length(name: str, value: Any) -> None:
+def _check_length(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value < 0:
         raise PlanError(
@@ -114,12 +114,12 @@ def _length(name: str, value: Any) -> None:
 
 @public("dataset.text", "dataset.text.transforms")
 class TruncateSequencePair(TextTensorOperation):
-    """Two rows of words or numbers cut until they are no longer than this together; the longer one is cut first.
+    """Truncate a pair of rows of tokens or numbers to a maximum total length; the longer one is truncated first.
 
-    Where both are equally long, the second is cut.
+    Where both are equally long, the second is truncated.
 
     Args:
-        max_length (int): the most that both may hold together.
+        max_length (int): the maximum total length of both.
 
     >>> import millrace.dataset.text as text
     >>> text.TruncateSequencePair(4)(["a", "b", "c"], ["x", "y"])
@@ -130,7 +130,7 @@ class TruncateSequencePair(TextTensorOperation):
     batch_column_types = (StringColumn, RaggedColumn, np.ndarray)
 
     @checked
-    def __init__(self, max_length: Annotated[Any, ArgumentRule(_length)]) -> None:
+    def __init__(self, max_length: Annotated[Any, ArgumentRule(_check_length)]) -> None:
         self.max_length = max_length
 
     def _apply_per_column(self, values: tuple[Any, ...], params: list[Any]) -> tuple[Any, ...]:
@@ -153,7 +153,7 @@ class TruncateSequencePair(TextTensorOperation):
         return truncate_rows(one, first), truncate_rows(two, second)
 
 
-def _sizes(name: str, value: Any) -> None:
+def _check_sizes(name: str, value: Any) -> None:
     sizes = [value] if isinstance(value, int) else value
     if not isinstance(sizes, list) or not sizes:
         raise ArgumentValueError(f"{name} needs to be a non-empty list of positive integers.")
@@ -162,7 +162,7 @@ def _sizes(name: str, value: Any) -> None:
         check_positive(size, f"gram_{i}")
 
 
-def _pad(name: str, value: Any) -> None:
+def _check_pad(name: str, value: Any) -> None:
     right = isinstance(value, tuple) and len(value) == 2
     if not right or not isinstance(value[0], str) or not isinstance(value[1], int):
         raise ArgumentValueError(
@@ -170,19 +170,19 @@ def _pad(name: str, value: Any) -> None:
         )
 
 
-Padding = Annotated[Any, ArgumentRule(_pad)]
+Padding = Annotated[Any, ArgumentRule(_check_pad)]
 
 
 @public("dataset.text", "dataset.text.transforms")
 class Ngram(TextTensorOperation):
-    """The n-grams of a row of words: each run of n words, joined.
+    """Generate the n-grams of a row of tokens: each run of n tokens, joined.
 
     Args:
-        n (list[int]): how many words are joined; with several numbers, all n-grams of the first come before those of
-            the second. Where there are too few words, an empty text stands for the n-grams of that n.
-        left_pad (tuple): (text, count): put before the words, at most n - 1 times. Default: ``('', 0)``.
-        right_pad (tuple): (text, count): put after the words, at most n - 1 times. Default: ``('', 0)``.
-        separator (str): stands between the words that are joined. Default: ``' '``.
+        n (list[int]): the number of tokens in an n-gram; with several numbers, all n-grams of the first come before
+            those of the second. Where there are too few tokens, one empty text replaces the n-grams of that n.
+        left_pad (tuple): (text, count): padding before the tokens, at most n - 1 times. Default: ``('', 0)``.
+        right_pad (tuple): (text, count): padding after the tokens, at most n - 1 times. Default: ``('', 0)``.
+        separator (str): the separator between the joined tokens. Default: ``' '``.
 
     >>> import millrace.dataset.text as text
     >>> text.Ngram([2, 3], separator="-")(["a", "b", "c"])
@@ -196,7 +196,7 @@ class Ngram(TextTensorOperation):
     @checked
     def __init__(
         self,
-        n: Annotated[Any, ArgumentRule(_sizes)],
+        n: Annotated[Any, ArgumentRule(_check_sizes)],
         left_pad: Padding = ("", 0),
         right_pad: Padding = ("", 0),
         separator: str = " ",
@@ -222,7 +222,7 @@ class Ngram(TextTensorOperation):
         return StringColumn.of_lists([ngrams(row, *arguments) for row in column.lists()])
 
 
-def _axis(name: str, value: Any) -> None:
+def _check_axis(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value not in (0, -1):
         raise PlanError(f"SlidingWindow: The parameter axis supports 0 or -1 only for now, but got {value}.")
@@ -230,11 +230,13 @@ def _axis(name: str, value: Any) -> None:
 
 @public("dataset.text", "dataset.text.transforms")
 class SlidingWindow(TextTensorOperation):
-    """Every run of some values of a row, as the rows of a table. A row with fewer values gives an empty one.
+    """Apply a sliding window to a row of values; the windows are the rows of the result.
+
+    A row with fewer values than the window gives an empty result.
 
     Args:
-        width (int): how many values are in a run.
-        axis (int): the axis that is walked along: 0 or -1, which are the same, since a row has one. Default: ``0``.
+        width (int): the width of the window.
+        axis (int): the axis of the window: 0 or -1, which are the same, since a row has one axis. Default: ``0``.
 
     >>> import millrace.dataset.text as text
     >>> text.SlidingWindow(3)([1, 2, 3, 4, 5])
@@ -244,7 +246,7 @@ class SlidingWindow(TextTensorOperation):
     """
 
     @checked
-    def __init__(self, width: PositiveInt, axis: Annotated[Any, ArgumentRule(_axis)] = 0) -> None:
+    def __init__(self, width: PositiveInt, axis: Annotated[Any, ArgumentRule(_check_axis)] = 0) -> None:
         self.width = width
         self.axis = axis
 

@@ -1,4 +1,4 @@
-"""One form for texts that mean the same."""
+"""Case folding, Unicode normalization and filtering of Wikipedia's XML."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .base import StringOperation
 __all__ = ["CaseFold", "FilterWikipediaXML", "Form", "NormalizeForm", "NormalizeUTF8"]
 
 
-def _form(name: str, value: Any) -> None:
+def _check_form(name: str, value: Any) -> None:
     if not isinstance(value, NormalizeForm):
         raise ArgumentTypeError("Wrong input type for normalization_form, should be enum of 'NormalizeForm'.")
 
 
-Form = Annotated[Any, ArgumentRule(_form)]
+Form = Annotated[Any, ArgumentRule(_check_form)]
 
 
 @public("dataset.text", "dataset.text.transforms")
 class CaseFold(StringOperation):
-    """Text without differences of case, as Unicode's NFKC_Casefold has it.
+    """Fold the case of a text, with Unicode's NFKC_Casefold.
 
-    More than small letters: ß becomes ss, full-width letters and ligatures plain ones, and what is not to be seen
-    (soft hyphens, joiners) is dropped. Texts of any shape.
+    This is more than lower-casing: ß becomes ss, full-width letters and ligatures become plain ones, and ignorable
+    characters (soft hyphens, joiners) are removed. Supports arrays of any shape.
 
     >>> import millrace.dataset.text as text
     >>> text.CaseFold()("Welcome to BEIJING, Straße!")
@@ -45,10 +45,10 @@ class CaseFold(StringOperation):
 
 @public("dataset.text", "dataset.text.transforms")
 class NormalizeUTF8(StringOperation):
-    """Text in one of Unicode's normal forms.
+    """Normalize a text to a Unicode normalization form.
 
-    Normal forms come from Python's own tables: characters that are newer than Unicode 15.1 are treated as the Python
-    that runs it knows them, where MindSpore leaves them alone.
+    The tables are Python's own: characters that are newer than Unicode 15.1 are normalized as in the running Python,
+    where MindSpore leaves them unchanged.
 
     Args:
         normalize_form (NormalizeForm): the form. Default: ``NormalizeForm.NFKC``.
@@ -68,11 +68,11 @@ class NormalizeUTF8(StringOperation):
 
 @public("dataset.text", "dataset.text.transforms")
 class FilterWikipediaXML(StringOperation):
-    """The plain words of a piece of Wikipedia's XML dump: small letters a to z, digits spelt out, single spaces.
+    """Extract plain words from Wikipedia's XML dump: lower-case letters a to z, digits spelt out, single spaces.
 
-    Tags and entities are dropped; a page that only redirects becomes empty. MindSpore 2.7.0 also drops every capital R,
+    Tags and entities are removed; a redirect page becomes empty. MindSpore 2.7.0 also removes every capital R,
     may write an n for empty lines, and in an array joins all texts into the first; here R becomes r, empty lines a
-    space, and each text is treated by itself.
+    space, and each text is transformed separately.
 
     >>> import millrace.dataset.text as text
     >>> text.FilterWikipediaXML()("<title>Red</title> Rome has 7 hills &amp; a river")

@@ -1,4 +1,4 @@
-"""Tokenizers that look at characters alone, or ask a function of the user's."""
+"""Tokenizers by white space, character, Unicode script, or a Python function."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["PythonTokenizer", "UnicodeCharTokenizer", "UnicodeScriptTokenizer", 
 
 @public("dataset.text", "dataset.text.transforms")
 class WhitespaceTokenizer(Tokenizer):
-    """The words of a text: what stands between white space, as Unicode has it.
+    """Split a text at Unicode white space.
 
     Args:
-        with_offsets (bool): also give where each word starts and where it ends, in bytes of UTF-8. Default: ``False``.
+        with_offsets (bool): also return the start and end of each word, in bytes of UTF-8. Default: ``False``.
 
     >>> import millrace.dataset.text as text
     >>> text.WhitespaceTokenizer()("Welcome to  Beijing!")
@@ -46,10 +46,10 @@ class WhitespaceTokenizer(Tokenizer):
 
 @public("dataset.text", "dataset.text.transforms")
 class UnicodeCharTokenizer(Tokenizer):
-    """Every character of a text (every code point) by itself.
+    """Split a text into characters (code points).
 
     Args:
-        with_offsets (bool): also give where each character starts and where it ends, in bytes of UTF-8.
+        with_offsets (bool): also return the start and end of each character, in bytes of UTF-8.
             Default: ``False``.
 
     >>> import millrace.dataset.text as text
@@ -67,14 +67,14 @@ class UnicodeCharTokenizer(Tokenizer):
 
 @public("dataset.text", "dataset.text.transforms")
 class UnicodeScriptTokenizer(Tokenizer):
-    """Runs of characters of one script; white space is a script of its own here.
+    """Split a text into runs of characters of one Unicode script; white space counts as a separate script.
 
     Digits, punctuation and symbols are common to all scripts and stay together; marks that belong to several scripts
-    (the acute accent of a decomposed é) are a script by themselves.
+    (the acute accent of a decomposed é) are a separate script.
 
     Args:
         keep_whitespace (bool): keep runs of white space as tokens. Default: ``False``.
-        with_offsets (bool): also give where each token starts and where it ends, in bytes of UTF-8. Default: ``False``.
+        with_offsets (bool): also return the start and end of each token, in bytes of UTF-8. Default: ``False``.
 
     >>> import millrace.dataset.text as text
     >>> text.UnicodeScriptTokenizer()("我爱Python编程 3.14")
@@ -93,17 +93,17 @@ class UnicodeScriptTokenizer(Tokenizer):
         return splits.script_spans(text, self.keep_whitespace)
 
 
-def _callable(name: str, value: Any) -> None:
+def _check_callable(name: str, value: Any) -> None:
     if not callable(value):
         raise ArgumentTypeError(f"{name} is not a callable Python function.")
 
 
 @public("dataset.text", "dataset.text.transforms")
 class PythonTokenizer(TextTensorOperation, ours=False):
-    """A function of one's own as a tokenizer: it gets a str and returns its tokens.
+    """Tokenize a text with a user-defined Python function of a str.
 
-    Bytes are read as UTF-8 first. An array of several texts becomes one of a dimension more, and each text must have as
-    many tokens as the others.
+    Bytes are decoded as UTF-8 first. An array of several texts gives a result with one more dimension, and all texts
+    must have the same number of tokens.
 
     Args:
         tokenizer (Callable): a function of a str that returns a list of str.
@@ -116,7 +116,7 @@ class PythonTokenizer(TextTensorOperation, ours=False):
     runs_in_python = True
 
     @checked
-    def __init__(self, tokenizer: Annotated[Any, ArgumentRule(_callable)]) -> None:
+    def __init__(self, tokenizer: Annotated[Any, ArgumentRule(_check_callable)]) -> None:
         self.tokenizer: Callable[[str], Any] = tokenizer
 
     def as_input(self, value: Any) -> Any:
@@ -151,6 +151,6 @@ class PythonTokenizer(TextTensorOperation, ours=False):
         return [token.decode() if isinstance(token, bytes) else str(token) for token in tokens]
 
     def to_json(self) -> str:
-        """The name and the module of the function; a function has no other form in JSON."""
+        """The JSON form: name and module of the function only."""
         name = getattr(self.tokenizer, "__name__", type(self.tokenizer).__name__)
         return json.dumps({"tensor_op_name": name, "python_module": public_module(type(self))})

@@ -1,4 +1,4 @@
-"""Words into vectors."""
+"""Convert words to word vectors."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ __all__ = ["ToVectors"]
 register_json_type(Vectors, GloVe, FastText, CharNGram)
 
 
-def _numbers(name: str, value: Any) -> None:
+def _check_numbers(name: str, value: Any) -> None:
     check_each_type(value, (int, float), name)
 
 
 @public("dataset.text", "dataset.text.transforms")
 class ToVectors(TextTensorOperation):
-    """Words into their vectors: a table with a row for each word, and for a single word its vector alone.
+    """Look up word vectors: a row for each word, and for a single word its vector alone.
 
     Args:
         vectors (Vectors): words and their vectors; also ``GloVe``, ``FastText`` and ``CharNGram``.
-        unk_init (sequence): the vector of a word that is not known. Default: ``None``, zeros.
-        lower_case_backup (bool): whether a word that is not known is looked up in lower case. Default: ``False``.
-            As MindSpore's documentation has it, the word as it is comes first; MindSpore itself looks for the lower
-            case alone, and knows no lower case but that of ASCII.
+        unk_init (sequence): the vector of an unknown word. Default: ``None``, zeros.
+        lower_case_backup (bool): whether to look up an unknown word in lower case. Default: ``False``.
+            As in MindSpore's documentation, the unchanged word is looked up first; MindSpore itself looks up only the
+            lower-case form, and lower-cases only ASCII.
 
     >>> import millrace.dataset.text as text
     >>> with open("vectors.txt", "w") as file:
@@ -52,7 +52,7 @@ class ToVectors(TextTensorOperation):
     def __init__(
         self,
         vectors: Any,
-        unk_init: Annotated[Any, ArgumentRule(_numbers)] = None,
+        unk_init: Annotated[Any, ArgumentRule(_check_numbers)] = None,
         lower_case_backup: bool = False,
     ) -> None:
         check_type(vectors, (Vectors,), "vectors")

@@ -1,1 +1,1 @@
-"""Image transforms: declarations of about ten lines over kernels/vision, a file per family."""
+"""Image transforms: short declarations over kernels/vision, a file per family."""

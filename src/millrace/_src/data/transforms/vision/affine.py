@@ -1,4 +1,4 @@
-"""Turned, moved and seen from the side, given and drawn."""
+"""Rotation, affine and perspective transforms, fixed and random."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = ["Affine", "Perspective", "RandomAffine", "RandomPerspective", "Random
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class Rotate(ImageTensorOperation):
-    """An image turned counter-clockwise, about its middle or about a center (x, y).
+    """Rotate an image counter-clockwise, about its center or about a given center (x, y).
 
-    An array's fill_value is taken as (blue, green, red), as MindSpore takes it. With CUBIC 0.5 % of the
+    An array's fill_value is interpreted as (blue, green, red), as in MindSpore. With CUBIC 0.5 % of the
     values differ from MindSpore's by 1, floats by up to 2e-6: OpenCV 5 sums in another order.
 
     >>> Rotate(180)(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
@@ -60,9 +60,9 @@ class Rotate(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomRotation(ImageTensorOperation):
-    """An image turned by an angle drawn from a range.
+    """Rotate an image by a random angle from a range.
 
-    For one and the same angle the pixels are those of Rotate.
+    At the same angle the pixels equal those of Rotate.
 
     >>> RandomRotation((180, 180))(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
     [[4, 3], [2, 1]]
@@ -103,7 +103,7 @@ class RandomRotation(ImageTensorOperation):
         return warp.rotate(x, float(angle), self.resample, self.expand, self.center, fill, "RandomRotation")
 
 
-def _shift(name: str, value: Any) -> None:
+def _check_shift(name: str, value: Any) -> None:
     check_type(value, (list, tuple), name)
     if len(value) != 2:
         raise ArgumentTypeError("The length of translate should be 2.")
@@ -112,12 +112,12 @@ def _shift(name: str, value: Any) -> None:
         check_interval(item, -1.0, 1.0, f"{name}[{i}]")
 
 
-def _positive_scale(name: str, value: Any) -> None:
+def _check_positive_scale(name: str, value: Any) -> None:
     check_type(value, (int, float), name)
     check_positive(value, name)
 
 
-def _shear(name: str, value: Any) -> None:
+def _check_shear(name: str, value: Any) -> None:
     check_type(value, (numbers.Number, tuple, list), name)
     if isinstance(value, numbers.Number):
         check_interval(value, -180, 180, name)
@@ -131,7 +131,7 @@ def _shear(name: str, value: Any) -> None:
 
 @public("dataset.vision")
 class Affine(ImageTensorOperation):
-    """An image turned, moved by parts of its size, scaled and sheared.
+    """Apply an affine transform: rotate, translate (by a share of the size), scale and shear an image.
 
     In large images 0.01 % of the values differ by 1 to 3 from MindSpore's: the matrix differs in its last bits. With
     CUBIC 0.8 % differ by 1, floats by up to 2e-7: OpenCV 5 sums in another order.
@@ -144,9 +144,9 @@ class Affine(ImageTensorOperation):
     def __init__(
         self,
         degrees: Annotated[int | float, Range(-180, 180)],
-        translate: Annotated[Any, ArgumentRule(_shift)],
-        scale: Annotated[Any, ArgumentRule(_positive_scale)],
-        shear: Annotated[Any, ArgumentRule(_shear)],
+        translate: Annotated[Any, ArgumentRule(_check_shift)],
+        scale: Annotated[Any, ArgumentRule(_check_positive_scale)],
+        shear: Annotated[Any, ArgumentRule(_check_shear)],
         resample: Inter = Inter.NEAREST,
         fill_value: FillValue = 0,
     ) -> None:
@@ -159,7 +159,7 @@ class Affine(ImageTensorOperation):
         return warp.affine(x, self.degrees, self.translate, self.scale, self.shear, self.resample, fill)
 
 
-def _shifts(name: str, value: Any) -> None:
+def _check_shifts(name: str, value: Any) -> None:
     check_type(value, (list, tuple), name)
     check_each_type(value, (int, float), name)
     if len(value) not in (2, 4):
@@ -168,7 +168,7 @@ def _shifts(name: str, value: Any) -> None:
         check_interval(item, -1.0, 1.0, f"{name} at {i}")
 
 
-def _scales(name: str, value: Any) -> None:
+def _check_scales(name: str, value: Any) -> None:
     check_type(value, (tuple, list), name)
     check_each_type(value, (int, float), name)
     if len(value) != 2:
@@ -179,7 +179,7 @@ def _scales(name: str, value: Any) -> None:
     check_positive(value[1], "scale[1]")
 
 
-def _shears(name: str, value: Any) -> None:
+def _check_shears(name: str, value: Any) -> None:
     check_type(value, (numbers.Number, tuple, list), name)
     if isinstance(value, numbers.Number):
         check_positive(value, name)
@@ -198,10 +198,10 @@ def _shears(name: str, value: Any) -> None:
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomAffine(ImageTensorOperation):
-    """Affine with values drawn from ranges.
+    """Apply an affine transform with random parameters from given ranges.
 
-    For the same values the pixels are those of Affine. Two numbers in `translate` are a range across for arrays,
-    and the largest moves across and down for Pillow images, as in MindSpore.
+    For the same parameters the pixels equal those of Affine. Two numbers in `translate` are a horizontal range for
+    arrays, and the maximum horizontal and vertical translation for Pillow images, as in MindSpore.
 
     >>> RandomAffine(15, (0.1, 0.1), (0.9, 1.1))(np.zeros((4, 4, 3), np.uint8)).shape
     (4, 4, 3)
@@ -213,9 +213,9 @@ class RandomAffine(ImageTensorOperation):
     def __init__(
         self,
         degrees: Degrees,
-        translate: Annotated[Any, ArgumentRule(_shifts)] = None,
-        scale: Annotated[Any, ArgumentRule(_scales)] = None,
-        shear: Annotated[Any, ArgumentRule(_shears)] = None,
+        translate: Annotated[Any, ArgumentRule(_check_shifts)] = None,
+        scale: Annotated[Any, ArgumentRule(_check_scales)] = None,
+        shear: Annotated[Any, ArgumentRule(_check_shears)] = None,
         resample: Inter = Inter.NEAREST,
         fill_value: FillValue = 0,
     ) -> None:
@@ -256,7 +256,7 @@ class RandomAffine(ImageTensorOperation):
         )
 
     def _ranges(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Two numbers are the ends of the range across; four are both ranges."""
+        """Horizontal and vertical range: two numbers are the horizontal one; four are both."""
         if len(self.translate) == 2:
             return (self.translate[0], self.translate[1]), (0.0, 0.0)
         return (self.translate[0], self.translate[1]), (self.translate[2], self.translate[3])
@@ -264,10 +264,10 @@ class RandomAffine(ImageTensorOperation):
 
 @public("dataset.vision")
 class Perspective(ImageTensorOperation):
-    """What lies at four start points (x, y) moved to four end points.
+    """Apply a perspective transform that maps four start points (x, y) to four end points.
 
     With CUBIC 0.2 % of the values differ from MindSpore's by 1, floats by up to 2e-7: OpenCV 5 sums in another order.
-    The coefficients are solved for in a fixed order of operations, the same on every processor. For a Pillow image
+    The coefficients are computed in a fixed order of operations, the same on every processor. For a Pillow image
     MindSpore uses LAPACK: pixels that lie on a border may differ.
 
     >>> corners = [(0, 0), (3, 0), (3, 3), (0, 3)]
@@ -293,7 +293,7 @@ class Perspective(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class RandomPerspective(ImageTensorOperation):
-    """A Pillow image with its corners moved inwards by drawn amounts, with a given probability.
+    """Apply a random perspective transform to a Pillow image, with a given probability: its corners move inwards.
 
     The same four corners give the same pixels on every processor. MindSpore's differ, see Perspective.
 

@@ -1,4 +1,7 @@
-"""Arguments of image transforms, as annotations with MindSpore's words. See transforms/checks.py."""
+"""Argument types of the image transforms, as annotations, with MindSpore's error messages.
+
+See transforms/argument_types.py.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,10 @@ _SIZE = "Size should be a single integer or a list/tuple (h, w) of length 2."
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int)  # True and False too, where MindSpore lets them through
+    return isinstance(value, int)  # True and False too, which MindSpore accepts here
 
 
-def _crop_size(name: str, value: Any) -> None:
+def _check_crop_size(name: str, value: Any) -> None:
     check_type(value, (int, list, tuple), name)
     if _is_number(value):
         check_interval(value, 1, FLOAT_MAX)
@@ -54,7 +57,7 @@ def _crop_size(name: str, value: Any) -> None:
         check_interval(item, 1, FLOAT_MAX)
 
 
-def _resize_size(name: str, value: Any) -> None:
+def _check_resize_size(name: str, value: Any) -> None:
     if _is_number(value):
         check_interval(value, 1, FLOAT_MAX)
         return
@@ -65,7 +68,7 @@ def _resize_size(name: str, value: Any) -> None:
         check_interval(item, 1, INT32_MAX, f"{name} at dim {i}")
 
 
-def _fill_value(name: str, value: Any) -> None:
+def _check_fill_value(name: str, value: Any) -> None:
     if _is_number(value):
         check_type(value, (int,), name)
         check_interval(value, 0, 255, name)
@@ -77,7 +80,7 @@ def _fill_value(name: str, value: Any) -> None:
         raise ArgumentTypeError("fill_value should be a single integer or a 3-tuple.")
 
 
-def _padding(name: str, value: Any) -> None:
+def _check_padding(name: str, value: Any) -> None:
     if not isinstance(value, bool):
         check_type(value, (tuple, list, numbers.Number), name)
     if isinstance(value, numbers.Number):
@@ -91,7 +94,7 @@ def _padding(name: str, value: Any) -> None:
         check_interval(item, 0, INT32_MAX, "pad_value")
 
 
-def _degrees(name: str, value: Any) -> None:
+def _check_degrees(name: str, value: Any) -> None:
     check_type(value, (int, float, list, tuple), name)
     if isinstance(value, (int, float)):
         check_interval(value, 0, FLOAT_MAX, name)
@@ -101,15 +104,15 @@ def _degrees(name: str, value: Any) -> None:
     check_each_type(value, (int, float), name)
     for item in value:
         check_interval(item, -FLOAT_MAX, FLOAT_MAX, name)
-    _is_range(name, value)
+    _check_range(name, value)
 
 
-def _is_range(name: str, value: Any) -> None:
+def _check_range(name: str, value: Any) -> None:
     if value[0] > value[1]:
         raise ArgumentValueError(f"{name} should be in (min,max) format. Got (max,min).")
 
 
-def _positive_degrees(name: str, value: Any) -> None:
+def _check_positive_degrees(name: str, value: Any) -> None:
     if not isinstance(value, (list, tuple)):
         raise ArgumentTypeError("degrees must be either a tuple or a list.")
     check_each_type(value, (int, float), name)
@@ -117,30 +120,30 @@ def _positive_degrees(name: str, value: Any) -> None:
         raise ArgumentValueError("degrees must be a sequence with length 2.")
     for item in value:
         check_interval(item, 0, FLOAT_MAX)
-    _is_range(name, value)
+    _check_range(name, value)
 
 
-def _scale(name: str, value: Any) -> None:
+def _check_scale(name: str, value: Any) -> None:
     check_type(value, (tuple, list), name)
     if len(value) != 2:
         raise ArgumentTypeError("scale should be a list/tuple of length 2.")
     check_each_type(value, (float, int), name)
-    _is_range(name, value)
+    _check_range(name, value)
     check_order(value, 0, FLOAT_MAX)
     check_positive(value[1], "scale[1]")
 
 
-def _ratio(name: str, value: Any) -> None:
+def _check_ratio(name: str, value: Any) -> None:
     check_type(value, (tuple, list), name)
     if len(value) != 2:
         raise ArgumentTypeError("ratio should be a list/tuple of length 2.")
     for i, item in enumerate(value):
         check_type(item, (float, int), f"ratio[{i}]")
         check_interval(item, 0, FLOAT_MAX, f"ratio[{i}]", left_open=True)
-    _is_range(name, value)
+    _check_range(name, value)
 
 
-def _center(name: str, value: Any) -> None:
+def _check_center(name: str, value: Any) -> None:
     if not (isinstance(value, tuple) and len(value) == 2):
         raise ArgumentValueError(f"Value {name} needs to be a 2-tuple.")
     for item in value:
@@ -148,7 +151,7 @@ def _center(name: str, value: Any) -> None:
         check_interval(item, INT32_MIN, INT32_MAX, name)
 
 
-def _ignore(name: str, value: Any) -> None:
+def _check_ignore(name: str, value: Any) -> None:
     check_type(value, (list, tuple, int), name)
     if _is_number(value):
         check_interval(value, 0, 255, name)
@@ -158,12 +161,12 @@ def _ignore(name: str, value: Any) -> None:
         check_interval(item, 0, 255, name)
 
 
-def _points(name: str, value: Any) -> None:
+def _check_points(name: str, value: Any) -> None:
     check_each_type(value, (list, tuple), name)
 
 
 def check_points(name: str, value: Any) -> None:
-    """Four corners of whole numbers."""
+    """Check four corners with integer coordinates."""
     if len(value) != 4:
         raise ArgumentTypeError(f"{name} should be a list or tuple of length 4.")
     for i, point in enumerate(value):
@@ -174,7 +177,7 @@ def check_points(name: str, value: Any) -> None:
             check_interval(item, INT32_MIN, INT32_MAX, f"{name}[{i}][{j}]")
 
 
-def _bits(name: str, value: Any) -> None:
+def _check_bits(name: str, value: Any) -> None:
     check_type(value, (list, tuple, int), name)
     if _is_number(value):
         check_interval(value, 1, 8)
@@ -189,22 +192,22 @@ def _bits(name: str, value: Any) -> None:
     check_order(value, 1, 8)
 
 
-CropSize = Annotated[Any, ArgumentRule(_crop_size)]
-ResizeSize = Annotated[Any, ArgumentRule(_resize_size)]
-FillValue = Annotated[Any, ArgumentRule(_fill_value)]
-Padding = Annotated[Any, ArgumentRule(_padding)]
-Degrees = Annotated[Any, ArgumentRule(_degrees)]
-PositiveDegrees = Annotated[Any, ArgumentRule(_positive_degrees)]
-Scale = Annotated[Any, ArgumentRule(_scale)]
-Ratio = Annotated[Any, ArgumentRule(_ratio)]
-Center = Annotated[Any, ArgumentRule(_center)]
-Ignore = Annotated[Any, ArgumentRule(_ignore)]
-Points = Annotated[Any, ArgumentRule(_points)]
-Bits = Annotated[Any, ArgumentRule(_bits)]
+CropSize = Annotated[Any, ArgumentRule(_check_crop_size)]
+ResizeSize = Annotated[Any, ArgumentRule(_check_resize_size)]
+FillValue = Annotated[Any, ArgumentRule(_check_fill_value)]
+Padding = Annotated[Any, ArgumentRule(_check_padding)]
+Degrees = Annotated[Any, ArgumentRule(_check_degrees)]
+PositiveDegrees = Annotated[Any, ArgumentRule(_check_positive_degrees)]
+Scale = Annotated[Any, ArgumentRule(_check_scale)]
+Ratio = Annotated[Any, ArgumentRule(_check_ratio)]
+Center = Annotated[Any, ArgumentRule(_check_center)]
+Ignore = Annotated[Any, ArgumentRule(_check_ignore)]
+Points = Annotated[Any, ArgumentRule(_check_points)]
+Bits = Annotated[Any, ArgumentRule(_check_bits)]
 
 
 def as_pair(size: Any) -> tuple[int, int]:
-    """(height, width) of a size given as one number or two.
+    """(height, width) of a size of one or two integers.
 
     >>> as_pair(5), as_pair([2, 3])
     ((5, 5), (2, 3))

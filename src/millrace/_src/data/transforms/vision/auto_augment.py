@@ -1,4 +1,4 @@
-"""Augmentations that draw which operations to apply, and how strongly."""
+"""AutoAugment, RandAugment, TrivialAugmentWide, UniformAugment and random sub-policies."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ Bins = Annotated[int, Range(2, FLOAT_MAX)]
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class AutoAugment(ImageTensorOperation):
-    """A sub-policy drawn from a learnt policy: two operations, each with its probability and strength.
+    """Apply AutoAugment: a random sub-policy of a learnt policy, two operations with a probability and a strength each.
 
-    TranslateX and TranslateY move by pixels, as in the paper (MindSpore moves by whole widths: a blank image).
+    TranslateX and TranslateY translate by pixels, as in the paper (MindSpore translates by whole widths: a blank
+    image).
 
     >>> AutoAugment()(np.zeros((8, 8, 3), np.uint8)).shape
     (8, 8, 3)
@@ -73,7 +74,7 @@ class AutoAugment(ImageTensorOperation):
 
 @public("dataset.vision")
 class RandAugment(ImageTensorOperation):
-    """Some operations drawn from fourteen, all at one strength.
+    """Apply RandAugment: a number of random operations out of fourteen, all at the same strength.
 
     >>> RandAugment()(np.zeros((8, 8, 3), np.uint8)).shape
     (8, 8, 3)
@@ -119,7 +120,7 @@ class RandAugment(ImageTensorOperation):
 
 @public("dataset.vision")
 class TrivialAugmentWide(ImageTensorOperation):
-    """One operation drawn from fourteen, at a strength drawn too.
+    """Apply TrivialAugmentWide: one random operation out of fourteen, at a random strength.
 
     >>> TrivialAugmentWide()(np.zeros((8, 8, 3), np.uint8)).shape
     (8, 8, 3)
@@ -148,7 +149,7 @@ class TrivialAugmentWide(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class UniformAugment(Composite):
-    """Some of the transforms, drawn without repetition; each is applied with a probability drawn as well.
+    """Apply a random selection of the transforms without repetition, each with a random probability.
 
     >>> import millrace.dataset.vision as vision
     >>> UniformAugment([vision.HorizontalFlip(), vision.Invert()], 1)(np.zeros((4, 4, 3), np.uint8)).shape
@@ -183,7 +184,7 @@ class UniformAugment(Composite):
         return call
 
 
-def _policy(name: str, value: Any) -> None:
+def _check_policy(name: str, value: Any) -> None:
     check_type(value, (list,), name)
     if not value:
         raise ArgumentValueError("policy can not be empty.")
@@ -204,7 +205,7 @@ def _policy(name: str, value: Any) -> None:
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomSelectSubpolicy(ImageTensorOperation):
-    """One of several lists of (transform, probability), drawn for each image.
+    """Select a random sub-policy for each image: a list of (transform, probability).
 
     >>> import millrace.dataset.vision as vision
     >>> RandomSelectSubpolicy([[(vision.Invert(), 1.0)]])(np.zeros((1, 1, 3), np.uint8)).tolist()
@@ -214,13 +215,13 @@ class RandomSelectSubpolicy(ImageTensorOperation):
     random = True
 
     @checked
-    def __init__(self, policy: Annotated[Any, ArgumentRule(_policy)]) -> None:
+    def __init__(self, policy: Annotated[Any, ArgumentRule(_check_policy)]) -> None:
         self.policy = policy
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> TensorOperation:
         policy = fields.get("policy")
-        # JSON has lists alone: the outer two were lists, the pairs inside were tuples
+        # JSON has no tuples: the outer two levels were lists, the pairs inside were tuples
         if isinstance(policy, tuple) and all(isinstance(sub, tuple) for sub in policy):
             fields = fields | {"policy": [list(sub) for sub in policy]}
         return super().from_fields(fields)

@@ -1,7 +1,7 @@
-"""Transforms of an image together with its bounding boxes: two columns in, two columns out.
+"""Transforms of an image and its bounding boxes: two columns in, two columns out.
 
-A row of boxes is (x, y, width, height, ...); what stands after the fourth number is carried along. Each takes the
-arguments of the transform without boxes, and checks and draws as that one does.
+A row of boxes is (x, y, width, height, ...); values after the fourth are copied. Each transform has the arguments,
+the checks and the random parameters of the transform without boxes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomHorizontalFlipWithBBox(RandomHorizontalFlip, ours=True):
-    """The mirror image, left to right, and its boxes, with a given probability.
+    """Flip an image and its bounding boxes horizontally, with a given probability.
 
     >>> op = RandomHorizontalFlipWithBBox(1.0)
     >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[1.0, 2.0, 3.0, 4.0]], np.float32))[1].tolist()
@@ -68,7 +68,7 @@ class RandomHorizontalFlipWithBBox(RandomHorizontalFlip, ours=True):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox, ours=True):
-    """The mirror image, top to bottom, and its boxes, with a given probability.
+    """Flip an image and its bounding boxes vertically, with a given probability.
 
     >>> op = RandomVerticalFlipWithBBox(1.0)
     >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[1.0, 2.0, 3.0, 4.0]], np.float32))[1].tolist()
@@ -80,9 +80,9 @@ class RandomVerticalFlipWithBBox(RandomHorizontalFlipWithBBox, ours=True):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class ResizeWithBBox(Resize, ours=True):
-    """An image and its boxes in another size.
+    """Resize an image and its bounding boxes.
 
-    Where Resize differs from MindSpore's, this does alike.
+    It differs from MindSpore's where Resize does.
 
     >>> op = ResizeWithBBox((4, 5))
     >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[2.0, 2.0, 4.0, 4.0]], np.float32))[1].tolist()
@@ -103,7 +103,7 @@ def _resize_with_boxes(x: Any, boxes: Any, size: Any, inter: Inter, op: str) -> 
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomResizeWithBBox(RandomResize, ours=True):
-    """ResizeWithBBox with an interpolation drawn for each image.
+    """Resize an image and its bounding boxes with a random interpolation for each image.
 
     >>> op = RandomResizeWithBBox((4, 5))
     >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[2.0, 2.0, 4.0, 4.0]], np.float32))[1].tolist()
@@ -120,7 +120,7 @@ class RandomResizeWithBBox(RandomResize, ours=True):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomCropWithBBox(RandomCrop, ours=True):
-    """RandomCrop of an image and its boxes; boxes outside of the part go.
+    """Crop an image and its bounding boxes at a random position; boxes outside of the crop are dropped.
 
     >>> op = RandomCropWithBBox((8, 10))
     >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[1.0, 2.0, 3.0, 4.0]], np.float32))[1].tolist()
@@ -145,9 +145,9 @@ class RandomCropWithBBox(RandomCrop, ours=True):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomResizedCropWithBBox(RandomResizedCrop, ours=True):
-    """RandomResizedCrop of an image and its boxes; boxes outside of the part go.
+    """Crop an image and its bounding boxes at random, then resize; boxes outside of the crop are dropped.
 
-    Where Resize differs from MindSpore's, this does alike.
+    It differs from MindSpore's where Resize does.
 
     >>> op = RandomResizedCropWithBBox((4, 5), (1.0, 1.0), (1.25, 1.25))
     >>> op(np.zeros((8, 10, 3), np.uint8), np.array([[2.0, 2.0, 4.0, 4.0]], np.float32))[1].tolist()
@@ -166,7 +166,7 @@ class RandomResizedCropWithBBox(RandomResizedCrop, ours=True):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class BoundingBoxAugment(ImageTensorOperation):
-    """A transform applied inside a share of the bounding boxes, drawn for each image.
+    """Apply a transform inside a random share of the bounding boxes of each image.
 
     >>> import millrace.dataset.vision as vision
     >>> op = BoundingBoxAugment(vision.Invert(), 1.0)

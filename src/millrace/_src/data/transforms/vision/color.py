@@ -1,4 +1,4 @@
-"""Colours, given."""
+"""Color transforms with fixed parameters."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ __all__ = [
 ]
 
 
-def _unnamed_factor(name: str, value: Any) -> None:
+def _check_unnamed_factor(name: str, value: Any) -> None:
     check_type(value, (float, int), name)
     check_interval(value, 0, FLOAT_MAX)
 
 
-UnnamedFactor = Annotated[Any, ArgumentRule(_unnamed_factor)]
+UnnamedFactor = Annotated[Any, ArgumentRule(_check_unnamed_factor)]
 
 
 @public("dataset.vision")
 class AdjustBrightness(ImageTensorOperation):
-    """All values times a factor: 0 is black, 1 the image itself.
+    """Adjust the brightness: multiply all values by a factor; 0 is black, 1 the image itself.
 
     >>> import numpy as np
     >>> AdjustBrightness(2.0)(np.full((1, 1, 3), 60, np.uint8)).tolist()
@@ -69,7 +69,7 @@ class AdjustBrightness(ImageTensorOperation):
 
 @public("dataset.vision")
 class AdjustContrast(ImageTensorOperation):
-    """Values away from the mean grey (above 1) or towards it (below 1).
+    """Adjust the contrast: move values away from the mean grey (above 1) or towards it (below 1).
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
 
@@ -88,7 +88,7 @@ class AdjustContrast(ImageTensorOperation):
 
 @public("dataset.vision")
 class AdjustSaturation(ImageTensorOperation):
-    """Colours away from their grey (above 1) or towards it (below 1).
+    """Adjust the saturation: move colours away from their grey (above 1) or towards it (below 1).
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
 
@@ -107,10 +107,10 @@ class AdjustSaturation(ImageTensorOperation):
 
 @public("dataset.vision")
 class AdjustHue(ImageTensorOperation):
-    """Colours turned by a part of the colour circle, from -0.5 to 0.5.
+    """Adjust the hue: rotate it by a share of the colour circle, from -0.5 to 0.5.
 
-    Up to a third of the values differ by 1 from MindSpore's: OpenCV 5 rounds differently on the way back from HSV.
-    Arrays must be uint8 (MindSpore's results for floats overflow).
+    Up to a third of the values differ by 1 from MindSpore's: OpenCV 5 rounds differently in the conversion back from
+    HSV. Arrays must be uint8 (MindSpore's results for floats overflow).
 
     >>> import numpy as np
     >>> AdjustHue(0.5)(np.array([[[255, 0, 0]]], np.uint8)).shape
@@ -127,7 +127,7 @@ class AdjustHue(ImageTensorOperation):
 
 @public("dataset.vision")
 class AdjustSharpness(ImageTensorOperation):
-    """Away from the blurred image (above 1) or towards it (below 1).
+    """Adjust the sharpness: move values away from the blurred image (above 1) or towards it (below 1).
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
 
@@ -144,17 +144,17 @@ class AdjustSharpness(ImageTensorOperation):
         return colour.sharpness(as_array(x), self.sharpness_factor)
 
 
-def _gain(name: str, value: Any) -> None:
+def _check_gain(name: str, value: Any) -> None:
     check_type(value, (float, int), name)
     check_interval(value, -FLOAT_MAX, FLOAT_MAX)
 
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class AdjustGamma(ImageTensorOperation):
-    """255 * gain * (x / 255) ** gamma.
+    """Apply gamma correction: 255 * gain * (x / 255) ** gamma.
 
     Floats in [0, 1] are (gain * x) ** gamma, as float32; they differ from MindSpore's by up to 6e-8, the last
-    bit. Integers but uint8 are refused: MindSpore treats their bytes.
+    bit. Integers other than uint8 are refused: MindSpore transforms their bytes.
 
     >>> import numpy as np
     >>> AdjustGamma(1.0)(np.full((1, 1, 3), 60, np.uint8)).tolist()
@@ -162,7 +162,7 @@ class AdjustGamma(ImageTensorOperation):
     """
 
     @checked
-    def __init__(self, gamma: UnnamedFactor, gain: Annotated[Any, ArgumentRule(_gain)] = 1) -> None:
+    def __init__(self, gamma: UnnamedFactor, gain: Annotated[Any, ArgumentRule(_check_gain)] = 1) -> None:
         self.gamma, self.gain = gamma, gain
 
     def row(self, x: Any) -> Any:
@@ -178,7 +178,7 @@ Cutoff = Annotated[int | float, Range(0, 50, right_open=True)]
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class AutoContrast(ImageTensorOperation):
-    """The darkest value black and the lightest white, after a cutoff in percent at both ends.
+    """Maximize the contrast: the darkest value becomes black, the lightest white, after a cutoff in percent.
 
     >>> import numpy as np
     >>> AutoContrast()(np.array([[[10] * 3, [20] * 3]], np.uint8)).tolist()
@@ -195,7 +195,7 @@ class AutoContrast(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class Equalize(ImageTensorOperation):
-    """Each value about as often as every other.
+    """Equalize the histogram: each value occurs about equally often.
 
     >>> import numpy as np
     >>> Equalize()(np.zeros((2, 2, 3), np.uint8)).max()
@@ -208,7 +208,7 @@ class Equalize(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class Invert(ImageTensorOperation):
-    """255 less the value.
+    """Invert the colours: 255 minus the value.
 
     >>> import numpy as np
     >>> Invert()(np.array([[[0, 5, 255]]], np.uint8)).tolist()
@@ -224,7 +224,7 @@ class Invert(ImageTensorOperation):
 
 @public("dataset.vision")
 class Posterize(ImageTensorOperation):
-    """Only the highest bits of each value.
+    """Posterize: keep only the highest bits of each value.
 
     >>> import numpy as np
     >>> Posterize(1)(np.array([[[100, 200, 128]]], np.uint8)).tolist()
@@ -239,7 +239,7 @@ class Posterize(ImageTensorOperation):
         return colour.posterize(x, self.bits)
 
 
-def _threshold(name: str, value: Any) -> None:
+def _check_threshold(name: str, value: Any) -> None:
     check_type(value, (float, int, list, tuple), name)
     pair = (value, value) if isinstance(value, (float, int)) else value
     check_each_type(pair, (float, int), name)
@@ -253,7 +253,7 @@ def _threshold(name: str, value: Any) -> None:
 
 @public("dataset.vision")
 class Solarize(ImageTensorOperation):
-    """Values within a range (or equal to one number) inverted.
+    """Solarize: invert the values within a range (or equal to one number).
 
     >>> import numpy as np
     >>> Solarize((100, 255))(np.array([[[50, 100, 200]]], np.uint8)).tolist()
@@ -261,14 +261,14 @@ class Solarize(ImageTensorOperation):
     """
 
     @checked
-    def __init__(self, threshold: Annotated[Any, ArgumentRule(_threshold)]) -> None:
+    def __init__(self, threshold: Annotated[Any, ArgumentRule(_check_threshold)]) -> None:
         self.threshold = (threshold,) * 2 if isinstance(threshold, (float, int)) else tuple(threshold)
 
     def row(self, x: Any) -> Any:
         return colour.solarize(x, *self.threshold)
 
 
-def _kernel_size(name: str, value: Any) -> None:
+def _check_kernel_size(name: str, value: Any) -> None:
     check_type(value, (int, list, tuple), name)
     if not isinstance(value, int) and len(value) != 2:
         raise ArgumentTypeError(
@@ -281,7 +281,7 @@ def _kernel_size(name: str, value: Any) -> None:
             raise ArgumentValueError(f"Input {name}{i} is not an odd value.")
 
 
-def _sigma(name: str, value: Any) -> None:
+def _check_sigma(name: str, value: Any) -> None:
     check_type(value, (numbers.Number, list, tuple), name)
     if isinstance(value, numbers.Number):
         check_interval(value, 0, FLOAT_MAX, name)
@@ -297,7 +297,7 @@ def _sigma(name: str, value: Any) -> None:
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class GaussianBlur(ImageTensorOperation):
-    """A blur with a kernel of odd size (width, height); sigma follows from the size where it is not given.
+    """Blur with a Gaussian kernel of odd size (width, height); the default sigma is computed from the size.
 
     Floats differ from MindSpore's in their last bit: OpenCV 5 sums in another order.
 
@@ -309,8 +309,8 @@ class GaussianBlur(ImageTensorOperation):
     @checked
     def __init__(
         self,
-        kernel_size: Annotated[Any, ArgumentRule(_kernel_size)],
-        sigma: Annotated[Any, ArgumentRule(_sigma)] = None,
+        kernel_size: Annotated[Any, ArgumentRule(_check_kernel_size)],
+        sigma: Annotated[Any, ArgumentRule(_check_sigma)] = None,
     ) -> None:
         self.kernel_size = (kernel_size,) * 2 if isinstance(kernel_size, int) else tuple(kernel_size)
         self.sigma = (0.0, 0.0) if sigma is None else sigma
@@ -324,7 +324,7 @@ class GaussianBlur(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class ConvertColor(ImageTensorOperation):
-    """Other colour channels, or the same in another order.
+    """Convert the colour channels: other channels, or another order.
 
     Grey of float32 differs from MindSpore's by up to 1e-7: OpenCV 5 sums in another order.
 
@@ -342,7 +342,7 @@ class ConvertColor(ImageTensorOperation):
         return colour.convert(x, self.convert_mode)
 
 
-def _num_channels(name: str, value: Any) -> None:
+def _check_num_channels(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     if value not in (1, 3):
         raise ArgumentValueError(
@@ -352,7 +352,7 @@ def _num_channels(name: str, value: Any) -> None:
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class Grayscale(ImageTensorOperation):
-    """A grey Pillow image, with one channel or three equal ones.
+    """Convert a Pillow image to grey, with one channel or three equal ones.
 
     >>> import PIL.Image
     >>> Grayscale(1)(PIL.Image.new("RGB", (8, 6))).mode
@@ -362,7 +362,7 @@ class Grayscale(ImageTensorOperation):
     runs_in_python = True
 
     @checked
-    def __init__(self, num_output_channels: Annotated[Any, ArgumentRule(_num_channels)] = 1) -> None:
+    def __init__(self, num_output_channels: Annotated[Any, ArgumentRule(_check_num_channels)] = 1) -> None:
         self.num_output_channels = num_output_channels
 
     def row(self, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Other colour spaces, and linear maps of whole images."""
+"""Conversion between RGB and HSV, and linear transforms of whole images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["HsvToRgb", "LinearTransformation", "RgbToHsv"]
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class RgbToHsv(TensorOperation):
-    """Hue, saturation and value of RGB in [0, 1]; channels first unless `is_hwc`.
+    """Convert RGB in [0, 1] to hue, saturation and value; channels first unless `is_hwc`.
 
     float32 input differs from MindSpore's by up to 1e-7: all arithmetic is float64 here.
 
@@ -38,7 +38,7 @@ class RgbToHsv(TensorOperation):
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class HsvToRgb(TensorOperation):
-    """RGB of hue, saturation and value in [0, 1]; channels first unless `is_hwc`.
+    """Convert hue, saturation and value in [0, 1] to RGB; channels first unless `is_hwc`.
 
     float32 input differs from MindSpore's by up to 1e-7: all arithmetic is float64 here.
 
@@ -59,7 +59,9 @@ class HsvToRgb(TensorOperation):
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class LinearTransformation(TensorOperation):
-    """All values of an image less a mean vector, times a square matrix: whitening, for one.
+    """Apply a linear transform to the flattened image: subtract a mean vector, multiply by a square matrix.
+
+    It can whiten images, for example.
 
     The rows of the matrix are added in their order, so that the result has the same bits on every processor. MindSpore
     uses BLAS: its results differ from these, and between processors, in the last bits.

@@ -1,4 +1,4 @@
-"""Sizes and parts of an image."""
+"""Resize, crop, and slice transforms, fixed and random."""
 
 from __future__ import annotations
 
@@ -67,28 +67,28 @@ def size_of(x: Any) -> tuple[int, int]:
 
 
 def random_offset(unit: float, max_offset: int) -> int:
-    """A position in [0, room] from a number in [0, 1)."""
+    """A position in [0, max_offset] from a random number in [0, 1)."""
     return min(int(unit * (max_offset + 1)), max_offset)
 
 
 def sample_crop_params(rng: RandomStream, scale: Any, ratio: Any, attempts: int) -> Any:
-    """For each row: shares of the area and ratios to try, and two numbers for the position."""
-    attempts = min(attempts, 64)  # 64 tries in vain: the next ones will be as well
+    """Random parameters of a crop for each row: area shares and ratios to try, and two numbers for the position."""
+    attempts = min(attempts, 64)  # after 64 failed attempts, further ones fail too
     shares = rng.uniforms(range(0, 2 * attempts, 2), scale[0], scale[1])
     ratios = np.exp(rng.uniforms(range(1, 2 * attempts, 2), math.log(ratio[0]), math.log(ratio[1])))
-    # numbers of Python's own: those of numpy take three times as long to calculate with one by one
+    # Python floats: scalar arithmetic with NumPy's takes three times as long
     return np.concatenate([rng.uniforms(range(1000, 1002)), shares, ratios], axis=1).tolist()
 
 
 def round_half_up(x: float) -> int:
-    """The nearest integer; a half goes up, as in C."""
+    """Round to the nearest integer; a half is rounded up, as in C."""
     return math.floor(x + 0.5)
 
 
 def choose_crop_box(
     crop_params: Any, ratio: Any, height: int, width: int, nearest: Callable[[float], int] = round_half_up
 ) -> tuple[int, int, int, int]:
-    """(top, left, height, width): the first try that fits, else the largest middle within the ratios."""
+    """(top, left, height, width): the first attempt that fits, else the largest central box within the ratios."""
     attempts = (len(crop_params) - 2) // 2
     for share, aspect in zip(crop_params[2 : 2 + attempts], crop_params[2 + attempts :]):
         wide = nearest(math.sqrt(height * width * share * aspect))
@@ -110,10 +110,11 @@ def choose_crop_box(
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class Resize(ImageTensorOperation):
-    """An image in another size: (height, width), or one number for the shorter side.
+    """Resize an image to (height, width), or its shorter side to one length.
 
-    Bit for bit MindSpore's for uint8, but with CUBIC: there up to 7 % of the values differ by 1. Floats differ by up
-    to 1e-6, uint16 and int16 by 1 in 1 %. OpenCV 5's vector code sums in another order than MindSpore's OpenCV 4.5.
+    Equals MindSpore's bit for bit for uint8, except with CUBIC: there up to 7 % of the values differ by 1. Floats
+    differ by up to 1e-6, uint16 and int16 by 1 in 1 %. OpenCV 5's vector code sums in another order than MindSpore's
+    OpenCV 4.5.
 
     >>> Resize((4, 6))(np.zeros((8, 8, 3), np.uint8)).shape, Resize(4)(np.zeros((8, 16), np.uint8)).shape
     ((4, 6, 3), (4, 8))
@@ -133,7 +134,7 @@ class Resize(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomResize(ImageTensorOperation):
-    """Resize with an interpolation drawn for each image.
+    """Resize an image with a random interpolation for each image.
 
     >>> RandomResize((4, 6))(np.zeros((8, 8, 3), np.uint8)).shape
     (4, 6, 3)
@@ -155,7 +156,7 @@ class RandomResize(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class CenterCrop(ImageTensorOperation):
-    """The middle of an image; zeros where the image is smaller.
+    """Crop the center of an image; a smaller image is padded with zeros.
 
     >>> CenterCrop(4)(np.zeros((8, 6, 3), np.uint8)).shape
     (4, 4, 3)
@@ -169,7 +170,7 @@ class CenterCrop(ImageTensorOperation):
         return geometry.center_crop(x, *self.size)
 
 
-def _coordinates(name: str, value: Any) -> None:
+def _check_coordinates(name: str, value: Any) -> None:
     check_type(value, (list, tuple), name)
     if len(value) != 2:
         raise ArgumentTypeError("Coordinates should be a list/tuple (y, x) of length 2.")
@@ -180,14 +181,14 @@ def _coordinates(name: str, value: Any) -> None:
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class Crop(ImageTensorOperation):
-    """The part of an image of a given size that begins at (y, x).
+    """Crop a part of an image of a given size that begins at (y, x).
 
     >>> Crop((1, 2), (3, 4))(np.zeros((8, 8), np.uint8)).shape
     (3, 4)
     """
 
     @checked
-    def __init__(self, coordinates: Annotated[Any, ArgumentRule(_coordinates)], size: CropSize) -> None:
+    def __init__(self, coordinates: Annotated[Any, ArgumentRule(_check_coordinates)], size: CropSize) -> None:
         self.coordinates, self.size = tuple(coordinates), as_pair(size)
 
     def row(self, x: Any) -> Any:
@@ -199,7 +200,7 @@ class Crop(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomCrop(ImageTensorOperation):
-    """A part of an image of a given size, somewhere in it, after padding.
+    """Crop a part of an image of a given size at a random position, after padding.
 
     >>> RandomCrop(4, padding=1)(np.zeros((8, 8, 3), np.uint8)).shape
     (4, 4, 3)
@@ -232,7 +233,7 @@ class RandomCrop(ImageTensorOperation):
         )
 
     def padded(self, x: Any) -> Any:
-        """The image with its padding, at least as large as the part wanted."""
+        """The padded image, at least as large as the crop."""
         height, width = self.size
         rows, columns = size_of(x)
         left, top, right, bottom = self.padding
@@ -268,9 +269,9 @@ class RandomCrop(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomResizedCrop(ImageTensorOperation):
-    """A part of an image with a random area and ratio, in a given size.
+    """Crop a part of an image with a random area and aspect ratio, and resize it to a given size.
 
-    For one and the same part the pixels are those of Crop and Resize, and differ from MindSpore's where Resize does.
+    For the same part the pixels equal those of Crop and Resize, and differ from MindSpore's where Resize does.
 
     >>> RandomResizedCrop(4)(np.zeros((8, 8, 3), np.uint8)).shape
     (4, 4, 3)
@@ -304,9 +305,9 @@ class RandomResizedCrop(ImageTensorOperation):
 
 @public("dataset.vision")
 class ResizedCrop(ImageTensorOperation):
-    """A given part of an image in a given size.
+    """Crop a given part of an image and resize it to a given size.
 
-    Where Resize differs from MindSpore's, this does alike.
+    It differs from MindSpore's where Resize does.
 
     >>> ResizedCrop(0, 0, 4, 4, (2, 3))(np.zeros((8, 8, 3), np.uint8)).shape
     (2, 3, 3)
@@ -332,7 +333,7 @@ class ResizedCrop(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class FiveCrop(ImageTensorOperation):
-    """The four corners and the middle of a Pillow image, as five Pillow images.
+    """Crop the four corners and the center of a Pillow image, as five Pillow images.
 
     >>> import PIL.Image
     >>> [part.size for part in FiveCrop(3)(PIL.Image.new("RGB", (8, 6)))]
@@ -351,7 +352,7 @@ class FiveCrop(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class TenCrop(ImageTensorOperation):
-    """FiveCrop of a Pillow image and of its mirror image.
+    """Crop the four corners and the center of a Pillow image and of its flipped image, as ten Pillow images.
 
     >>> import PIL.Image
     >>> len(TenCrop(3)(PIL.Image.new("RGB", (8, 6))))
@@ -372,7 +373,7 @@ class TenCrop(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class SlicePatches(ImageTensorOperation):
-    """An image in equal parts, row by row; the rest is filled up or dropped.
+    """Slice an image into equal patches, row by row; a remainder is padded or dropped.
 
     >>> [part.shape for part in SlicePatches(1, 2)(np.zeros((4, 5, 3), np.uint8))]
     [(4, 3, 3), (4, 3, 3)]

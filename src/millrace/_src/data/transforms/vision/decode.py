@@ -1,4 +1,4 @@
-"""From encoded bytes to pixels."""
+"""Decode encoded images."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["Decode", "RandomCropDecodeResize"]
 
 @public("dataset.vision")
 class Decode(ImageTensorOperation):
-    """The pixels of an encoded image: an RGB array, or an RGB Pillow image with ``to_pil``.
+    """Decode an encoded image to an RGB array, or to an RGB Pillow image with ``to_pil``.
 
-    Takes bytes or a 1-D array of uint8. JPEG, PNG, BMP and TIFF; with ``to_pil`` whatever Pillow reads. Bit for
-    bit what MindSpore gives. An image that claims more than 179 million pixels is refused before decoding.
+    Takes bytes or a 1-D array of uint8. Formats: JPEG, PNG, BMP and TIFF; with ``to_pil`` all that Pillow supports.
+    Equals MindSpore bit for bit. An image whose header claims more than 179 million pixels is refused before decoding.
 
     >>> import millrace.dataset.vision as vision
     >>> png = vision.encode_png(np.zeros((2, 3, 3), np.uint8))
@@ -47,7 +47,7 @@ class Decode(ImageTensorOperation):
         return self.to_pil
 
     def row(self, x: Any) -> Any:
-        # in a pipeline, what is decoded already passes through
+        # in a pipeline, a decoded image passes through unchanged
         if is_pil(x):
             return x if self.to_pil else np.asarray(x)
         if isinstance(x, np.ndarray) and x.ndim == 3 and x.dtype == np.uint8:
@@ -67,10 +67,9 @@ class Decode(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomCropDecodeResize(RandomResizedCrop, ours=True):
-    """Decode, then RandomResizedCrop: the same pixels as those two, drawn from the same numbers.
+    """Decode an image, crop it at random and resize it: the pixels of Decode, then RandomResizedCrop.
 
-    Of a JPEG only the part that is cut out is decoded; damage to the picture below that part is not noticed, but an
-    end that is missing is.
+    Only the cropped region of a JPEG is decoded; damage below that region is not noticed, a missing end marker is.
 
     >>> import millrace.dataset.vision as vision
     >>> png = vision.encode_png(np.zeros((20, 30, 3), np.uint8))
@@ -82,7 +81,7 @@ class RandomCropDecodeResize(RandomResizedCrop, ours=True):
 
     def row(self, x: Any, crop_params: Any) -> Any:
         name = "RandomCropDecodeResize"
-        boxes: dict[tuple[int, int], Box] = {}  # before it is decoded and after
+        boxes: dict[tuple[int, int], Box] = {}  # by size, before and after decoding
 
         def select_region(height: int, width: int) -> Box:
             box = boxes[height, width] = choose_crop_box(crop_params, self.ratio, height, width)
@@ -95,7 +94,7 @@ class RandomCropDecodeResize(RandomResizedCrop, ours=True):
         return codec.decode_region(x, select_region, crop, name) if is_encoded(x) else crop(x)
 
     def fuse(self, following: Sequence[Transform], settings: Settings) -> FusedTransform | None:
-        # alone it decodes its part; joined, it may decode it smaller, where that is allowed
+        # by itself it decodes its region; the fused form may decode at a smaller scale, if the tolerance allows it
         return fuse_decode(self, (), settings) if settings.decode_tolerance else None
 
     def as_input(self, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Rectangles painted over, given and drawn."""
+"""Erase rectangles, fixed and random."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from millrace._src.data.transforms.tensor_operation import ImageTensorOperation,
 __all__ = ["CutOut", "Erase", "RandomErasing"]
 
 
-def _colour(name: str, value: Any) -> None:
+def _check_colour(name: str, value: Any) -> None:
     check_type(value, (float, int, tuple), name)
     triple = (value,) * 3 if isinstance(value, (float, int)) else value
     check_each_type(triple, (float, int), name)
@@ -38,7 +38,7 @@ def _colour(name: str, value: Any) -> None:
 
 @public("dataset.vision")
 class Erase(ImageTensorOperation):
-    """A given rectangle in one colour. The input is never changed, whatever `inplace` says.
+    """Erase a given rectangle: fill it with one colour. The input is never changed, whatever `inplace` is.
 
     >>> Erase(0, 0, 1, 2, 9)(np.zeros((1, 3, 3), np.uint8))[0, :, 0].tolist()
     [9, 9, 0]
@@ -56,7 +56,7 @@ class Erase(ImageTensorOperation):
             check_type(argument, (int,), name)
             check_interval(argument, low, 2**31 - 1, name)
         check_type(inplace, (bool,), "inplace")
-        _colour("value", value)
+        _check_colour("value", value)
         self.top, self.left, self.height, self.width = top, left, height, width
         self.value, self.inplace = (value,) if isinstance(value, (float, int)) else value, inplace
 
@@ -73,7 +73,7 @@ class Erase(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class RandomErasing(ImageTensorOperation):
-    """A rectangle of random place, area and ratio in <C,H,W> painted over, with a given probability.
+    """Erase a rectangle of random position, area and aspect ratio in <C,H,W>, with a given probability.
 
     `value` is one number, one for each channel, or "random" for noise.
 
@@ -163,14 +163,14 @@ def _check_range(name: str, pair: Any) -> None:
         raise ArgumentValueError(f"{name} should be in (min,max) format. Got (max,min).")
 
 
-def _count(name: str, value: Any) -> None:
+def _check_count(name: str, value: Any) -> None:
     check_type(value, (int,), name)
     check_interval(value, 1, FLOAT_MAX)
 
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class CutOut(ImageTensorOperation):
-    """Black squares at random places, cut off at the borders.
+    """Fill squares at random positions with black, clipped at the borders.
 
     >>> CutOut(2)(np.ones((8, 8, 3), np.uint8)).min()
     np.uint8(0)
@@ -181,8 +181,8 @@ class CutOut(ImageTensorOperation):
     @checked
     def __init__(
         self,
-        length: Annotated[Any, ArgumentRule(_count)],
-        num_patches: Annotated[Any, ArgumentRule(_count)] = 1,
+        length: Annotated[Any, ArgumentRule(_check_count)],
+        num_patches: Annotated[Any, ArgumentRule(_check_count)] = 1,
         is_hwc: bool = True,
     ) -> None:
         self.length, self.num_patches, self.is_hwc = length, num_patches, is_hwc

@@ -1,7 +1,7 @@
-"""Decode joined with the crops and resizes behind it: only what they look at is decoded.
+"""Decode fused with the following crops and resizes: only the region that they read is decoded.
 
-The pixels are those of the transforms one by one. Only with a tolerance (``config.set_decode_tolerance``), a JPEG that
-is going to shrink is decoded at 1/2, 1/4 or 1/8 of its size as well, which changes pixels.
+The pixels equal those of the separate transforms. Only with a tolerance (``config.set_decode_tolerance``), a JPEG that
+will be reduced is also decoded at 1/2, 1/4 or 1/8 of its size, which changes pixels.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from .region_of_interest import (
 
 __all__ = ["SCALED_ERROR", "FusedDecodeCrop", "is_encoded", "fuse_decode"]
 
-# Mean difference, in levels of 255, between resizing a smaller decode and resizing the whole one, as resizing has no
-# filter here (nor in MindSpore) and picks single pixels: 1 to 27 in 24 photographs and textures that shrink to between
-# a half and a tenth, 9 in the median.
+# Mean difference, in levels of 255, between resizing a scaled decode and resizing the full one. Resizing has no
+# anti-aliasing filter here (nor in MindSpore) and picks single pixels: 1 to 27 in 24 photographs and textures that are
+# reduced to between a half and a tenth, 9 in the median.
 SCALED_ERROR = 30.0
 
 
 def fuse_decode(
     decode: Transform, following: Sequence[Transform], settings: Settings
 ) -> FusedDecodeCrop | None:
-    """A transform that decodes and the crops and resizes directly behind it as one, where that saves work."""
+    """Fuse a decoding transform with the crops and resizes directly after it, where that saves work."""
     count = next((i for i, op in enumerate(following) if not has_region_of_interest(op)), len(following))
     if all(reads_whole_image(op) for op in following[:count]):
         count = 0
@@ -55,20 +55,20 @@ def _is_grey_of_rgb(ops: Sequence[Transform]) -> bool:
 
 
 def is_encoded(x: Any) -> bool:
-    """Whether this is still an encoded image: a decoded one passes through a pipeline's Decode."""
+    """Whether this is an encoded image: a decoded one passes through a pipeline's Decode."""
     return isinstance(x, bytes) or (isinstance(x, np.ndarray) and (x.ndim == 1 or x.dtype.kind == "S"))
 
 
 class FusedDecodeCrop(FusedTransform):
-    """Decode, then crops, mirror images and resizes, and grey at the end; or RandomCropDecodeResize, which is both."""
+    """Decode, then crops, flips and resizes, optionally grey at the end; or RandomCropDecodeResize, which is both."""
 
     def __init__(self, parts: Sequence[Transform], scaled: bool) -> None:
         super().__init__(parts)
         self.scaled = scaled
-        # the last part makes one channel of three, which of a grey image are equal
+        # the last part converts three channels, which are equal in a grey image, to one
         self.to_grey = _is_grey_of_rgb(self.operations[-1:])
         self.looks = len(parts) - self.to_grey
-        # one channel of a grey image tells what all three become
+        # for a grey image, the result of one channel is that of all three
         self.moves = self.looks > 1 and all(only_permutes_pixels(op) for op in parts[1 : self.looks])
 
     def fused_row_function(self, rngs: Sequence[RandomStream | None]) -> Callable[..., Any]:
@@ -101,7 +101,7 @@ class FusedDecodeCrop(FusedTransform):
         return codec.decode_region(x, select_region, lambda image: row.run(image, 1))
 
     def _decode_gray(self, row: _Row, x: Any) -> Any:
-        """The result for a grey PNG, each pixel moved once and not three times; None for any other image."""
+        """The result for a grey PNG, computed on one channel instead of three; None for any other image."""
         return codec.decode_gray_region(
             x, row.window, lambda image: row.run(image, 1, self.looks), not self.to_grey
         )
@@ -112,7 +112,7 @@ class FusedDecodeCrop(FusedTransform):
         small = _ScaledJpegDecode(row.ops[first], row.params[first])
 
         def process(image: Any) -> Any:
-            # what is no JPEG, or has a slip, is decoded whole after all
+            # images that are not JPEG, or have errors, are decoded at full size
             if small.whole is None or image.shape[:2] == small.whole:
                 return row.run(image, first)
             return row.run(small.finish(image), first + 1)
@@ -121,7 +121,7 @@ class FusedDecodeCrop(FusedTransform):
 
 
 class _Row:
-    """One row on its way through the parts; for an error it knows at which it is."""
+    """One row and its position in the sequence of transforms, for error messages."""
 
     def __init__(self, ops: Sequence[Transform], params: Sequence[Sequence[Any]], looks: int) -> None:
         self.ops, self.params, self.looks, self.position = ops, params, looks, 0
@@ -137,7 +137,7 @@ class _Row:
 
 
 class _ScaledJpegDecode:
-    """A resized part of a JPEG from a smaller decode of it that is still as large as what is wanted."""
+    """A resized region of a JPEG, from the smallest scaled decode that is at least as large as the result."""
 
     def __init__(self, op: Transform, params: Sequence[Any]) -> None:
         self.op, self.params, self.by = op, params, 1

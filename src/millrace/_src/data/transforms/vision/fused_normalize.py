@@ -1,4 +1,4 @@
-"""Normalize joined with the HWC2CHW behind it: one pass over the pixels, straight into the batch."""
+"""Normalize fused with the following HWC2CHW: one pass over the pixels, directly into the batch."""
 
 from __future__ import annotations
 

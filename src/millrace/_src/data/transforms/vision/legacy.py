@@ -1,6 +1,6 @@
 """Transforms whose arguments or results differ in the old modules c_transforms and py_transforms.
 
-The other names of those modules are the transforms of today.
+The other names of those modules are the current transforms.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 def not_random(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function as one that draws no random numbers.
+    """Mark a function as deterministic: it uses no random numbers.
 
     >>> not_random(lambda x: x * 2).random
     False
@@ -53,7 +53,7 @@ def not_random(func: Callable[..., Any]) -> Callable[..., Any]:
 
 @public("dataset.vision.c_transforms:Decode")
 class CDecode(decode.Decode, ours=True):
-    """c_transforms.Decode: ``rgb`` must be True, as arrays are RGB.
+    """c_transforms.Decode: decode to an array; ``rgb`` must be True, as arrays are RGB.
 
     >>> CDecode().to_pil
     False
@@ -68,7 +68,7 @@ class CDecode(decode.Decode, ours=True):
 
 @public("dataset.vision.py_transforms:Decode")
 class PyDecode(decode.Decode, ours=True):
-    """py_transforms.Decode: a Pillow image.
+    """py_transforms.Decode: decode to a Pillow image.
 
     >>> PyDecode().to_pil
     True
@@ -80,7 +80,7 @@ class PyDecode(decode.Decode, ours=True):
 
 @public("dataset.vision.py_transforms:Normalize")
 class PyNormalize(today.Normalize, ours=True):
-    """py_transforms.Normalize: floats with channels first.
+    """py_transforms.Normalize: normalize floats with channels first.
 
     >>> PyNormalize([0.5], [0.5]).is_hwc
     False
@@ -92,7 +92,7 @@ class PyNormalize(today.Normalize, ours=True):
 
 @public("dataset.vision.py_transforms:NormalizePad")
 class PyNormalizePad(today.NormalizePad, ours=True):
-    """py_transforms.NormalizePad: floats with channels first.
+    """py_transforms.NormalizePad: normalize floats with channels first, with one more channel of zeros.
 
     >>> PyNormalizePad([0.5], [0.5]).is_hwc
     False
@@ -116,7 +116,7 @@ class Cutout(erasing.CutOut, ours=True):
 
 @public("dataset.vision.py_transforms:ToTensor")
 class PyToTensor(ImageTensorOperation):
-    """py_transforms.ToTensor: channels first and divided by 255 in float64, then another type.
+    """py_transforms.ToTensor: channels first, divided by 255 in float64, then converted to another type.
 
     >>> PyToTensor()(np.full((1, 1, 3), 255, np.uint8)).tolist()
     [[[1.0]], [[1.0]], [[1.0]]]
@@ -134,7 +134,7 @@ class PyToTensor(ImageTensorOperation):
 
 @public("dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RgbToBgr(ImageTensorOperation):
-    """The channels in the opposite order; channels first unless ``is_hwc``.
+    """Reverse the order of the channels; channels first unless ``is_hwc``.
 
     >>> RgbToBgr(is_hwc=True)(np.array([[[1, 2, 3]]])).tolist()
     [[[3, 2, 1]]]
@@ -156,7 +156,9 @@ class RgbToBgr(ImageTensorOperation):
 
 @public("dataset.vision.c_transforms")
 class SoftDvppDecodeResizeJpeg(ImageTensorOperation):
-    """Decode and Resize in one: MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
+    """Decode and resize a JPEG.
+
+    MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
 
     >>> import millrace.dataset.vision as vision
     >>> SoftDvppDecodeResizeJpeg((4, 6))(vision.encode_jpeg(np.zeros((8, 8, 3), np.uint8))).shape
@@ -175,7 +177,9 @@ class SoftDvppDecodeResizeJpeg(ImageTensorOperation):
 
 @public("dataset.vision.c_transforms")
 class SoftDvppDecodeRandomCropResizeJpeg(decode.RandomCropDecodeResize, ours=True):
-    """RandomCropDecodeResize: MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
+    """Decode, crop at random and resize a JPEG.
+
+    MindSpore imitates a hardware decoder here, Millrace gives the exact pixels.
 
     >>> SoftDvppDecodeRandomCropResizeJpeg(8).size
     (8, 8)

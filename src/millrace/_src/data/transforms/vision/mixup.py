@@ -1,4 +1,4 @@
-"""Images of a batch mixed with one another. These go after batch(), with images and labels as columns."""
+"""MixUp and CutMix of the images of a batch. Use them after batch(), with images and labels as columns."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ __all__ = ["CutMixBatch", "MixUp", "MixUpBatch"]
 
 
 def sample_beta(rng: RandomStream, alpha: float, count: int = 1) -> Any:
-    """Numbers with a Beta(alpha, alpha) distribution, from one row's stream."""
+    """Random numbers with a Beta(alpha, alpha) distribution, from one row's stream."""
     return rng.generator(0).beta(alpha, alpha, count)
 
 
-def _alpha(name: str, value: Any) -> None:
+def _check_alpha(name: str, value: Any) -> None:
     check_type(value, (int, float), name)
     check_positive(value, name)
     check_interval(value, 0, FLOAT_MAX, left_open=True)
 
 
-def _cut_alpha(name: str, value: Any) -> None:
+def _check_cut_alpha(name: str, value: Any) -> None:
     check_type(value, (int, float), name)
     check_interval(value, 0, FLOAT_MAX, left_open=True)
 
 
 class _BatchOperation(TensorOperation):
-    """Draws for a whole batch come from its first row's stream."""
+    """Base of the transforms of a whole batch: random numbers come from the stream of its first row."""
 
     _family = "vision"
 
@@ -53,7 +53,7 @@ class _BatchOperation(TensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class MixUpBatch(_BatchOperation, ours=True):
-    """Each image of a batch mixed with another one, and its label alike; the results are float32.
+    """Apply MixUp to a batch: mix each image with another one, and the labels alike; the results are float32.
 
     >>> images, labels = MixUpBatch()(np.zeros((2, 4, 4, 3), np.uint8), np.eye(2))
     >>> images.shape, images.dtype
@@ -61,7 +61,7 @@ class MixUpBatch(_BatchOperation, ours=True):
     """
 
     @checked
-    def __init__(self, alpha: Annotated[Any, ArgumentRule(_alpha)] = 1.0) -> None:
+    def __init__(self, alpha: Annotated[Any, ArgumentRule(_check_alpha)] = 1.0) -> None:
         self.alpha = alpha
 
     def row(self, images: Any, labels: Any, rng: RandomStream) -> Any:
@@ -71,7 +71,7 @@ class MixUpBatch(_BatchOperation, ours=True):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class CutMixBatch(_BatchOperation, ours=True):
-    """A box of another image pasted into each image of a batch, and its label mixed by area.
+    """Apply CutMix to a batch: paste a box of another image into each image, and mix the labels by area.
 
     >>> import millrace.dataset.vision as vision
     >>> op = CutMixBatch(vision.ImageBatchFormat.NHWC)
@@ -83,7 +83,7 @@ class CutMixBatch(_BatchOperation, ours=True):
     def __init__(
         self,
         image_batch_format: ImageBatchFormat,
-        alpha: Annotated[Any, ArgumentRule(_cut_alpha)] = 1.0,
+        alpha: Annotated[Any, ArgumentRule(_check_cut_alpha)] = 1.0,
         prob: Annotated[int | float, Range(0, 1)] = 1.0,
     ) -> None:
         self.image_batch_format, self.alpha, self.prob = image_batch_format, alpha, prob
@@ -106,7 +106,7 @@ class CutMixBatch(_BatchOperation, ours=True):
 
 
 def _box(height: int, width: int, share: float, center: Any) -> tuple[int, int, int, int]:
-    """(top, left, bottom, right) of a box with an area of 1 - share about a place, cut off at the borders."""
+    """(top, left, bottom, right) of a box with an area of 1 - share around a center, clipped at the borders."""
     side = math.sqrt(1 - share)
     tall, broad = int(height * side), int(width * side)
     y, x = int(center[0] * height), int(center[1] * width)
@@ -116,12 +116,12 @@ def _box(height: int, width: int, share: float, center: Any) -> tuple[int, int, 
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class MixUp(_BatchOperation, ours=True):
-    """Each image of a batch mixed with the next one (``is_single``), or with the batch before, as that one came out.
+    """Apply MixUp: mix each image with the next one of the batch (``is_single``), or with the previous mixed batch.
 
-    With ``is_single=False`` each batch needs the one before: in a pipeline one worker does them in turn, whatever
-    ``num_parallel_workers`` says, so that the rows are the same in every run. A run begins without a batch before, a
-    resumed one too. MindSpore mixes with whichever batch its worker had last. The shares come from numpy's Beta
-    distribution here and there, from Millrace's own seed here.
+    With ``is_single=False`` each batch needs the one before: in a pipeline one worker computes them in order, whatever
+    ``num_parallel_workers`` is, so that the rows are the same in every run. A run, also a resumed one, begins without a
+    previous batch. MindSpore mixes with whichever batch its worker had last. The shares come from numpy's Beta
+    distribution in both, with Millrace's seed here.
 
     >>> images, labels = MixUp(2, 0.2)(np.zeros((2, 3, 4, 4)), np.eye(2))
     >>> images.shape, labels.shape

@@ -1,4 +1,4 @@
-"""Numbers and their order, arrays and Pillow images, mirror images and borders."""
+"""Flip, normalize, rescale, pad, type conversion, and conversion between arrays and Pillow images."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = [
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class HorizontalFlip(ImageTensorOperation):
-    """The mirror image, left to right.
+    """Flip an image horizontally.
 
     >>> HorizontalFlip()(np.array([[1, 2]], np.uint8)).tolist()
     [[2, 1]]
@@ -67,7 +67,7 @@ class HorizontalFlip(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class VerticalFlip(ImageTensorOperation):
-    """The mirror image, top to bottom.
+    """Flip an image vertically.
 
     >>> VerticalFlip()(np.array([[1], [2]], np.uint8)).tolist()
     [[2], [1]]
@@ -82,7 +82,7 @@ class VerticalFlip(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomHorizontalFlip(ImageTensorOperation):
-    """The mirror image, left to right, with a given probability.
+    """Flip an image horizontally, with a given probability.
 
     >>> RandomHorizontalFlip(1.0)(np.array([[1, 2]], np.uint8)).tolist()
     [[2, 1]]
@@ -106,7 +106,7 @@ class RandomHorizontalFlip(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomVerticalFlip(RandomHorizontalFlip, ours=True):
-    """The mirror image, top to bottom, with a given probability.
+    """Flip an image vertically, with a given probability.
 
     >>> RandomVerticalFlip(1.0)(np.array([[1], [2]], np.uint8)).tolist()
     [[2], [1]]
@@ -120,7 +120,7 @@ class RandomVerticalFlip(RandomHorizontalFlip, ours=True):
 
 
 def check_mean_std(mean: Any, std: Any) -> None:
-    """Refuse what are no two lists of equal length with numbers that fit."""
+    """Raise an error unless mean and std are two lists of equal length with numbers in range."""
     check_type(mean, (list, tuple), "mean")
     check_type(std, (list, tuple), "std")
     if len(mean) != len(std):
@@ -135,7 +135,7 @@ def check_mean_std(mean: Any, std: Any) -> None:
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class Normalize(ImageTensorOperation):
-    """(x - mean) / std for each channel, in float32.
+    """Normalize an image: (x - mean) / std for each channel, in float32.
 
     >>> Normalize([1.0], [2.0])(np.array([[5]], np.uint8)).tolist()
     [[2.0]]
@@ -160,7 +160,7 @@ class Normalize(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class NormalizePad(ImageTensorOperation):
-    """Normalize, with one more channel of zeros.
+    """Normalize an image and append one channel of zeros.
 
     MindSpore 2.7.0 stores the channels of <H,W,C> in a wrong order here; Millrace does not.
 
@@ -181,7 +181,7 @@ class NormalizePad(ImageTensorOperation):
         return layout.normalize_pad(x, self.mean, self.std, self.dtype, self.is_hwc)
 
 
-def _number(name: str, value: Any) -> None:
+def _check_number(name: str, value: Any) -> None:
     check_type(value, (numbers.Number,), name)
     check_type(value, (float, int), name)
     check_interval(value, -FLOAT_MAX, FLOAT_MAX, name)
@@ -189,7 +189,7 @@ def _number(name: str, value: Any) -> None:
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class Rescale(ImageTensorOperation):
-    """x * rescale + shift, in float32.
+    """Rescale an image: x * rescale + shift, in float32.
 
     >>> Rescale(2.0, 1.0)(np.array([[5]], np.uint8)).tolist()
     [[11.0]]
@@ -197,7 +197,9 @@ class Rescale(ImageTensorOperation):
 
     @checked
     def __init__(
-        self, rescale: Annotated[Any, ArgumentRule(_number)], shift: Annotated[Any, ArgumentRule(_number)]
+        self,
+        rescale: Annotated[Any, ArgumentRule(_check_number)],
+        shift: Annotated[Any, ArgumentRule(_check_number)],
     ) -> None:
         self.rescale, self.shift = rescale, shift
 
@@ -212,7 +214,7 @@ class Rescale(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class HWC2CHW(ImageTensorOperation):
-    """Channels first: <H,W,C> becomes <C,H,W>.
+    """Transpose an image from <H,W,C> to <C,H,W>.
 
     >>> HWC2CHW()(np.zeros((4, 5, 3), np.uint8)).shape
     (3, 4, 5)
@@ -227,7 +229,7 @@ class HWC2CHW(ImageTensorOperation):
 
 @public("dataset.vision")
 class ToTensor(ImageTensorOperation):
-    """Channels first, divided by 255, as float32 or another type.
+    """Convert an image to channels first, divided by 255, as float32 or another type.
 
     >>> ToTensor()(np.full((1, 1, 3), 255, np.uint8)).tolist()
     [[[1.0]], [[1.0]], [[1.0]]]
@@ -246,7 +248,7 @@ class ToTensor(ImageTensorOperation):
 
 @public("dataset.vision")
 class ToNumpy(TensorOperation):
-    """A Pillow image as an array.
+    """Convert a Pillow image to an array.
 
     >>> import PIL.Image
     >>> ToNumpy()(PIL.Image.new("RGB", (8, 6))).shape
@@ -261,7 +263,7 @@ class ToNumpy(TensorOperation):
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class ToPIL(ImageTensorOperation):
-    """An array as a Pillow image.
+    """Convert an array to a Pillow image.
 
     >>> ToPIL()(np.zeros((6, 8, 3), np.uint8)).size
     (8, 6)
@@ -278,7 +280,7 @@ class ToPIL(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class ToType(TensorOperation):
-    """The same values in another type.
+    """Convert an array to another type.
 
     >>> ToType(np.float32)(np.array([1, 2])).dtype
     dtype('float32')
@@ -296,7 +298,7 @@ class ToType(TensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class Pad(ImageTensorOperation):
-    """More pixels on all sides: one width, (left/right, top/bottom), or (left, top, right, bottom).
+    """Pad an image on all sides: one width, (left/right, top/bottom), or (left, top, right, bottom).
 
     >>> Pad(1)(np.zeros((2, 2, 3), np.uint8)).shape
     (4, 4, 3)
@@ -313,7 +315,7 @@ class Pad(ImageTensorOperation):
         return geometry.pad(x, self.padding, self.fill_value, self.padding_mode)
 
 
-def _target(name: str, value: Any) -> None:
+def _check_target(name: str, value: Any) -> None:
     check_type(value, (int, list, tuple), name)
     if not isinstance(value, int) and len(value) != 2:
         raise ArgumentValueError("The size must be a sequence of length 2.")
@@ -322,7 +324,7 @@ def _target(name: str, value: Any) -> None:
         check_interval(item, 1, 2**31 - 1, f"{name}{i}")
 
 
-def _offset(name: str, value: Any) -> None:
+def _check_offset(name: str, value: Any) -> None:
     check_type(value, (int, list, tuple), name)
     if not isinstance(value, int) and len(value) not in (0, 2):
         raise ArgumentValueError("The offset must be empty or a sequence of length 2.")
@@ -333,7 +335,7 @@ def _offset(name: str, value: Any) -> None:
 
 @public("dataset.vision")
 class PadToSize(ImageTensorOperation):
-    """More pixels until a given size is reached; the image lies at the offset, or in the middle.
+    """Pad an image to a given size; the image lies at the offset, or in the center.
 
     >>> PadToSize((4, 6))(np.zeros((2, 2, 3), np.uint8)).shape
     (4, 6, 3)
@@ -342,8 +344,8 @@ class PadToSize(ImageTensorOperation):
     @checked
     def __init__(
         self,
-        size: Annotated[Any, ArgumentRule(_target)],
-        offset: Annotated[Any, ArgumentRule(_offset)] = None,
+        size: Annotated[Any, ArgumentRule(_check_target)],
+        offset: Annotated[Any, ArgumentRule(_check_offset)] = None,
         fill_value: FillValue = 0,
         padding_mode: Border = Border.CONSTANT,
     ) -> None:

@@ -1,4 +1,4 @@
-"""Colours, drawn."""
+"""Color transforms with random parameters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = [
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomAutoContrast(ImageTensorOperation):
-    """AutoContrast with a given probability.
+    """Maximize the contrast as AutoContrast does, with a given probability.
 
     >>> RandomAutoContrast(prob=1.0)(np.array([[[10] * 3, [20] * 3]], np.uint8)).max()
     np.uint8(255)
@@ -66,7 +66,7 @@ class RandomAutoContrast(ImageTensorOperation):
 
 
 class _RandomApplyOperation(ImageTensorOperation):
-    """Something that happens with a probability, to arrays."""
+    """Base of the operations on arrays that are applied with a probability."""
 
     random = True
 
@@ -80,7 +80,7 @@ class _RandomApplyOperation(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomEqualize(_RandomApplyOperation, ours=True):
-    """Equalize with a given probability.
+    """Equalize the histogram, with a given probability.
 
     >>> RandomEqualize(1.0)(np.zeros((2, 2, 3), np.uint8)).max()
     np.uint8(0)
@@ -92,7 +92,7 @@ class RandomEqualize(_RandomApplyOperation, ours=True):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomInvert(_RandomApplyOperation, ours=True):
-    """Invert with a given probability.
+    """Invert the colours, with a given probability.
 
     >>> RandomInvert(1.0)(np.array([[[0, 5, 255]]], np.uint8)).tolist()
     [[[255, 250, 0]]]
@@ -104,9 +104,9 @@ class RandomInvert(_RandomApplyOperation, ours=True):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomAdjustSharpness(ImageTensorOperation):
-    """AdjustSharpness with a given probability.
+    """Adjust the sharpness, with a given probability.
 
-    Where AdjustSharpness differs from MindSpore's, this does alike.
+    It differs from MindSpore's where AdjustSharpness does.
 
     >>> RandomAdjustSharpness(2.0, 1.0)(np.full((3, 3, 3), 60, np.uint8)).max()
     np.uint8(60)
@@ -128,7 +128,7 @@ class RandomAdjustSharpness(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomPosterize(ImageTensorOperation):
-    """Posterize to a number of bits drawn from a range.
+    """Posterize to a random number of bits from a range.
 
     >>> RandomPosterize((1, 1))(np.array([[[100, 200, 128]]], np.uint8)).tolist()
     [[[0, 128, 128]]]
@@ -148,7 +148,7 @@ class RandomPosterize(ImageTensorOperation):
         return colour.posterize(x, int(bits), "RandomPosterize")
 
 
-def _thresholds(name: str, value: Any) -> None:
+def _check_thresholds(name: str, value: Any) -> None:
     check_type(value, (tuple,), name)
     check_each_type(value, (int,), name)
     if len(value) != 2:
@@ -161,7 +161,7 @@ def _thresholds(name: str, value: Any) -> None:
 
 @public("dataset.vision", "dataset.vision.c_transforms")
 class RandomSolarize(ImageTensorOperation):
-    """Solarize with a range drawn from within the given one.
+    """Solarize a random range of values within the given one.
 
     >>> RandomSolarize((0, 255))(np.zeros((2, 2, 3), np.uint8)).shape
     (2, 2, 3)
@@ -170,7 +170,7 @@ class RandomSolarize(ImageTensorOperation):
     random = True
 
     @checked
-    def __init__(self, threshold: Annotated[Any, ArgumentRule(_thresholds)] = (0, 255)) -> None:
+    def __init__(self, threshold: Annotated[Any, ArgumentRule(_check_thresholds)] = (0, 255)) -> None:
         self.threshold = threshold
 
     def params(self, rng: RandomStream) -> tuple[Any, ...]:
@@ -183,9 +183,9 @@ class RandomSolarize(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomColor(ImageTensorOperation):
-    """AdjustSaturation by a factor drawn from a range.
+    """Adjust the saturation by a random factor from a range.
 
-    Where AdjustSaturation differs from MindSpore's, this does alike.
+    It differs from MindSpore's where AdjustSaturation does.
 
     >>> RandomColor((0.5, 1.5))(np.full((1, 1, 3), 60, np.uint8)).tolist()
     [[[60, 60, 60]]]
@@ -209,9 +209,9 @@ class RandomColor(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomSharpness(RandomColor, ours=True):
-    """AdjustSharpness by a factor drawn from a range.
+    """Adjust the sharpness by a random factor from a range.
 
-    Where AdjustSharpness differs from MindSpore's, this does alike.
+    It differs from MindSpore's where AdjustSharpness does.
 
     >>> RandomSharpness((0.5, 1.5))(np.full((3, 3, 3), 60, np.uint8)).max()
     np.uint8(60)
@@ -221,7 +221,7 @@ class RandomSharpness(RandomColor, ours=True):
         return colour.sharpness(x, factor, "RandomSharpness")
 
 
-def _spread(name: str, value: Any, high: float) -> None:
+def _check_spread(name: str, value: Any, high: float) -> None:
     check_type(value, (numbers.Number, list, tuple), name)
     low = -high if name == "hue" else 0
     if isinstance(value, numbers.Number):
@@ -235,8 +235,8 @@ def _spread(name: str, value: Any, high: float) -> None:
     check_order(value, low, high)
 
 
-Spread = Annotated[Any, ArgumentRule(lambda name, value: _spread(name, value, FLOAT_MAX))]
-HueSpread = Annotated[Any, ArgumentRule(lambda name, value: _spread(name, value, 0.5))]
+Spread = Annotated[Any, ArgumentRule(lambda name, value: _check_spread(name, value, FLOAT_MAX))]
+HueSpread = Annotated[Any, ArgumentRule(lambda name, value: _check_spread(name, value, 0.5))]
 
 
 def _as_range(value: Any, center: int, low: float, high: float) -> tuple[float, float]:
@@ -250,9 +250,9 @@ def _as_range(value: Any, center: int, low: float, high: float) -> tuple[float, 
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomColorAdjust(ImageTensorOperation):
-    """Brightness, contrast, saturation and hue by factors drawn from ranges, in a drawn order.
+    """Adjust brightness, contrast, saturation and hue by random factors from ranges (color jitter), in random order.
 
-    For one and the same factors the pixels are those of AdjustBrightness, AdjustContrast, AdjustSaturation and
+    For the same factors the pixels equal those of AdjustBrightness, AdjustContrast, AdjustSaturation and
     AdjustHue, and differ from MindSpore's where those do.
 
     >>> RandomColorAdjust(brightness=(0.5, 1.5))(np.full((1, 1, 3), 60, np.uint8)).shape
@@ -290,7 +290,7 @@ class RandomColorAdjust(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.c_transforms", "dataset.vision.py_transforms")
 class RandomLighting(ImageTensorOperation):
-    """AlexNet's noise along the main colours of ImageNet, with weights of the given spread.
+    """Add AlexNet's PCA lighting noise, with random weights of the given standard deviation.
 
     >>> RandomLighting(0.0)(np.full((1, 1, 3), 60, np.uint8)).tolist()
     [[[60, 60, 60]]]
@@ -311,7 +311,7 @@ class RandomLighting(ImageTensorOperation):
 
 @public("dataset.vision", "dataset.vision.py_transforms")
 class RandomGrayscale(ImageTensorOperation):
-    """A grey Pillow image with as many channels as before, with a given probability.
+    """Convert a Pillow image to grey with the same number of channels, with a given probability.
 
     >>> import PIL.Image
     >>> RandomGrayscale(1.0)(PIL.Image.new("RGB", (8, 6))).mode

@@ -1,6 +1,6 @@
-"""Which part of its input a transform looks at, known before there is a pixel: the size and its parameters tell.
+"""The region of its input that a transform reads, computed from the image size and its parameters, before decoding.
 
-Decoding uses it: what no transform will look at need not be decoded.
+Only that region has to be decoded.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ __all__ = [
 ]
 
 Size = tuple[int, int]
-# (size of the result, part of the input that a part of the result comes from); None where it is not known
+# (size of the result, function from a part of the result to the part of the input that it is computed from); None where
+# it is unknown
 Window = tuple[Size, Callable[[Box], Box]] | None
 
-# Resizing looks at the neighbours of a point, two of them at most, and rounds.
+# Resizing reads at most two neighbours of a point, and rounds.
 _NEIGHBOURS = 3
 
 
@@ -48,14 +49,14 @@ def _is_inside(box: Box, size: Size) -> bool:
 
 
 def _crop_window(box: Box, size: Size) -> Window:
-    """A transform that cuts out ``box``."""
+    """Window of a transform that crops ``box``."""
     if not _is_inside(box, size):
-        return None  # padding or an error: the transform's own business
+        return None  # padding or an error: handled by the transform
     return box[2:], lambda want: (box[0] + want[0], box[1] + want[1], want[2], want[3])
 
 
 def _resized_window(box: Box, target: Size, inter: Inter) -> Window:
-    """A transform that cuts out ``box`` and gives it another size."""
+    """Window of a transform that crops ``box`` and resizes it."""
     if inter == Inter.PILCUBIC:
         return None
     down, across = box[2] / target[0], box[3] / target[1]
@@ -127,19 +128,19 @@ _WHOLE_IMAGE = (HorizontalFlip, RandomHorizontalFlip, RandomVerticalFlip, Vertic
 
 
 def has_region_of_interest(op: Transform) -> bool:
-    """Whether this transform can say what it looks at."""
+    """Whether the region that this transform reads is known."""
     return type(op) in _WINDOWS
 
 
 def reads_whole_image(op: Transform) -> bool:
-    """Whether it can, but always looks at all of its input."""
+    """Whether the region is known and always the whole input."""
     return type(op) in _WHOLE_IMAGE
 
 
 def only_permutes_pixels(op: Transform) -> bool:
-    """Whether each pixel of the result is one of the input, or zero, wherever there is a window.
+    """Whether each pixel of the result is a pixel of the input, or zero, wherever there is a window.
 
-    Then equal channels stay equal, and one of them tells all.
+    Then equal channels stay equal, and one of them determines all.
     """
     if isinstance(op, (Resize, RandomResizedCrop, ResizedCrop)):
         return op.interpolation is Inter.NEAREST
@@ -149,7 +150,7 @@ def only_permutes_pixels(op: Transform) -> bool:
 
 
 def region_of_interest(ops: Sequence[Transform], params: Sequence[Sequence[Any]], size: Size) -> Box | None:
-    """The part of an image of this size that the transforms, one after the other, look at; None if it is not known."""
+    """The region of an image of this size that the transforms, applied in order, read; None if it is unknown."""
     sources: list[Callable[[Box], Box]] = []
     before = size
     for op, values in zip(ops, params, strict=True):
@@ -165,7 +166,7 @@ def region_of_interest(ops: Sequence[Transform], params: Sequence[Sequence[Any]]
 
 
 def resized_part(op: Transform, params: Sequence[Any], size: Size) -> tuple[Box, Size, Inter] | None:
-    """(part, size it gets, interpolation) where the transform is nothing but a resized part of its input."""
+    """(region, target size, interpolation) of a transform that only crops and resizes; None for others."""
     if isinstance(op, Resize):
         part = (0, 0, *size), target_size(op.size, *size), op.interpolation
     elif isinstance(op, RandomResizedCrop):

@@ -1,4 +1,4 @@
-"""From encoded video to frames and sound."""
+"""Decode encoded videos to frames and audio."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["DecodeVideo"]
 
 @public("dataset.vision")
 class DecodeVideo(TensorOperation):
-    """The frames <T,H,W,C> as RGB and the sound <C,L> of an encoded video: one column in, two out.
+    """Decode a video to frames <T,H,W,C> in RGB and audio <C,L>: one column in, two out.
 
-    Takes a 1-D array of uint8. Needs PyAV: ``pip install av``. Frames and sound are MindSpore's; pixels
-    differ by up to 3 and sound in floats by up to 1e-6: its FFmpeg is built without vector code and rounds in another
-    way. A video that is cut short is an error, where MindSpore gives the frames before the cut. From PyAV 19 on, the
-    sound ends where the file says, where MindSpore gives the silence, too, that fills up the last packet.
+    Takes a 1-D array of uint8. Needs PyAV: ``pip install av``. Frames and audio equal MindSpore's, except that pixels
+    differ by up to 3 and audio in floats by up to 1e-6: its FFmpeg is built without vector code and rounds differently.
+    A truncated video is an error, where MindSpore gives the frames before the cut. From PyAV 19 on, the audio ends
+    where the file declares, where MindSpore includes the silence that fills the last packet.
 
     >>> import cv2
     >>> writer = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 25, (32, 16))
