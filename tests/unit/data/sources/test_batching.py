@@ -51,7 +51,7 @@ def test_a_batch_sampler_says_which_rows_go_together(sampler, batches):
 
 
 @pytest.mark.parametrize(
-    ("sampler", "words"),
+    ("sampler", "message"),
     [
         ([[0, 5]], r"Sample ID \(5\) is out of bound, expected range \[0, 4\]"),
         ([[-1]], r"Sample ID \(-1\)"),
@@ -60,8 +60,8 @@ def test_a_batch_sampler_says_which_rows_go_together(sampler, batches):
         ([[]], "must give a list of row numbers"),
     ],
 )
-def test_lists_that_are_no_batches(sampler, words):
-    with pytest.raises(PlanError, match=words):
+def test_lists_that_are_no_batches(sampler, message):
+    with pytest.raises(PlanError, match=message):
         list(batched(sampler))
 
 
