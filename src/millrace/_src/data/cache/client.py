@@ -17,43 +17,52 @@ from millrace._src.core.machine.shared_memory import ByteArray
 
 from . import memory_blocks as slabs
 from .memory_blocks import BlockWriter
-from .protocol import VERSION, Packet, boot_id, peer_credentials, raise_error_response, receive, refusal, send
+from .protocol import (
+    VERSION,
+    Packet,
+    boot_id,
+    peer_credentials,
+    raise_error_response,
+    receive,
+    send,
+    version_mismatch_message,
+)
 from .row_store import RowStore
 from .slot_table import SlotTable
 
 __all__ = ["Connection", "SharedRowStore", "connect", "disconnect"]
 
 # So long a server may take to answer: it only ever does small things.
-ANSWER_SECONDS = 60.0
+RESPONSE_SECONDS = 60.0
 
 
 class Connection:
     """Questions to one server, one at a time."""
 
-    def __init__(self, address: str, patience: float = ANSWER_SECONDS) -> None:
+    def __init__(self, address: str, patience: float = RESPONSE_SECONDS) -> None:
         self.address, self.owner, self._patience = address, os.getpid(), patience
         # what the last answer found amiss: whoever has asked over this connection asks no more
         self.broken = ""
-        self._turn = threading.RLock()
-        self._shelves: dict[tuple[int, str], SharedRowStore] = {}
+        self._lock = threading.RLock()
+        self._stores: dict[tuple[int, str], SharedRowStore] = {}
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._sock.settimeout(patience)
-            self._reach(_path(address))
+            self._connect(_socket_path(address))
             _, user = peer_credentials(self._sock)
             if user != os.getuid():
                 raise CacheError(
                     f"the cache server belongs to another user (number {user}); start one of your own", "user"
                 )
-            said = self.request(do="hello", version=VERSION, boot=boot_id(), pid=os.getpid())
+            hello = self.request(do="hello", version=VERSION, boot=boot_id(), pid=os.getpid())
         except BaseException:
             self._sock.close()
             raise
-        if said.get("version") != VERSION:
+        if hello.get("version") != VERSION:
             self._sock.close()
-            raise CacheError(refusal(said.get("version")), "version")
+            raise CacheError(version_mismatch_message(hello.get("version")), "version")
 
-    def _reach(self, path: str) -> None:
+    def _connect(self, path: str) -> None:
         """Connect; where many come at once, in turn."""
         deadline = time.monotonic() + self._patience
         while True:
@@ -69,7 +78,7 @@ class Connection:
         """The answer, whose descriptor if any is under ``fd``; CacheError where the server refuses or is gone."""
         if self.owner != os.getpid():
             raise CacheError("a forked process has no part in the connection of its parent", "gone")
-        with self._turn:
+        with self._lock:
             if self.broken:
                 raise CacheError(self.broken, "gone")
             try:
@@ -96,7 +105,7 @@ class Connection:
 
     def notify(self, **packet: Any) -> None:
         """Say something that has no answer; a server that is gone does not mind."""
-        with self._turn, contextlib.suppress(OSError):
+        with self._lock, contextlib.suppress(OSError):
             if not self.broken and self.owner == os.getpid():
                 send(self._sock, packet)
 
@@ -104,43 +113,43 @@ class Connection:
         self, session: int, key: str, rows: int, limit: int | None, spilling: bool
     ) -> SharedRowStore:
         """The shelf under a key; whoever opened it closes it once."""
-        with self._turn:
-            found = self._shelves.get((session, key))
-            if found is None:
-                said = self.request(
+        with self._lock:
+            store = self._stores.get((session, key))
+            if store is None:
+                reply = self.request(
                     do="open", session=session, key=key, rows=rows, limit=limit, spilling=spilling
                 )
-                found = SharedRowStore(
-                    self, (session, key), int(said["shelf"]), _table(said), said.get("cost")
+                store = SharedRowStore(
+                    self, (session, key), int(reply["shelf"]), _open_table(reply), reply.get("cost")
                 )
-                self._shelves[session, key] = found
-            found.users += 1
-            return found
+                self._stores[session, key] = store
+            store.users += 1
+            return store
 
-    def give_back(self, shelf: SharedRowStore) -> bool:
+    def release_store(self, store: SharedRowStore) -> bool:
         """True where nobody in this process uses the shelf any more."""
-        with self._turn:
-            shelf.users -= 1
-            if shelf.users > 0:
+        with self._lock:
+            store.users -= 1
+            if store.users > 0:
                 return False
-            self._shelves.pop(shelf.name, None)
-            self.notify(do="close", shelf=shelf.number)
+            self._stores.pop(store.name, None)
+            self.notify(do="close", shelf=store.number)
             return True
 
     def abandon(self) -> None:
         """In a forked copy: the parent's connection ends with the parent."""
-        self._turn = threading.RLock()
+        self._lock = threading.RLock()
         self._sock.close()
 
     def close(self) -> None:
-        with self._turn:
+        with self._lock:
             self.broken = self.broken or "the connection to the cache server was closed"
             self._sock.close()
 
 
-def _table(said: Packet) -> SlotTable:
+def _open_table(reply: Packet) -> SlotTable:
     try:
-        return SlotTable(said["fd"])
+        return SlotTable(reply["fd"])
     except (KeyError, FormatError) as error:
         raise CacheError("the cache server gave no table of rows") from error
 
@@ -154,25 +163,25 @@ class SharedRowStore(RowStore):
         super().__init__(name[1], table)
         self.name, self.number, self.cost, self.users = name, number, cost, 0
         self._server = server
-        self._slabs: dict[int, ByteArray] = {}
+        self._blocks: dict[int, ByteArray] = {}
         self._current: tuple[int, BlockWriter] | None = None
-        self._kept: dict[str, float] = {}
+        self._counts: dict[str, float] = {}
 
-    def _slab(self, number: int) -> ByteArray:
-        found = self._slabs.get(number)
-        if found is None:
+    def _map_block(self, number: int) -> ByteArray:
+        block = self._blocks.get(number)
+        if block is None:
             try:
-                said = self._server.request(do="slab", shelf=self.number, slab=number)
+                reply = self._server.request(do="slab", shelf=self.number, slab=number)
             except CacheError as error:
                 if error.kind == "slab":
                     raise FormatError(str(error)) from error  # the place was wrong, the cache is not
                 raise
             try:
-                found = slabs.view(said["fd"], int(said["size"]))
+                block = slabs.view(reply["fd"], int(reply["size"]))
             finally:
-                os.close(said["fd"])
-            self._slabs[number] = found
-        return found
+                os.close(reply["fd"])
+            self._blocks[number] = block
+        return block
 
     def _writer(self, need: int) -> tuple[int, BlockWriter] | None:
         current = self._current
@@ -180,18 +189,18 @@ class SharedRowStore(RowStore):
             self._drop_writer()
             self.refused = self._server.broken
             return None
-        if current is not None and current[1].room >= need:
+        if current is not None and current[1].free_bytes >= need:
             return current
         done = None if current is None else current[0]
         self._drop_writer()
         try:
-            said = self._server.request(do="lease", shelf=self.number, need=need, done=done)
+            reply = self._server.request(do="lease", shelf=self.number, need=need, done=done)
         except (CacheError, ResourceError) as error:
             self.refused = str(error)
             return None
         self._current = (
-            int(said["slab"]),
-            BlockWriter(said["fd"], int(said["size"]), checked=said["kind"] == "disk"),
+            int(reply["slab"]),
+            BlockWriter(reply["fd"], int(reply["size"]), checked=reply["kind"] == "disk"),
         )
         return self._current
 
@@ -203,26 +212,26 @@ class SharedRowStore(RowStore):
     def note(self, **counts: float) -> None:
         """Counts are gathered and told now and then, and when the shelf is closed."""
         for name, count in counts.items():
-            self._kept[name] = self._kept.get(name, 0) + count
-        if self._kept.get("hits", 0) + self._kept.get("made", 0) >= 4096:
-            self._tell()
+            self._counts[name] = self._counts.get(name, 0) + count
+        if self._counts.get("hits", 0) + self._counts.get("made", 0) >= 4096:
+            self._send_counts()
 
-    def _tell(self) -> None:
-        kept, self._kept = self._kept, {}
+    def _send_counts(self) -> None:
+        kept, self._counts = self._counts, {}
         if kept:
             self._server.notify(do="note", shelf=self.number, **kept)
 
     def close(self) -> None:
-        self._tell()
-        if not self._server.give_back(self):
+        self._send_counts()
+        if not self._server.release_store(self):
             return
         super().close()
         with self._writing:
             self._drop_writer()
-        self._slabs.clear()
+        self._blocks.clear()
 
 
-def _path(address: str) -> str:
+def _socket_path(address: str) -> str:
     """``@name`` is a name of the kernel's that stands in no folder."""
     return "\0" + address[1:] if address.startswith("@") else address
 
@@ -234,18 +243,18 @@ _connecting = threading.RLock()
 def connect(address: str) -> Connection:
     """This process's connection to the server at an address; OSError where nobody listens."""
     with _connecting:
-        found = _connections.get(address)
-        if found is None:
-            found = _connections[address] = Connection(address)
-        return found
+        connection = _connections.get(address)
+        if connection is None:
+            connection = _connections[address] = Connection(address)
+        return connection
 
 
 def disconnect(address: str) -> None:
     """Forget a connection, so that the next use makes a new one."""
     with _connecting:
-        found = _connections.pop(address, None)
-    if found is not None:
-        found.close()
+        connection = _connections.pop(address, None)
+    if connection is not None:
+        connection.close()
 
 
 def _after_fork() -> None:

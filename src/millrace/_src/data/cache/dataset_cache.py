@@ -22,9 +22,9 @@ from .server_paths import server_paths
 __all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "CacheStat", "DatasetCache", "local_host", "server_address"]
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 50052
-LEAST_PORT, MOST_PORT = 1025, 65535
+MIN_PORT, MAX_PORT = 1025, 65535
 # Rows that a sequence of unknown length may have; the table of a longer one is not made.
-MOST_UNKNOWN = 1 << 24
+MAX_UNKNOWN_ROWS = 1 << 24
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ def local_host(name: str) -> bool:
 def host_and_port(host: str | None, port: int | None) -> tuple[str, int]:
     """What was said, or MS_CACHE_HOST and MS_CACHE_PORT, or MindSpore's defaults."""
     host = host or os.environ.get("MS_CACHE_HOST") or DEFAULT_HOST
-    return host, _port(os.environ.get("MS_CACHE_PORT")) if port is None else port
+    return host, _parse_port(os.environ.get("MS_CACHE_PORT")) if port is None else port
 
 
 def server_address(host: str | None = None, port: int | None = None) -> str:
@@ -64,16 +64,16 @@ def server_address(host: str | None = None, port: int | None = None) -> str:
     return str(server_paths(port).socket)
 
 
-def _port(text: str | None) -> int:
+def _parse_port(text: str | None) -> int:
     if text is None or not text.strip():
         return DEFAULT_PORT
     try:
         port = int(text)
     except ValueError:
         port = 0
-    if not LEAST_PORT <= port <= MOST_PORT:
+    if not MIN_PORT <= port <= MAX_PORT:
         raise ArgumentValueError(
-            f"MS_CACHE_PORT is {text!r}: it must be a number from {LEAST_PORT} to {MOST_PORT}"
+            f"MS_CACHE_PORT is {text!r}: it must be a number from {MIN_PORT} to {MAX_PORT}"
         )
     return port
 
@@ -101,7 +101,7 @@ class DatasetCache:
         size: Annotated[int, Range(0, 1 << 43)] = 0,
         spilling: bool = False,
         hostname: str | None = None,
-        port: Annotated[int | None, Range(LEAST_PORT, MOST_PORT)] = None,
+        port: Annotated[int | None, Range(MIN_PORT, MAX_PORT)] = None,
         num_connections: Annotated[int | None, Range(1, INT32_MAX)] = None,
         prefetch_size: Annotated[int | None, Range(1, INT32_MAX)] = None,
         *,
@@ -116,7 +116,7 @@ class DatasetCache:
         self.num_connections, self.prefetch_size = num_connections, prefetch_size
         self.path = None if path is None else os.fspath(path)
         # the process's own cache: settled by the first use, so that its worker processes find it
-        self._own: tuple[str, int] | None = None
+        self._in_process: tuple[str, int] | None = None
         self.used = False
         # what was asked for through this object: the keys that get_stat counts
         self._keys: set[str] = set()
@@ -126,8 +126,12 @@ class DatasetCache:
             where = f"path={self.path!r}"
         else:
             where = "" if self.session_id is None else f"session_id={self.session_id}"
-        more = [where, f"size={self.size}" if self.size else "", "spilling=True" if self.spilling else ""]
-        return f"DatasetCache({', '.join(part for part in more if part)})"
+        arguments = [
+            where,
+            f"size={self.size}" if self.size else "",
+            "spilling=True" if self.spilling else "",
+        ]
+        return f"DatasetCache({', '.join(part for part in arguments if part)})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DatasetCache:
         return self  # it is a name, and what was counted under it
@@ -138,7 +142,7 @@ class DatasetCache:
         >>> DatasetCache.from_dict(DatasetCache(7, size=64).to_dict())
         DatasetCache(session_id=7, size=64)
         """
-        made = {
+        values = {
             "session_id": self.session_id,
             "cache_memory_size": self.size,
             "spill": self.spilling,
@@ -147,7 +151,7 @@ class DatasetCache:
             "num_connections": self.num_connections,
             "cache_prefetch_size": self.prefetch_size,
         }
-        return made if self.path is None else made | {"path": self.path}
+        return values if self.path is None else values | {"path": self.path}
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> DatasetCache:
@@ -173,34 +177,34 @@ class DatasetCache:
     def resolve(self) -> None:
         """In the user's process, before workers start: know where rows go."""
         if self.session_id is None and self.path is None:
-            self._own = in_process_address(), in_process_session()
+            self._in_process = in_process_address(), in_process_session()
 
     def open(self, key: str, rows: int | None) -> RowStore | RemoteRowStore:
         """The shelf under a key, of so many rows; CacheError or OSError where the cache cannot be used."""
-        found = self._opened(key, rows)
+        store = self._open_store(key, rows)
         self._keys.add(key)
         self.used = True
-        return found
+        return store
 
-    def _opened(self, key: str, rows: int | None) -> RowStore | RemoteRowStore:
+    def _open_store(self, key: str, rows: int | None) -> RowStore | RemoteRowStore:
         limit = self.size << 20 or None
-        capacity = MOST_UNKNOWN if rows is None else rows
+        capacity = MAX_UNKNOWN_ROWS if rows is None else rows
         if self.path is not None:
             return open_disk_store(check_folder(self.path), key, capacity, limit)
-        far = self._far()
-        if far is not None and self.session_id is not None:
+        remote = self._remote_server()
+        if remote is not None and self.session_id is not None:
             session = self.session_id
-            return self._again(
+            return self._retry(
                 lambda anew: RemoteRowStore(
-                    connect_remote(*far, anew=anew), session, key, capacity, limit, self.spilling
+                    connect_remote(*remote, reconnect=anew), session, key, capacity, limit, self.spilling
                 )
             )
-        address, session = self._place()
-        return self._ask(
+        address, session = self._locate()
+        return self._retry_connected(
             address, lambda: connect(address).open_store(session, key, capacity, limit, self.spilling)
         )
 
-    def _far(self) -> tuple[str, int, bytes] | None:
+    def _remote_server(self) -> tuple[str, int, bytes] | None:
         """Host, port and key of a server on another machine, where the user named one and has its key."""
         host, port = host_and_port(self.hostname, self.port)
         path = os.environ.get(KEY_VARIABLE)
@@ -208,38 +212,38 @@ class DatasetCache:
             return None
         return host, port, read_key(path)
 
-    def _place(self) -> tuple[str, int]:
+    def _locate(self) -> tuple[str, int]:
         if self.session_id is not None:
             return server_address(self.hostname, self.port), self.session_id
-        if self._own is None:
+        if self._in_process is None:
             self.resolve()
-        assert self._own is not None
-        return self._own
+        assert self._in_process is not None
+        return self._in_process
 
-    def _ask(self, address: str, ask: Any) -> Any:
+    def _retry_connected(self, address: str, request: Any) -> Any:
         """Ask, and once more over a new connection: the server may have been started anew since the last time."""
 
         def once(anew: bool) -> Any:
             if anew:
                 disconnect(address)
-            return ask()
+            return request()
 
-        return self._again(once)
+        return self._retry(once)
 
-    def _again(self, ask: Callable[[bool], Any]) -> Any:
+    def _retry(self, request: Callable[[bool], Any]) -> Any:
         try:
-            return ask(False)
+            return request(False)
         except CacheError as error:
             if error.kind != "gone":
                 raise
         except OSError:
             pass
         try:
-            return ask(True)
+            return request(True)
         except OSError as error:
-            raise CacheError(self._missing(error), "unreachable") from error
+            raise CacheError(self._no_server_message(error), "unreachable") from error
 
-    def _missing(self, error: OSError) -> str:
+    def _no_server_message(self, error: OSError) -> str:
         port = host_and_port(self.hostname, self.port)[1]
         return (
             f"no cache server answers at port {port} ({error.strerror}): start one ('dataset-cache --start -p {port}') "
@@ -263,26 +267,30 @@ class DatasetCache:
             folder = Path(self.path)
             rows = 0
             for key in keys:
-                shelf = open_disk_store(folder, key, MOST_UNKNOWN, None)
+                store = open_disk_store(folder, key, MAX_UNKNOWN_ROWS, None)
                 try:
-                    rows += shelf.rows
+                    rows += store.rows
                 finally:
-                    shelf.close()
+                    store.close()
             size = folder_bytes(folder, keys)
             return CacheStat(size // rows if rows else 0, 0, rows)
-        far = self._far()
-        if far is not None:
+        remote = self._remote_server()
+        if remote is not None:
             session = self.session_id or 0
-            said, _ = self._again(
-                lambda anew: connect_remote(*far, anew=anew).ask(do="stat", session=session, keys=keys)
+            reply, _ = self._retry(
+                lambda anew: connect_remote(*remote, reconnect=anew).request(
+                    do="stat", session=session, keys=keys
+                )
             )
-            return _stat(said)
-        address, session = self._place()
-        said = self._ask(address, lambda: connect(address).request(do="stat", session=session, keys=keys))
-        return _stat(said)
+            return _parse_stat(reply)
+        address, session = self._locate()
+        reply = self._retry_connected(
+            address, lambda: connect(address).request(do="stat", session=session, keys=keys)
+        )
+        return _parse_stat(reply)
 
 
-def _stat(said: dict[str, Any]) -> CacheStat:
-    (rows, size), (disk_rows, disk_size) = said["memory"], said["disk"]
+def _parse_stat(reply: dict[str, Any]) -> CacheStat:
+    (rows, size), (disk_rows, disk_size) = reply["memory"], reply["disk"]
     total = rows + disk_rows
     return CacheStat((size + disk_size) // total if total else 0, rows, disk_rows)

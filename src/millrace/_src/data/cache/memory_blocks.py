@@ -18,20 +18,20 @@ from millrace._src.core.errors import ResourceError
 from millrace._src.core.machine import shared_memory as memory
 from millrace._src.core.machine.shared_memory import ByteArray
 
-__all__ = ["START", "Kind", "BlockWriter", "create", "progress_of", "view"]
+__all__ = ["START", "BlockType", "BlockWriter", "create", "progress_of", "view"]
 
-Kind = Literal["memory", "disk"]
+BlockType = Literal["memory", "disk"]
 
 # used bytes, rows; the blocks begin behind it
 _STATE = struct.Struct("<QQ")
 START = 64
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM})
-_MOST_BUFFERS = 512
+NO_SPACE_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM})
+_MAX_BUFFERS = 512
 
 
-def create(kind: Kind, size: int, folder: str | None = None) -> int:
+def create(block_type: BlockType, size: int, folder: str | None = None) -> int:
     """A descriptor of a slab of so many bytes that appears in no folder."""
-    if kind == "memory":
+    if block_type == "memory":
         return memory.create(size, "millrace-cache")
     try:
         with tempfile.TemporaryFile(dir=folder, prefix="millrace-cache-", buffering=0) as file:
@@ -73,7 +73,7 @@ class BlockWriter:
         self.used, self.rows = progress_of(fd)
 
     @property
-    def room(self) -> int:
+    def free_bytes(self) -> int:
         return self.size - self.used
 
     def append(self, pieces: list[Any], length: int, rows: int) -> int | None:
@@ -83,7 +83,7 @@ class BlockWriter:
             _write_all(self.fd, pieces, at)
             os.pwrite(self.fd, _STATE.pack(at + length, self.rows + rows), 0)
         except OSError as error:
-            if error.errno in NO_ROOM:
+            if error.errno in NO_SPACE_ERRNOS:
                 return None
             raise
         self.used, self.rows = at + length, self.rows + rows
@@ -98,7 +98,7 @@ class BlockWriter:
 def _write_all(fd: int, pieces: list[Any], at: int) -> None:
     left = [memoryview(piece).cast("B") for piece in pieces if len(piece)]
     while left:
-        wrote = os.pwritev(fd, left[:_MOST_BUFFERS], at)
+        wrote = os.pwritev(fd, left[:_MAX_BUFFERS], at)
         if not wrote:
             raise OSError(errno.ENOSPC, "nothing was written")
         at += wrote

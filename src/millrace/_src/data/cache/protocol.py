@@ -18,14 +18,14 @@ from typing import Any
 from millrace._src.core.errors import CacheError, MillraceError, ResourceError
 
 __all__ = [
-    "MOST_BYTES",
+    "MAX_PACKET_BYTES",
     "Packet",
     "VERSION",
     "boot_id",
     "peer_credentials",
     "raise_error_response",
     "receive",
-    "refusal",
+    "version_mismatch_message",
     "error_response",
     "send",
     "start_time",
@@ -33,11 +33,11 @@ __all__ = [
 
 # Raised with every change that an older client or server would misread.
 VERSION = 1
-MOST_BYTES = 32 << 10
-_ROOM_FOR_FD = socket.CMSG_SPACE(4)
+MAX_PACKET_BYTES = 32 << 10
+_FD_SPACE = socket.CMSG_SPACE(4)
 
 # So much of a message that somebody has to read is passed on.
-MOST_WORDS = 2000
+MAX_ERROR_CHARS = 2000
 
 Packet = dict[str, Any]
 
@@ -45,10 +45,10 @@ Packet = dict[str, Any]
 def send(sock: socket.socket, packet: Packet, fd: int | None = None) -> None:
     """Raises OSError when the other side is gone."""
     if "error" in packet:
-        packet = {**packet, "error": str(packet["error"])[:MOST_WORDS]}
+        packet = {**packet, "error": str(packet["error"])[:MAX_ERROR_CHARS]}
     data = json.dumps(packet, separators=(",", ":")).encode()
-    if len(data) > MOST_BYTES:
-        raise CacheError(f"a message of {len(data)} bytes is too long; {MOST_BYTES} are allowed")
+    if len(data) > MAX_PACKET_BYTES:
+        raise CacheError(f"a message of {len(data)} bytes is too long; {MAX_PACKET_BYTES} are allowed")
     rights = [] if fd is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
     sock.sendmsg([data], rights)
 
@@ -56,17 +56,17 @@ def send(sock: socket.socket, packet: Packet, fd: int | None = None) -> None:
 def receive(sock: socket.socket) -> tuple[Packet | None, int | None]:
     """The next packet and the descriptor that came with it; (None, None) when the other side is gone."""
     try:
-        data, ancillary, flags, _ = sock.recvmsg(MOST_BYTES + 1, _ROOM_FOR_FD, socket.MSG_CMSG_CLOEXEC)
+        data, ancillary, flags, _ = sock.recvmsg(MAX_PACKET_BYTES + 1, _FD_SPACE, socket.MSG_CMSG_CLOEXEC)
     except ConnectionError:
         return None, None
     fds = array.array("i")
-    for level, kind, payload in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+    for level, message_type, payload in ancillary:
+        if level == socket.SOL_SOCKET and message_type == socket.SCM_RIGHTS:
             fds.frombytes(payload[: len(payload) - len(payload) % fds.itemsize])
     try:
         if not data:
             return None, None
-        if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC) or len(data) > MOST_BYTES or len(fds) > 1:
+        if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC) or len(data) > MAX_PACKET_BYTES or len(fds) > 1:
             raise CacheError("a message was too long, or its descriptor did not fit (ulimit -n)")
         try:
             packet = json.loads(data)
@@ -80,7 +80,7 @@ def receive(sock: socket.socket) -> tuple[Packet | None, int | None]:
             os.close(fd)
 
 
-def refusal(theirs: object) -> str:
+def version_mismatch_message(theirs: object) -> str:
     """What a peer of another version is told."""
     return (
         f"the other side speaks version {theirs!r} of the cache's protocol, this one version {VERSION}: use the same "

@@ -20,7 +20,7 @@ from millrace._src.core.io import runtime_directory as private_folder
 
 from .protocol import boot_id, start_time
 
-__all__ = ["ServerPaths", "ServerLock", "server_paths", "runtime_folder", "stale_parts"]
+__all__ = ["ServerPaths", "ServerLock", "server_paths", "runtime_folder", "find_stale_files"]
 
 
 def runtime_folder(*, make: bool = False) -> Path:
@@ -38,40 +38,40 @@ class ServerPaths:
         self.info = folder / f"cache-{port}.json"
         self.log = folder / f"cache-{port}.log"
 
-    def describe(self, **more: Any) -> None:
+    def write_description(self, **fields: Any) -> None:
         """Write down which process serves here."""
-        said = {"pid": os.getpid(), "started": start_time(os.getpid()), "boot": boot_id(), **more}
-        beside = self.info.with_suffix(".new")
-        beside.write_text(json.dumps(said), encoding="utf-8")
-        beside.replace(self.info)
+        description = {"pid": os.getpid(), "started": start_time(os.getpid()), "boot": boot_id(), **fields}
+        temporary = self.info.with_suffix(".new")
+        temporary.write_text(json.dumps(description), encoding="utf-8")
+        temporary.replace(self.info)
 
-    def said(self) -> dict[str, Any]:
+    def read_description(self) -> dict[str, Any]:
         """What the server wrote down; empty where there is none."""
         try:
-            found = json.loads(self.info.read_text(encoding="utf-8"))
+            description = json.loads(self.info.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return description if isinstance(description, dict) else {}
 
-    def parts(self) -> list[Path]:
+    def existing_files(self) -> list[Path]:
         """What there is of a server, but for its lock."""
         return [path for path in (self.socket, self.info, self.info.with_suffix(".new")) if path.exists()]
 
     def clean(self) -> list[Path]:
         """Remove what a dead server left; its lock is held by the caller."""
-        found = self.parts()
-        for path in found:
+        leftovers = self.existing_files()
+        for path in leftovers:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()
-        return found
+        return leftovers
 
 
 class ServerLock:
     """The right to serve at a port, or to clean up there."""
 
-    def __init__(self, home: ServerPaths) -> None:
-        self._path = home.lock
-        self._fd = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    def __init__(self, paths: ServerPaths) -> None:
+        self._path = paths.lock
+        self._fd = os.open(paths.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
     def take(self) -> bool:
         """False where a live process has it."""
@@ -100,23 +100,23 @@ def server_paths(port: int, *, make: bool = False) -> ServerPaths:
     return ServerPaths(runtime_folder(make=make), port)
 
 
-def stale_parts() -> list[Path]:
+def find_stale_files() -> list[Path]:
     """What dead servers of this user left behind; the next start at their port, or a stop, removes it."""
-    found: list[Path] = []
+    leftovers: list[Path] = []
     try:
         folder = runtime_folder()
         names = sorted(folder.glob("cache-*.lock")) if folder.is_dir() else []
     except (CacheError, OSError):
-        return found
+        return leftovers
     for name in names:
         port = name.stem.partition("-")[2]
         if not port.isdigit():
             continue
-        home = ServerPaths(folder, int(port))
-        lock = ServerLock(home)
+        paths = ServerPaths(folder, int(port))
+        lock = ServerLock(paths)
         try:
             if lock.take():
-                found += [*home.parts(), name]
+                leftovers += [*paths.existing_files(), name]
         finally:
             lock.close()
-    return found
+    return leftovers

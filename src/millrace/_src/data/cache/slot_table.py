@@ -17,52 +17,52 @@ from millrace._src.core.machine import shared_memory as memory
 from .row_group import Numbers
 
 __all__ = [
-    "MOST_ROWS_PER_BLOCK",
+    "MAX_ROWS_PER_GROUP",
     "EMPTY_SLOT",
     "ROW_BITS",
-    "Places",
+    "Slots",
     "SlotTable",
     "create_table",
     "pack_slot",
     "slot_block",
 ]
 
-Places = npt.NDArray[np.uint64]
+Slots = npt.NDArray[np.uint64]
 
 EMPTY_SLOT = np.uint64(0)
 # 16 bits for the slab (counted from 1), 30 for the offset in units of 64 bytes, 18 for the row in its block
 ROW_BITS = 18
-_SLAB, _OFFSET = np.uint64(48), np.uint64(ROW_BITS)
+_BLOCK_SHIFT, _OFFSET_SHIFT = np.uint64(48), np.uint64(ROW_BITS)
 _OFFSET_MASK, _ROW_MASK = np.uint64((1 << 30) - 1), np.uint64((1 << ROW_BITS) - 1)
-MOST_SLABS = (1 << 16) - 2
-MOST_ROWS_PER_BLOCK = 1 << ROW_BITS
-MOST_SLAB_BYTES = 1 << 36
+MAX_BLOCKS = (1 << 16) - 2
+MAX_ROWS_PER_GROUP = 1 << ROW_BITS
+MAX_BLOCK_SIZE = 1 << 36
 
-_WORDS = 8  # of the head: magic, rows, length of the sequence + 1
+_HEADER_LENGTH = 8  # of the head: magic, rows, length of the sequence + 1
 _MAGIC = 0x3154_524D  # "MRT1"
 
 
-def pack_slot(slab: int, offset: int, row: int | npt.NDArray[np.uint64] = 0) -> npt.NDArray[np.uint64]:
+def pack_slot(block: int, offset: int, row: int | npt.NDArray[np.uint64] = 0) -> npt.NDArray[np.uint64]:
     """The place of rows of one block."""
-    base = np.uint64(((slab + 1) << 48) | ((offset >> 6) << ROW_BITS))
+    base = np.uint64(((block + 1) << 48) | ((offset >> 6) << ROW_BITS))
     return np.asarray(base + np.asarray(row, np.uint64))
 
 
-def slot_block(places: Places) -> npt.NDArray[np.int64]:
-    return (places >> _SLAB).astype(np.int64) - 1
+def slot_block(slots: Slots) -> npt.NDArray[np.int64]:
+    return (slots >> _BLOCK_SHIFT).astype(np.int64) - 1
 
 
-def offset_of(places: Places) -> npt.NDArray[np.int64]:
-    return ((places >> _OFFSET) & _OFFSET_MASK).astype(np.int64) << 6
+def slot_offset(slots: Slots) -> npt.NDArray[np.int64]:
+    return ((slots >> _OFFSET_SHIFT) & _OFFSET_MASK).astype(np.int64) << 6
 
 
-def row_of(places: Places) -> npt.NDArray[np.int64]:
-    return (places & _ROW_MASK).astype(np.int64)
+def slot_row(slots: Slots) -> npt.NDArray[np.int64]:
+    return (slots & _ROW_MASK).astype(np.int64)
 
 
 def create_table(rows: int) -> int:
     """A descriptor of an empty table; pages that nobody writes to cost nothing."""
-    fd = memory.create(8 * (_WORDS + rows), "millrace-cache-table")
+    fd = memory.create(8 * (_HEADER_LENGTH + rows), "millrace-cache-table")
     os.pwrite(fd, np.array([_MAGIC, rows], np.uint64).tobytes(), 0)
     return fd
 
@@ -81,52 +81,52 @@ class SlotTable:
     def __init__(self, fd: int) -> None:
         try:
             size = memory.read_size(fd)
-            words = memory.map_fd(fd, size).view(np.uint64)
+            data = memory.map_fd(fd, size).view(np.uint64)
         finally:
             os.close(fd)
-        if len(words) < _WORDS or words[0] != _MAGIC or words[1] != len(words) - _WORDS:
+        if len(data) < _HEADER_LENGTH or data[0] != _MAGIC or data[1] != len(data) - _HEADER_LENGTH:
             raise FormatError("this is not a table of rows")
-        self._head, self._places = words[:_WORDS], words[_WORDS:]
+        self._head, self._slots = data[:_HEADER_LENGTH], data[_HEADER_LENGTH:]
 
     @property
     def capacity(self) -> int:
-        return len(self._places)
+        return len(self._slots)
 
     @property
     def total(self) -> int | None:
         """How many rows the whole sequence has, once somebody has come to its end."""
-        said = int(self._head[2])
-        return said - 1 if 0 < said <= self.capacity + 1 else None
+        stored = int(self._head[2])
+        return stored - 1 if 0 < stored <= self.capacity + 1 else None
 
     @total.setter
     def total(self, rows: int) -> None:
         if 0 <= rows <= self.capacity:
             self._head[2] = rows + 1
 
-    def find(self, numbers: Numbers) -> Places:
+    def find(self, numbers: Numbers) -> Slots:
         """The place of each row; 0 where it is not kept."""
         if len(numbers) and int(numbers.max()) >= self.capacity:
-            found = np.zeros(len(numbers), np.uint64)
+            slots = np.zeros(len(numbers), np.uint64)
             inside = numbers < self.capacity
-            found[inside] = self._places[numbers[inside]]
-            return found
-        return self._places[numbers]
+            slots[inside] = self._slots[numbers[inside]]
+            return slots
+        return self._slots[numbers]
 
     def lacks(self, numbers: Numbers) -> bool:
         """Whether all these rows have a number here, and none is kept."""
         try:
-            return not self._places[numbers].any()
+            return not self._slots[numbers].any()
         except IndexError:
             return False
 
-    def put(self, numbers: Numbers, places: Places) -> None:
-        self._places[numbers] = places
+    def put(self, numbers: Numbers, slots: Slots) -> None:
+        self._slots[numbers] = slots
 
     def forget(self, numbers: Numbers) -> None:
-        self._places[numbers] = EMPTY_SLOT
+        self._slots[numbers] = EMPTY_SLOT
 
-    def run(self, start: int, most: int) -> Places:
+    def run(self, start: int, most: int) -> Slots:
         """The places of up to ``most`` rows from ``start`` on, up to the first that is not kept."""
-        found = self._places[start : start + most]
-        missing = np.flatnonzero(found == EMPTY_SLOT)
-        return found[: missing[0]].copy() if len(missing) else found.copy()
+        slots = self._slots[start : start + most]
+        missing = np.flatnonzero(slots == EMPTY_SLOT)
+        return slots[: missing[0]].copy() if len(missing) else slots.copy()

@@ -22,34 +22,34 @@ from collections.abc import Callable
 __all__ = ["AdaptiveConcurrency"]
 
 # Chunks before the first measurement: they grow.
-WARM_UP = 8
+WARM_UP_CHUNKS = 8
 # Before another, those that were under way come out; it lasts at least so many chunks, and seconds.
-CHUNKS = 4
-SECONDS = 0.03
+MIN_CHUNKS = 4
+MIN_SECONDS = 0.03
 # All workers must do better than one, for they cost more, and so many times; or so much better.
-BETTER = 1.03
-TIMES = 2
-FAR_BETTER = 1.4
+MIN_GAIN = 1.03
+WINS_REQUIRED = 2
+DECISIVE_GAIN = 1.4
 # All workers that do only this part of what one did have lost before the time is over.
-FAR_WORSE = 0.75
+DECISIVE_LOSS = 0.75
 # Chunks whose processor time is less than this part of their time wait for something.
-WAITS = 3
+WAIT_FACTOR = 3
 # All workers were called for so often that they stay.
-CALLS = 2
+STALLS_REQUIRED = 2
 # Times that who waits looks up, how many of them must find the interpreter free, and how late one may be to count so.
-LOOKS = 6
-FREE = 5
-ON_TIME = 0.0005
+GIL_SAMPLES = 6
+MIN_FREE_SAMPLES = 5
+MAX_GIL_DELAY = 0.0005
 # The time of a chunk may be so many times that of the processor; with two workers that take turns it is twice as long.
 # Who waits so much more goes at once.
-HARDLY = 1.2
-MUCH = 1.5
+MAX_SLOWDOWN = 1.2
+STOP_SLOWDOWN = 1.5
 # Chunks that a consumer waited for while it never waited for enough of them in a row: it is about as fast as one
 # worker, and a measurement takes so many times as long.
-MOST_WAITS = 64
-LONGER = 4
+MAX_SCATTERED_WAITS = 64
+BALANCED_DURATION_FACTOR = 4
 # Seconds until the next test; doubled each time.
-AGAIN = 5.0
+RETRY_SECONDS = 5.0
 
 
 class AdaptiveConcurrency:
@@ -64,24 +64,24 @@ class AdaptiveConcurrency:
         # the others rest
         self.is_single_worker = False
         # times that somebody looked up, and found the interpreter free
-        self._looks, self._free = (0, 0) if looks else (LOOKS, 0)
+        self._gil_samples, self._free_gil_samples = (0, 0) if looks else (GIL_SAMPLES, 0)
         # all were let in because of that
-        self._let_in = False
+        self._trying_all = False
         # chunks that may still come from workers that were sent to rest: how long they took says nothing of the one
-        self._late = 0
+        self._stale_chunks = 0
         # rows per second, with one worker and with all
         self._rates: dict[bool, float] = {}
-        self._measures = False
-        self._settling = WARM_UP
-        self._won = self._calls = self._waited = 0
+        self._measuring = False
+        self._settling_chunks = WARM_UP_CHUNKS
+        self._wins = self._stalls = self._waits = 0
         # the consumer waits now and then: the chunks between count as well
-        self._level = False
-        self._again, self._interval = float("inf"), AGAIN
-        self._began: float | None = None
+        self._balanced = False
+        self._retry_at, self._interval = float("inf"), RETRY_SECONDS
+        self._started_at: float | None = None
         self._chunks = self._rows = 0
         self._busy = self._cpu = 0.0
         if workers > 1:
-            self._work(1)
+            self._set_workers(1)
 
     def record_chunk(self, rows: int, busy: float, cpu: float, waited: bool) -> None:
         """A chunk is done; ``waited`` says that the consumer had to wait for it, so that the rate counts."""
@@ -89,131 +89,139 @@ class AdaptiveConcurrency:
             return
         now = time.perf_counter()
         if self.decided:
-            if now >= self._again:
+            if now >= self._retry_at:
                 self._retry(now)
             return
-        if self._late:
-            self._late -= 1
+        if self._stale_chunks:
+            self._stale_chunks -= 1
             self._restart(now)
             return
-        if self._let_in:
-            self._compare(now, busy, cpu)
+        if self._trying_all:
+            self._check_all_workers(now, busy, cpu)
             return
-        self._waited += waited
-        if self._began is None or not (waited or self._level):
+        self._waits += waited
+        if self._started_at is None or not (waited or self._balanced):
             self._restart(now)
-            self._level = self._waited > MOST_WAITS
+            self._balanced = self._waits > MAX_SCATTERED_WAITS
             return
         self._chunks += 1
         self._rows += rows
         self._busy += busy
         self._cpu += cpu
         # small chunks: a moment that another program took is no waiting of theirs
-        if self.is_single_worker and self._chunks > 1 and self._busy > max(SECONDS, WAITS * self._cpu):
+        if (
+            self.is_single_worker
+            and self._chunks > 1
+            and self._busy > max(MIN_SECONDS, WAIT_FACTOR * self._cpu)
+        ):
             self.use_all_workers()
             return
-        elapsed = now - self._began
-        times = LONGER if self._level else 1
+        elapsed = now - self._started_at
+        duration_factor = BALANCED_DURATION_FACTOR if self._balanced else 1
         if (
-            not (self.is_single_worker or self._level)
+            not (self.is_single_worker or self._balanced)
             and self._chunks > 1
-            and self._rows < FAR_WORSE * elapsed * self._rates.get(True, 0.0)
+            and self._rows < DECISIVE_LOSS * elapsed * self._rates.get(True, 0.0)
         ):
-            self._judge(now, 0.0)
+            self._compare_rates(now, 0.0)
         elif (
-            self._chunks >= times * (CHUNKS if self._measures else self._settling)
-            and elapsed >= times * SECONDS
+            self._chunks >= duration_factor * (MIN_CHUNKS if self._measuring else self._settling_chunks)
+            and elapsed >= duration_factor * MIN_SECONDS
         ):
-            self._step(now, elapsed)
+            self._finish_measurement(now, elapsed)
 
     def use_all_workers(self) -> None:
         """One worker alone does not get on: all of them, now, and for some time if this is not the first call."""
         if not self.is_single_worker:
             return
         now = time.perf_counter()
-        self._calls += 1
-        self._begin(self.workers, now)
-        if self._calls >= CALLS:
+        self._stalls += 1
+        self._start_measurement(self.workers, now)
+        if self._stalls >= STALLS_REQUIRED:
             self._decide(now)
 
     @property
     def wants_gil_samples(self) -> bool:
         """Who waits for a chunk may look up."""
-        return self.is_single_worker and not self.decided and self._looks - self._free <= LOOKS - FREE
+        return (
+            self.is_single_worker
+            and not self.decided
+            and self._gil_samples - self._free_gil_samples <= GIL_SAMPLES - MIN_FREE_SAMPLES
+        )
 
     def record_gil_delay(self, late: float) -> None:
         """Who waited looked up, and had the interpreter so many seconds later than it asked for it."""
-        self._looks += 1
-        self._free += late < ON_TIME
-        if self._free >= FREE:
-            self._looks, self._free = LOOKS, 0  # once is enough
-            self._begin(self.workers, time.perf_counter())
-            self._let_in = True
+        self._gil_samples += 1
+        self._free_gil_samples += late < MAX_GIL_DELAY
+        if self._free_gil_samples >= MIN_FREE_SAMPLES:
+            self._gil_samples, self._free_gil_samples = GIL_SAMPLES, 0  # once is enough
+            self._start_measurement(self.workers, time.perf_counter())
+            self._trying_all = True
 
-    def _compare(self, now: float, busy: float, cpu: float) -> None:
+    def _check_all_workers(self, now: float, busy: float, cpu: float) -> None:
         """A chunk while all were let in; the first ones may still be those of the one."""
         self._chunks += 1
         self._busy += busy
         self._cpu += cpu
-        ended = self._chunks >= self.workers + CHUNKS
-        if self._chunks > 1 and self._busy > (HARDLY if ended else MUCH) * self._cpu:
-            self._let_in = False
-            self._begin(1, now)  # it is measured, as ever
+        ended = self._chunks >= self.workers + MIN_CHUNKS
+        if self._chunks > 1 and self._busy > (MAX_SLOWDOWN if ended else STOP_SLOWDOWN) * self._cpu:
+            self._trying_all = False
+            self._start_measurement(1, now)  # it is measured, as ever
         elif ended:
             self._decide(now)
 
     def freeze(self) -> None:
         """Somebody else decides from here on."""
-        self.workers, self.is_single_worker, self._let_in = 1, False, False
+        self.workers, self.is_single_worker, self._trying_all = 1, False, False
 
-    def _step(self, now: float, elapsed: float) -> None:
-        if not self._measures:
-            self._measures = True
+    def _finish_measurement(self, now: float, elapsed: float) -> None:
+        if not self._measuring:
+            self._measuring = True
             self._restart(now)
             return
         self._rates[self.is_single_worker] = self._rows / elapsed
         if len(self._rates) == 2:
-            self._judge(now, self._rates[False] / self._rates[True])
+            self._compare_rates(now, self._rates[False] / self._rates[True])
         else:
-            self._begin(self.workers if self.is_single_worker else 1, now, keep=True)
+            self._start_measurement(self.workers if self.is_single_worker else 1, now, keep=True)
 
-    def _judge(self, now: float, gain: float) -> None:
+    def _compare_rates(self, now: float, gain: float) -> None:
         """All workers did so many times as much as one."""
-        self._won = self._won + 1 if gain >= BETTER else 0
-        won = self._won >= TIMES or gain >= FAR_BETTER
+        self._wins = self._wins + 1 if gain >= MIN_GAIN else 0
+        won = self._wins >= WINS_REQUIRED or gain >= DECISIVE_GAIN
         if won == self.is_single_worker:
-            self._work(self.workers if won else 1)
-        if won or not self._won:
+            self._set_workers(self.workers if won else 1)
+        if won or not self._wins:
             self._decide(now)
         else:
-            self._begin(1, now)  # a small gain has to show again
+            self._start_measurement(1, now)  # a small gain has to show again
 
     def _decide(self, now: float) -> None:
         self.decided = True
-        self._looks, self._free = LOOKS, 0  # what comes later is measured
-        self._let_in = False
-        self._again, self._interval = now + self._interval, self._interval * 2
+        self._gil_samples, self._free_gil_samples = GIL_SAMPLES, 0  # what comes later is measured
+        self._trying_all = False
+        self._retry_at, self._interval = now + self._interval, self._interval * 2
 
     def _retry(self, now: float) -> None:
-        self.decided, self._level, self._won, self._calls, self._waited = False, False, 0, 0, 0
-        self._begin(1, now)
+        self.decided, self._balanced, self._wins, self._stalls, self._waits = False, False, 0, 0, 0
+        self._start_measurement(1, now)
 
-    def _begin(self, workers: int, now: float, keep: bool = False) -> None:
+    def _start_measurement(self, workers: int, now: float, keep: bool = False) -> None:
         """So many work from here on; measured once those are out that others had under way."""
         if self.is_single_worker != (workers == 1):
-            self._work(workers)
-            self._settling = CHUNKS
+            self._set_workers(workers)
+            self._settling_chunks = MIN_CHUNKS
             # each has one under way, and may have taken the next before it heard
-            self._late = 2 * self.workers if workers == 1 else 0
+            self._stale_chunks = 2 * self.workers if workers == 1 else 0
         if not keep:
             self._rates.clear()
-        self._measures = False
+        self._measuring = False
         self._restart(now)
 
     def _restart(self, now: float) -> None:
-        self._began, self._chunks, self._rows = now, 0, 0
+        self._started_at, self._chunks, self._rows = now, 0, 0
         self._busy = self._cpu = 0.0
 
-    def _work(self, workers: int) -> None:
+    def _set_workers(self, workers: int) -> None:
         self.is_single_worker = workers == 1
         self.use(workers)

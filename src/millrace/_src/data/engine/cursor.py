@@ -9,7 +9,7 @@ from typing import Any
 from millrace._src.core.errors import CursorError
 from millrace._src.data.plan.fingerprint.plan_fingerprint import Fingerprint
 
-__all__ = ["Cursor", "check_like"]
+__all__ = ["Cursor", "check_state_layout"]
 
 VERSION = 3
 # Version 0.2.0 wrote this one: its fingerprints hold module paths in the place of ids.
@@ -18,7 +18,7 @@ VERSION_OF_0_2_0 = 2
 _DAMAGED = "this state is damaged"
 
 
-def check_like(fresh: Any, saved: Any) -> None:
+def check_state_layout(fresh: Any, saved: Any) -> None:
     """Refuse a saved state that is built otherwise than a fresh one: another type of container, no integer.
 
     >>> check_like([0, {"skip": 0}], [3, {"skip": "x"}])
@@ -30,12 +30,12 @@ def check_like(fresh: Any, saved: Any) -> None:
         if not isinstance(saved, Mapping):
             raise CursorError(f"{_DAMAGED}: expected a dict, got {type(saved).__name__}")
         for name in fresh.keys() & saved.keys():
-            check_like(fresh[name], saved[name])
+            check_state_layout(fresh[name], saved[name])
     elif isinstance(fresh, (list, tuple)):
         if not isinstance(saved, (list, tuple)):
             raise CursorError(f"{_DAMAGED}: expected a list, got {type(saved).__name__}")
-        for one, other in zip(fresh, saved):
-            check_like(one, other)
+        for fresh_item, saved_item in zip(fresh, saved):
+            check_state_layout(fresh_item, saved_item)
     elif type(fresh) is int:
         if type(saved) is not int:
             raise CursorError(f"{_DAMAGED}: expected an integer, got {type(saved).__name__}")
@@ -78,19 +78,19 @@ class Cursor:
         missing = [name for name in names if name not in saved]
         if missing:
             raise CursorError(f"this state lacks {missing}; it is not what iterator.state() returned")
-        made = cls(**{name: saved[name] for name in names})
-        numbers = (made.seed, made.epoch, made.step, made.delivered)
+        cursor = cls(**{name: saved[name] for name in names})
+        numbers = (cursor.seed, cursor.epoch, cursor.step, cursor.delivered)
         if not (
-            isinstance(made.fingerprint, str)
-            and isinstance(made.plan, list)
-            and all(isinstance(mark, str) for mark in made.plan)
+            isinstance(cursor.fingerprint, str)
+            and isinstance(cursor.plan, list)
+            and all(isinstance(mark, str) for mark in cursor.plan)
             and all(type(number) is int and 0 <= number < 2**64 for number in numbers)
-            and isinstance(made.stages, Mapping)
-            and {"root", "skip"} <= set(made.stages)
+            and isinstance(cursor.stages, Mapping)
+            and {"root", "skip"} <= set(cursor.stages)
         ):
             raise CursorError(f"{_DAMAGED}: its fields have other types than iterator.state() gives")
-        check_like(0, made.stages["skip"])
-        return made
+        check_state_layout(0, cursor.stages["skip"])
+        return cursor
 
     def check(self, now: Fingerprint) -> None:
         """Refuse another plan, and say what differs."""

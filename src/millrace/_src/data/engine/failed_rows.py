@@ -12,8 +12,8 @@ __all__ = ["FailedRow", "FailedRowLog"]
 
 # The text of an exception can be as long as its author likes; a ledger line cannot.
 _REASON_CHARS = 500
-_DISTINCT = 256
-_OTHERS = "(others)"
+_MAX_KEYS = 256
+_OVERFLOW_KEY = "(others)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -148,4 +148,4 @@ class FailedRowLog:
 
 def _count(counter: Counter[str], key: str) -> None:
     """Count a key, or the rest together once there are too many different ones."""
-    counter[key if key in counter or len(counter) < _DISTINCT else _OTHERS] += 1
+    counter[key if key in counter or len(counter) < _MAX_KEYS else _OVERFLOW_KEY] += 1

@@ -63,35 +63,37 @@ class Lowering:
         if self._inline or isinstance(stage, SegmentStage):
             return stage
         depth = max(2, self.plan.settings.prefetch_size)
-        pump = PrefetchStage(stage, depth, self.budget, self.wait, name=stage.stats.name)
-        self.prefetch_stages.append(pump)
-        return pump
+        prefetch = PrefetchStage(stage, depth, self.budget, self.wait, name=stage.stats.name)
+        self.prefetch_stages.append(prefetch)
+        return prefetch
 
-    def _stats(self, node: Node, kind: str = "barrier", **more: Any) -> StageStats:
-        return self.stats.add(StageStats(name=describe(node), kind=kind, where=node.call_site, **more))
+    def _stats(self, node: Node, executor: str = "barrier", **fields: Any) -> StageStats:
+        return self.stats.add(
+            StageStats(name=describe(node), stage_type=executor, where=node.call_site, **fields)
+        )
 
     def build(self, node: Node, epochs: int | None) -> Stage:
         if isinstance(node, physical.Segment):
             return self._segment(node, epochs)
         below = node.input_epochs(epochs)
-        ups: list[Stage] = []
+        upstreams: list[Stage] = []
         first = len(self.stats.stages)
-        with _close_on_error(ups):
+        with _close_on_error(upstreams):
             for child in node.inputs:
-                ups.append(self.build(child, below))
-            made = self.stats.stages[first:]
+                upstreams.append(self.build(child, below))
+            upstream_stats = self.stats.stages[first:]
             plan, stats = self.plan, self._stats(node)
             return make_stage(
                 StageContext(
                     node=node,
-                    upstreams=ups,
+                    upstreams=upstreams,
                     stats=stats,
                     epochs=epochs,
                     seed=plan.seed,
                     settings=plan.settings,
                     budget=self.budget,
                     row_error_handler=lambda start: self._row_error_handler(node, start),
-                    upstream_stats=made,
+                    upstream_stats=upstream_stats,
                     lower_nested=self._lower_nested,
                 )
             )
@@ -102,34 +104,46 @@ class Lowering:
         return RowErrorHandler(policy, describe(node), row_locator(node), start)
 
     def _segment(self, node: physical.Segment, epochs: int | None) -> Stage:
-        up: Stage
-        first, spot = node.ops[0], node.placement
+        upstream: Stage
+        first, placement = node.ops[0], node.placement
         if isinstance(first, ops.Read) and not first.random_access:
-            up = BatchIndexStage(first, epochs, StageStats("indices", "indices"))
+            upstream = BatchIndexStage(first, epochs, StageStats("indices", "indices"))
         elif isinstance(first, ops.Read):
             # how large rows are, or become on their way, the first one tells: chunks grow from there
-            rows = spot.max_rows if spot.fixed_rows else spot.row_multiple
+            rows = placement.max_rows if placement.fixed_rows else placement.row_multiple
             indices = StageStats("indices", "indices")
-            up = IndexStage(first, self.plan.seed, epochs, indices, rows, node.batch_rows)
+            upstream = IndexStage(first, self.plan.seed, epochs, indices, rows, node.batch_rows)
         else:
-            up = self._with_prefetch(self.build(node.inputs[0], epochs))
-        stats = self._stats(node, spot.executor, workers=spot.workers, window=spot.max_in_flight)
+            upstream = self._with_prefetch(self.build(node.inputs[0], epochs))
+        stats = self._stats(
+            node, placement.executor, workers=placement.workers, window=placement.max_in_flight
+        )
         stats.ops = [_op_stats(op, self.plan.settings) for op in node.ops]
         batch = next((op for op in node.ops if isinstance(op, ops.Batch)), None)
         stats.batches = batch is not None
         if batch is not None and isinstance(batch.batch_size, int):
             stats.batch_size = batch.batch_size
         stats.fixed_executor = self.plan.settings.executor is not None
-        stats.fixed_rows = spot.max_rows if spot.fixed_rows else None
-        with _close_on_error([up]):
+        stats.fixed_rows = placement.max_rows if placement.fixed_rows else None
+        with _close_on_error([upstream]):
             executor = self._executor(node, SegmentRunner(node, self.plan.seed, self.plan.settings))
         executor.workers_requested = any(op.requested_workers is not None for op in stats.ops)
-        stats.kind, stats.workers, stats.working = executor.name, executor.num_workers, executor.num_workers
-        made = SegmentStage(
-            node, up, executor, self.budget, stats, self.wait, self._row_error_handler(node, up.state())
+        stats.stage_type, stats.workers, stats.working = (
+            executor.name,
+            executor.num_workers,
+            executor.num_workers,
         )
-        self.segments.append(made)
-        return made
+        stage = SegmentStage(
+            node,
+            upstream,
+            executor,
+            self.budget,
+            stats,
+            self.wait,
+            self._row_error_handler(node, upstream.state()),
+        )
+        self.segments.append(stage)
+        return stage
 
     def _executor(self, node: physical.Segment, runner: SegmentRunner) -> Executor:
         name = f"millrace-{node.ops[-1].label.lower()}"
@@ -155,12 +169,12 @@ class Lowering:
 
 
 @contextlib.contextmanager
-def _close_on_error(made: list[Stage]) -> Iterator[None]:
+def _close_on_error(stages: list[Stage]) -> Iterator[None]:
     """What was made is closed when the stage above cannot be: its workers have started already."""
     try:
         yield
     except BaseException:
-        for stage in made:
+        for stage in stages:
             stage.close()
         raise
 
@@ -170,7 +184,7 @@ def _op_stats(op: Node, settings: Settings) -> OpStats:
     return OpStats(
         describe(op),
         op.call_site,
-        kind=type(op).__name__,
+        node_type=type(op).__name__,
         python=op.user_code,
         serial=serial,
         requested_workers=settings.num_parallel_workers if op.num_workers is None else op.num_workers,

@@ -35,7 +35,7 @@ from millrace._src.data.plan.bind import Plan
 from millrace._src.data.plan.node import walk
 from millrace._src.data.plan.nodes.order_ops import Read
 
-from .cursor import Cursor, check_like
+from .cursor import Cursor, check_state_layout
 from .lowering import Lowering
 from .shutdown import remaining_seconds, shutdown_deadline
 from .stages.base import END_OF_EPOCH, Interrupted, Signal, Stage
@@ -65,7 +65,7 @@ class PipelineRun:
         self.stats = RunStats()
         self.failed_rows = FailedRowLog()
         self.budget = MemoryBudget.from_settings(plan.settings)
-        self.padded_rows = _padding(plan)
+        self.padded_rows = _count_padded_rows(plan)
         self.closed = False
         self.close_reason: BaseException | str | None = None
         self.epoch, self.step = 0, 0
@@ -97,8 +97,10 @@ class PipelineRun:
         prefix = settings.autotune_filepath_prefix
         try:
             saved = None if prefix is None else AutotuneFile(prefix, self.plan, self.fingerprint)
-            segments, pumps = lowering.segments, lowering.prefetch_stages
-            return Tuner(self.stats, self.budget, segments, pumps, settings.autotune_interval, saved)
+            segments, prefetch_stages = lowering.segments, lowering.prefetch_stages
+            return Tuner(
+                self.stats, self.budget, segments, prefetch_stages, settings.autotune_interval, saved
+            )
         except BaseException:
             self.root.close()  # its workers may have started
             raise
@@ -111,7 +113,7 @@ class PipelineRun:
             began = self._enter()
             signal: Signal | None = END_OF_EPOCH
             try:
-                signal = self._pull_alone(began)
+                signal = self._pull_locked(began)
             except BaseException as error:
                 if isinstance(error, Interrupted):
                     raise PlanError(self._closed_text()) from None
@@ -142,7 +144,7 @@ class PipelineRun:
             self.tuner.on_step()
         return began
 
-    def _pull_alone(self, began: float) -> Signal | None:
+    def _pull_locked(self, began: float) -> Signal | None:
         with self._pull_lock:
             self._pulling_thread = threading.get_ident()
             try:
@@ -153,18 +155,18 @@ class PipelineRun:
     def _pull(self, began: float) -> Signal | None:
         while True:
             before = self.root.state()
-            got = self.root.pull()
-            if isinstance(got, Signal):
+            output = self.root.pull()
+            if isinstance(output, Signal):
                 self._chunk_state, self._row_in_chunk = self.root.state(), 0
-                if got is END_OF_EPOCH:
+                if output is END_OF_EPOCH:
                     self.epoch, self.step = self.epoch + 1, 0
                     self.stats.epochs += 1
-                return got
-            if self._rows_to_drop >= len(got):  # delivered before the state was saved
-                self._rows_to_drop -= len(got)
+                return output
+            if self._rows_to_drop >= len(output):  # delivered before the state was saved
+                self._rows_to_drop -= len(output)
                 continue
             self._chunk, self._chunk_state, self._row_in_chunk, self._rows_to_drop = (
-                got,
+                output,
                 before,
                 self._rows_to_drop,
                 0,
@@ -196,7 +198,7 @@ class PipelineRun:
     def _restore(self, cursor: Cursor) -> None:
         saved = cursor.stages["root"]
         try:
-            check_like(self._chunk_state, saved)
+            check_state_layout(self._chunk_state, saved)
             self.root.restore(saved)
         except MillraceError:
             self.root.close()  # its workers may have started
@@ -282,7 +284,7 @@ class PipelineRun:
             self._pull_lock.release()
 
 
-def _padding(plan: Plan) -> int:
+def _count_padded_rows(plan: Plan) -> int:
     """Rows of this shard that another one has too, so that all make the same number of steps; never silent."""
     total = 0
     for node in walk(plan.logical):

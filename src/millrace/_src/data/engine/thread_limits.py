@@ -51,53 +51,53 @@ class _ThreadPoolLimits:
         # the same for libraries that were found when a run was under way
         self._late: Any = None
         # whether libraries that were loaded since the last run have been looked for
-        self._looked = True
+        self._libraries_searched = True
 
     def enter(self, share: int) -> None:
         with self._lock:
             if not self._users:  # counted once it is done: who fails here does not leave
                 if _has_new_extensions():
                     find_thread_pools()
-                _take_over(_controller)
+                _clear_controlling_thread(_controller)
                 self._blas = _controller.limit(limits=share, user_api="blas")
-                self._share, self._looked = share, False
+                self._share, self._libraries_searched = share, False
             self._users += 1
             if self._users > 1:
                 return
-        found = self._cap_cv2()
-        log.info("threads of libraries inside workers: BLAS, OpenMP and numba -> %d%s", share, found)
+        opencv_change = self._limit_opencv_threads()
+        log.info("threads of libraries inside workers: BLAS, OpenMP and numba -> %d%s", share, opencv_change)
 
-    def look_again(self) -> None:
+    def limit_opencv(self) -> None:
         """Cap OpenCV once it is there: a user's function may be the first to import it."""
         if self._cv2_before is None and "cv2" in sys.modules:
-            found = self._cap_cv2()
-            if found:
-                log.info("threads of libraries inside workers%s", found)
+            opencv_change = self._limit_opencv_threads()
+            if opencv_change:
+                log.info("threads of libraries inside workers%s", opencv_change)
 
-    def look(self) -> None:
+    def limit_new_libraries(self) -> None:
         """Cap the libraries that were loaded since the last run began."""
         with self._lock:
-            if self._looked or not self._users:
+            if self._libraries_searched or not self._users:
                 return
-            self._looked = True
+            self._libraries_searched = True
             # the others stay as they are: workers are at work, and must not see them free for a moment
             known = {library.filepath for library in _controller.lib_controllers}
             find_thread_pools()
-            new = [each.filepath for each in _controller.lib_controllers if each.filepath not in known]
+            new = [loaded.filepath for loaded in _controller.lib_controllers if loaded.filepath not in known]
             if new:
                 late = _controller.select(filepath=new)
-                _take_over(late)
+                _clear_controlling_thread(late)
                 self._late = late.limit(limits=self._share, user_api="blas")
 
     def _restore(self) -> None:
-        _take_over(_controller)
+        _clear_controlling_thread(_controller)
         for limited in (self._late, self._blas):
             if limited is not None:
                 limited.restore_original_limits()
         self._late = self._blas = None
-        _take_over(_controller)  # the user's own limits work again, from any thread
+        _clear_controlling_thread(_controller)  # the user's own limits work again, from any thread
 
-    def _cap_cv2(self) -> str:
+    def _limit_opencv_threads(self) -> str:
         cv2 = sys.modules.get("cv2")
         with self._lock:
             if cv2 is None or not hasattr(cv2, "setNumThreads"):
@@ -125,13 +125,13 @@ _caps = _ThreadPoolLimits()
 # import, since a first batch is waited for; each run looks again after its first chunks, for what was loaded since.
 _controller = threadpoolctl.ThreadpoolController()
 # The modules that were there when it last looked. One that came since and is no Python may have brought a library.
-_seen = set(sys.modules)
+_known_modules = set(sys.modules)
 
 
 def _has_new_extensions() -> bool:
-    global _seen
+    global _known_modules
     now = set(sys.modules)
-    new, _seen = now - _seen, now
+    new, _known_modules = now - _known_modules, now
     for name in new:
         top = name.partition(".")[0]
         if top in ("millrace", "numpy") or top in sys.stdlib_module_names:
@@ -174,7 +174,7 @@ def find_thread_pools() -> None:
     _controller = threadpoolctl.ThreadpoolController()
 
 
-def _take_over(controller: Any) -> None:
+def _clear_controlling_thread(controller: Any) -> None:
     """threadpoolctl lets one thread set OpenBLAS's limit and ignores all others; ours may be any thread."""
     for library in controller.lib_controllers:
         clear = getattr(library, "clear_controlling_thread", None)
@@ -188,7 +188,7 @@ def limit_library_threads(share: int = 1) -> Iterator[None]:
     caps = _caps
     caps.enter(share)
     try:
-        _cap_this_thread(share)
+        _limit_current_thread(share)
         yield
     finally:
         caps.leave()
@@ -196,16 +196,16 @@ def limit_library_threads(share: int = 1) -> Iterator[None]:
 
 def limit_loaded_libraries(share: int = 1) -> None:
     """Cap what was loaded since the last run began; that takes a millisecond or two, so no first batch waits for it."""
-    _caps.look()
-    _cap_this_thread(share)
+    _caps.limit_new_libraries()
+    _limit_current_thread(share)
 
 
 def limit_new_libraries() -> None:
     """Cap what has been imported since; called before each chunk, so it must cost next to nothing."""
-    _caps.look_again()
+    _caps.limit_opencv()
 
 
-def _cap_this_thread(share: int) -> None:
+def _limit_current_thread(share: int) -> None:
     """numba's and OpenMP's settings belong to the calling thread, so they end with the worker."""
     numba = sys.modules.get("numba")
     if numba is not None and hasattr(numba, "set_num_threads"):

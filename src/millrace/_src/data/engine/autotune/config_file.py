@@ -30,8 +30,8 @@ log = get_logger(__name__)
 
 KEY, VERSION = "millrace", 1
 # A file keeps the numbers of so many plans, the latest, and is refused beyond so many bytes.
-MOST_PLANS = 32
-MOST_BYTES = 16 << 20
+MAX_PLANS = 32
+MAX_BYTES = 16 << 20
 # Who this process is among others, as launchers say it.
 RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK_ID", "MS_NODE_ID")
 
@@ -57,18 +57,18 @@ class AutotuneFile:
         entry = plans.get(self.fingerprint.text) or plans.get(self.fingerprint.of_0_2_0().text)
         if entry is None:
             if plans:
-                log.warning("%s", self._not_ours(plans))
+                log.warning("%s", self._describe_mismatch(plans))
             return {}
-        found: dict[str, int] = {}
+        values: dict[str, int] = {}
         limits = {knob.name: knob for knob in knobs.knobs}
         for number in entry["numbers"]:
             knob = limits.get(number["knob"])
             if knob is not None and number["of"] == knobs.owner(knob):
-                found[knob.name] = min(knob.most, max(knob.least, number["value"]))
-        log.info("autotune begins with %d numbers of %s", len(found), self.path)
-        return found
+                values[knob.name] = min(knob.maximum, max(knob.minimum, number["value"]))
+        log.info("autotune begins with %d numbers of %s", len(values), self.path)
+        return values
 
-    def _not_ours(self, plans: dict[str, Any]) -> str:
+    def _describe_mismatch(self, plans: dict[str, Any]) -> str:
         latest = list(plans.values())[-1]
         differs = self.fingerprint.differences(latest["marks"])
         return (
@@ -78,15 +78,15 @@ class AutotuneFile:
 
     def _plans(self) -> dict[str, Any]:
         """The entries of the file; a file that cannot be understood has none."""
-        return _plans_of(self._read())
+        return _parse_plans(self._read())
 
     def _read(self) -> Any:
         file = Path(self.path)
         try:
             if not file.exists():
                 return None
-            if file.stat().st_size > MOST_BYTES:
-                raise ValueError(f"it holds more than {MOST_BYTES} bytes")
+            if file.stat().st_size > MAX_BYTES:
+                raise ValueError(f"it holds more than {MAX_BYTES} bytes")
             return json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             log.warning(
@@ -101,7 +101,7 @@ class AutotuneFile:
         numbers = [
             {"knob": knob.name, "of": knobs.owner(knob), "value": values[knob.name]}
             for knob in knobs.knobs
-            if not knobs.follows(knob, values[knob.name])
+            if not knobs.is_adaptive(knob, values[knob.name])
         ]
         entry = {
             "marks": self.fingerprint.marks(),
@@ -112,16 +112,16 @@ class AutotuneFile:
         plans = self._plans()
         plans.pop(self.fingerprint.text, None)
         plans.pop(self.fingerprint.of_0_2_0().text, None)
-        kept = dict(list(plans.items())[-(MOST_PLANS - 1) :])
+        kept = dict(list(plans.items())[-(MAX_PLANS - 1) :])
         tree, lines = self._tree(knobs, values)
-        made = {
+        document = {
             "remark": f"Written by autotune. {_remark(record)}",
             "summary": lines,
             "tree": tree,
             KEY: {"version": VERSION, "plans": {**kept, self.fingerprint.text: entry}},
         }
         try:
-            _write(self.path, json.dumps(made, indent=4))
+            _write_atomically(self.path, json.dumps(document, indent=4))
         except OSError as error:
             log.warning("autotune: its numbers could not be written to %s: %s", self.path, error)
             return False
@@ -132,21 +132,21 @@ class AutotuneFile:
         numbers = knobs.by_op(values)
         lines: list[str] = []
         tree = to_json(self.plan.logical)
-        _fill(self.plan.logical, tree, numbers, lines)
+        _fill_tuned_settings(self.plan.logical, tree, numbers, lines)
         return tree, lines
 
 
-def _fill(
-    node: Node, made: dict[str, Any], numbers: dict[int, tuple[int | None, int]], lines: list[str]
+def _fill_tuned_settings(
+    node: Node, tree: dict[str, Any], numbers: dict[int, tuple[int | None, int]], lines: list[str]
 ) -> None:
-    for child, inside in zip(node.inputs, made["children"], strict=True):
-        _fill(child, inside, numbers, lines)
+    for child, subtree in zip(node.inputs, tree["children"], strict=True):
+        _fill_tuned_settings(child, subtree, numbers, lines)
     workers, ahead = numbers.get(node.op_id, (None, None))
-    if workers is not None and "num_parallel_workers" in made:
-        made["num_parallel_workers"] = workers
-    if ahead is not None and "connector_queue_size" in made:
-        made["connector_queue_size"] = ahead
-    queue = made.get("connector_queue_size", "NA")
+    if workers is not None and "num_parallel_workers" in tree:
+        tree["num_parallel_workers"] = workers
+    if ahead is not None and "connector_queue_size" in tree:
+        tree["connector_queue_size"] = ahead
+    queue = tree.get("connector_queue_size", "NA")
     name = f"{node.label}(ID:{node.op_id})"
     lines.append(f"{name:20}(num_parallel_workers: {workers or 'NA'}, prefetch_size: {queue})")
 
@@ -158,10 +158,10 @@ def _remark(record: AutotuneRecord) -> str:
     return f"{record.first_rate:.4g} -> {record.rate:.4g} rows/s; " + "; ".join(changed)
 
 
-def _plans_of(loaded: Any) -> dict[str, Any]:
+def _parse_plans(loaded: Any) -> dict[str, Any]:
     """Entries that have the shape of ours; all others are as if they were not there."""
-    ours = loaded.get(KEY) if isinstance(loaded, dict) else None
-    plans = ours.get("plans") if isinstance(ours, dict) and ours.get("version") == VERSION else None
+    section = loaded.get(KEY) if isinstance(loaded, dict) else None
+    plans = section.get("plans") if isinstance(section, dict) and section.get("version") == VERSION else None
     return {str(k): v for k, v in plans.items() if _is_entry(v)} if isinstance(plans, dict) else {}
 
 
@@ -183,7 +183,7 @@ def _is_entry(entry: Any) -> bool:
     )
 
 
-def _write(path: str, text: str) -> None:
+def _write_atomically(path: str, text: str) -> None:
     """All of it or nothing: another process may read it at any time."""
     descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), suffix=".json.tmp")
     try:

@@ -22,9 +22,9 @@ class StageMeasurement:
     # time in which only one of them can be
     serial: float = 0.0
     # threads that run a user's Python
-    turns: bool = False
+    contends_for_gil: bool = False
     # the share of pulls at which the byte budget refused another chunk
-    refused: float = 0.0
+    refused_share: float = 0.0
     # chunks of a step, and bytes that one holds; chunks under way at a time
     chunks: float = 1.0
     chunk_bytes: float = 0.0
@@ -35,11 +35,11 @@ class StageMeasurement:
         """Seconds of a worker that a step takes. On a busy machine the clock goes on while a worker waits for its
         turn: work is what the processor did, unless most of the time really went into waiting.
         """
-        return self.cpu if self.cpu * WAITS > self.busy else self.busy
+        return self.cpu if self.cpu * WAIT_FACTOR > self.busy else self.busy
 
 
 # Work whose processor time is less than this part of its time waits for something.
-WAITS = 3
+WAIT_FACTOR = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,24 +72,28 @@ class Measurement:
         """The share of its time that the consumer waited."""
         return self.wait / self.seconds if self.seconds > 0 else 0.0
 
-    def gain_over(self, other: Measurement) -> float:
+    def gain_over(self, baseline: Measurement) -> float:
         """How many times as fast as another time; what the consumer itself took is evened out."""
-        busy = (self.busy + other.busy) / 2
+        busy = (self.busy + baseline.busy) / 2
         mine = busy + self.wait
-        return (busy + other.wait) / mine if mine > 0 else 1.0
+        return (busy + baseline.wait) / mine if mine > 0 else 1.0
 
 
-def average(looks: Sequence[StepTiming], parts: tuple[StageMeasurement, ...] = ()) -> Measurement:
+def average(timings: Sequence[StepTiming], parts: tuple[StageMeasurement, ...] = ()) -> Measurement:
     """The mean of some looks, and how far it can be trusted.
 
     >>> average([StepTiming(1, 0.01, 0.03)] * 8).waiting
     0.25
     """
-    steps = sum(look.steps for look in looks)
-    wait, busy = (sum(getattr(look, name) for look in looks) / max(1, steps) for name in ("wait", "busy"))
-    size = max(1, len(looks) // GROUPS)
-    groups = [looks[at : at + size] for at in range(0, len(looks) - size + 1, size)]
-    means = [sum(one.wait + one.busy for one in g) / max(1, sum(one.steps for one in g)) for g in groups]
+    steps = sum(timing.steps for timing in timings)
+    wait, busy = (
+        sum(getattr(timing, name) for timing in timings) / max(1, steps) for name in ("wait", "busy")
+    )
+    size = max(1, len(timings) // GROUPS)
+    groups = [timings[start : start + size] for start in range(0, len(timings) - size + 1, size)]
+    means = [
+        sum(entry.wait + entry.busy for entry in g) / max(1, sum(entry.steps for entry in g)) for g in groups
+    ]
     noise = 0.0
     if len(means) > 1 and wait + busy > 0:
         mean = sum(means) / len(means)

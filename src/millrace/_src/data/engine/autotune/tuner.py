@@ -28,16 +28,16 @@ __all__ = ["Tuner"]
 log = get_logger(__name__)
 
 # Steps before the first measurement, and of each; it also lasts so long, and so many pulls.
-WARM_UP = 4
+WARM_UP_STEPS = 4
 STEPS = 8
-SECONDS = 0.05
-PULLS = 4
+MIN_SECONDS = 0.05
+MIN_PULLS = 4
 # When nothing is left to try, it looks so many times less often.
-RARELY = 4
+SETTLED_INTERVAL_FACTOR = 4
 # After a change, what was under way comes out first: at least, and at most, so many steps. So many seconds are given to
 # worker processes that are starting: on a busy machine that takes a while, and slows down all others.
-LEAST_SETTLING, MOST_SETTLING = 2, 12
-STARTING, TAKING_OVER = 60.0, 1.0
+MIN_SETTLING, MAX_SETTLING = 2, 12
+START_TIMEOUT, APPLY_TIMEOUT = 60.0, 1.0
 
 
 class Tuner:
@@ -46,23 +46,23 @@ class Tuner:
         stats: RunStats,
         budget: MemoryBudget,
         segments: Sequence[SegmentStage],
-        pumps: Sequence[PrefetchStage],
+        prefetch_stages: Sequence[PrefetchStage],
         interval: int = 0,
         saved: AutotuneFile | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.stats, self.budget, self.saved = stats, budget, saved
-        self.knobs = Knobs(segments, pumps)
+        self.knobs = Knobs(segments, prefetch_stages)
         self.record = stats.tuning = AutotuneRecord(settings=list(self.knobs.settings.values()))
         self._steps, self._clock = interval or STEPS, clock
         self._search: Search | None = None
         self._known = False
         self._last = (0, 0.0, 0.0, 0)
-        self._looks: list[StepTiming] = []
+        self._timings: list[StepTiming] = []
         # the steps that were delivered when this measurement began
-        self._began = 0
+        self._first_step = 0
         # steps of settling that are left, and when stages were last asked for something
-        self._settling, self._asked = WARM_UP, 0.0
+        self._settling_steps, self._applied_at = WARM_UP_STEPS, 0.0
         self._lock = threading.Lock()
         self._load()
 
@@ -85,82 +85,86 @@ class Tuner:
         steps = now[0] - delivered
         if steps <= 0 or now[3] != epochs:
             return  # what a user does between two epochs is no step
-        if self._waits_for_workers():
-            self._begin()
+        if self._is_reconfiguring():
+            self._start_measurement()
             return
-        if self._settling > 0:
-            self._settling -= steps
-            self._begin()
+        if self._settling_steps > 0:
+            self._settling_steps -= steps
+            self._start_measurement()
             return
-        self._looks.append(StepTiming(steps, now[1] - wait, now[2] - busy))
-        if self._is_enough():
+        self._timings.append(StepTiming(steps, now[1] - wait, now[2] - busy))
+        if self._has_enough_timings():
             self._decide()
 
-    def _waits_for_workers(self) -> bool:
+    def _is_reconfiguring(self) -> bool:
         """Whether what was asked for is not there yet. A stage that is not asked for chunks takes nothing over."""
-        if not self._asked:
+        if not self._applied_at:
             return False
-        passed = self._clock() - self._asked
-        if not (self.knobs.asked and passed < TAKING_OVER) and not (
-            self.knobs.starting and passed < STARTING
+        passed = self._clock() - self._applied_at
+        if not (self.knobs.has_pending_config and passed < APPLY_TIMEOUT) and not (
+            self.knobs.has_starting_workers and passed < START_TIMEOUT
         ):
-            self._asked = 0.0
-        return self._asked > 0
+            self._applied_at = 0.0
+        return self._applied_at > 0
 
-    def _begin(self) -> None:
-        self._looks.clear()
-        self._began = self.stats.delivered
-        self.knobs.mark()
+    def _start_measurement(self) -> None:
+        self._timings.clear()
+        self._first_step = self.stats.delivered
+        self.knobs.reset_counters()
 
-    def _is_enough(self) -> bool:
-        looks, times = self._looks, 1
+    def _has_enough_timings(self) -> bool:
+        timings, duration_factor = self._timings, 1
         if self._search is not None and self._search.settled:
-            times = RARELY
-        steps = sum(look.steps for look in looks)
-        took = sum(look.wait + look.busy for look in looks)
-        return steps >= times * self._steps and len(looks) >= PULLS and took >= times * SECONDS
+            duration_factor = SETTLED_INTERVAL_FACTOR
+        steps = sum(timing.steps for timing in timings)
+        took = sum(timing.wait + timing.busy for timing in timings)
+        return (
+            steps >= duration_factor * self._steps
+            and len(timings) >= MIN_PULLS
+            and took >= duration_factor * MIN_SECONDS
+        )
 
     def _decide(self) -> None:
-        seen = average(self._looks, self.knobs.parts(max(1, self.stats.delivered - self._began)))
+        seen = average(self._timings, self.knobs.parts(max(1, self.stats.delivered - self._first_step)))
         with self._lock:
             if self._search is None:
-                self._search = self._first(1 / seen.seconds if seen.seconds else 0.0)
+                self._search = self._start_search(1 / seen.seconds if seen.seconds else 0.0)
             search = self._search
         was_settled, tried = search.settled, search.values != search.best
         attempt = search.observe(seen)
         if attempt is not None:
-            self._note(attempt)
+            self._record_attempt(attempt)
         if not tried or (attempt is not None and attempt.kept):  # else these numbers are no result yet
-            self.record.rate = self._rows(1 / seen.seconds if seen.seconds else 0.0)
+            self.record.rate = self._rows_per_second(1 / seen.seconds if seen.seconds else 0.0)
         if was_settled and not search.settled:
             self.record.settled_at = None
         if search.values != self.knobs.values:
             window = max((part.window / max(part.chunks, 1e-9) for part in seen.parts), default=0.0)
-            self._settling = max(LEAST_SETTLING, min(MOST_SETTLING, round(window)))
-            self._asked = self._clock()
+            self._settling_steps = max(MIN_SETTLING, min(MAX_SETTLING, round(window)))
+            self._applied_at = self._clock()
             self.knobs.apply(search.values)
         elif search.settled and not was_settled:
-            self._end_of_search()
-        self._begin()
+            self._finish_search()
+        self._start_measurement()
 
-    def _first(self, rate: float) -> Search:
+    def _start_search(self, rate: float) -> Search:
         """The run has found its pace."""
-        self.knobs.look_again()
-        self.record.first_rate = self._rows(rate)
+        self.knobs.refresh_values()
+        self.record.first_rate = self._rows_per_second(rate)
         self.knobs.apply(dict(self.knobs.values))
-        room = ResourceLimits(available_cores(), self.budget.limit)
-        return Search(self.knobs.knobs, self.knobs.values, room, known=self._known)
+        limits = ResourceLimits(available_cores(), self.budget.limit)
+        return Search(self.knobs.knobs, self.knobs.values, limits, known=self._known)
 
-    def _rows(self, steps: float) -> float:
+    def _rows_per_second(self, steps: float) -> float:
         """Rows per second from steps per second."""
         stats = self.stats
         return steps * stats.rows / stats.delivered if stats.delivered and stats.rows else steps
 
     # what it did -----------------------------------------------------------------------------------
 
-    def _note(self, attempt: Attempt) -> None:
+    def _record_attempt(self, attempt: Attempt) -> None:
         settings = self.knobs.settings
-        before, after = (self._rows(1 / seen.seconds) for seen in (attempt.before, attempt.after))
+        before, after = (self._rows_per_second(1 / seen.seconds) for seen in (attempt.before, attempt.after))
         changes = tuple(
             (settings[name].stage, settings[name].knob, old, new)
             for name, (old, new) in attempt.changes.items()
@@ -168,19 +172,19 @@ class Tuner:
         self.record.tried.append(
             AutotuneTrial(self.stats.delivered, attempt.why, changes, before, after, attempt.kept)
         )
-        words = "; ".join(f"{stage}: {knob} {old} -> {new}" for stage, knob, old, new in changes)
-        verb = "keeps" if attempt.kept else "gives back"
+        changed = "; ".join(f"{stage}: {knob} {old} -> {new}" for stage, knob, old, new in changes)
+        action = "keeps" if attempt.kept else "gives back"
         log.info(
             "autotune %s %s (%s): %.4g -> %.4g rows/s at step %d",
-            verb,
-            words,
+            action,
+            changed,
             attempt.why,
             before,
             after,
             self.stats.delivered,
         )
 
-    def _end_of_search(self) -> None:
+    def _finish_search(self) -> None:
         record = self.record
         record.settled_at = self.stats.delivered
         changed = "; ".join(f"{s.stage}: {s.knob} {s.before} -> {s.now}" for s in record.changed)
@@ -197,11 +201,11 @@ class Tuner:
 
     def _load(self) -> None:
         """Begin with what an earlier run of the same plan has found."""
-        found = None if self.saved is None else self.saved.load(self.knobs)
-        if not found or self.saved is None:
+        values = None if self.saved is None else self.saved.load(self.knobs)
+        if not values or self.saved is None:
             return
         self._known, self.record.loaded = True, self.saved.path
-        self.knobs.begin_with(found)
+        self.knobs.start_from(values)
 
     def finish(self) -> None:
         """The run is over: what was being tried is no result."""

@@ -14,8 +14,10 @@ from .base import ChunkFunction, Executor
 __all__ = ["make_executor"]
 
 
-def make_executor(kind: str, runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
+def make_executor(
+    executor_name: str, runner: ChunkFunction, workers: int, name: str, settings: Settings
+) -> Executor:
     """An executor of this kind; PlanError where it cannot run this work."""
-    module = importlib.import_module(f"{__package__}.{kind}")
-    made: Executor = module.make(runner, workers, name, settings)
-    return made
+    module = importlib.import_module(f"{__package__}.{executor_name}")
+    executor: Executor = module.make(runner, workers, name, settings)
+    return executor

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from millrace._src.core.log import get_logger
 from millrace._src.core.settings import Settings
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine import thread_limits as budget
+from millrace._src.data.engine import thread_limits
 from millrace._src.data.engine.shutdown import join_thread
 
 from .base import ChunkFunction, Executor, Task
@@ -27,9 +27,9 @@ class ThreadExecutor(Executor):
     def __init__(self, runner: ChunkFunction, workers: int, name: str = "millrace") -> None:
         self.runner = runner
         self.num_workers = workers
-        self.name = name
+        self.thread_name = name
         self._queue: SimpleQueue[Task | None] = SimpleQueue()
-        self._gate = _Gate(workers)
+        self._gate = _WorkerGate(workers)
         self._closed = False
         self._threads: list[threading.Thread] = []
 
@@ -42,7 +42,7 @@ class ThreadExecutor(Executor):
 
     @property
     def _wanted(self) -> int:
-        return self.num_workers if self.workers_requested else min(self.num_workers, self._gate.open)
+        return self.num_workers if self.workers_requested else min(self.num_workers, self._gate.open_count)
 
     def _start(self, wanted: int) -> None:
         if wanted <= len(self._threads) or self._closed:
@@ -51,34 +51,34 @@ class ThreadExecutor(Executor):
             for i in range(len(self._threads), wanted):
                 # the loop holds the queue and the runner, never the executor: dropping it can end the threads
                 thread = threading.Thread(
-                    target=_work,
+                    target=_run_worker,
                     args=(self._queue, self.runner, self._gate, i),
-                    name=f"{self.name}-{i}",
+                    name=f"{self.thread_name}-{i}",
                     daemon=True,
                 )
-                self._gate.come()
+                self._gate.add_worker()
                 try:
                     thread.start()
                 except BaseException:
-                    self._gate.leave()
+                    self._gate.remove_worker()
                     raise
                 self._threads.append(thread)
         except RuntimeError as error:
             if not self._threads:
-                raise budget.thread_limit_error(wanted=self.num_workers, started=0) from error
-            budget.warn_fewer_threads(wanted=self.num_workers, started=len(self._threads))
+                raise thread_limits.thread_limit_error(wanted=self.num_workers, started=0) from error
+            thread_limits.warn_fewer_threads(wanted=self.num_workers, started=len(self._threads))
             self.num_workers = len(self._threads)
 
     def set_active_workers(self, workers: int) -> None:
         """Let only so many workers take tasks; the others rest. Results do not depend on it."""
-        self._gate.open_for(workers)
+        self._gate.set_open_count(workers)
         if self._threads:  # what is under way may wait for somebody to take what comes after it
             self._start(self._wanted)
 
     def resize(self, workers: int) -> int:
         """More are started with the next task; those that are too many rest, which costs nothing but their stacks."""
         self.num_workers = workers
-        self._gate.open_for(workers)
+        self._gate.set_open_count(workers)
         return workers
 
     def stacks(self) -> str:
@@ -94,13 +94,13 @@ class ThreadExecutor(Executor):
         if self._closed:
             return
         self._closed = True
-        self._gate.open_for(len(self._threads))
+        self._gate.set_open_count(len(self._threads))
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:
             join_thread(thread)
         self._threads.clear()
-        if self._gate.all_gone():
+        if self._gate.all_ended():
             self.runner.close()
 
 
@@ -108,73 +108,75 @@ def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> 
     return ThreadExecutor(runner, workers, name=name)
 
 
-class _Gate:
+class _WorkerGate:
     """Workers numbered below ``open`` work, the rest wait here; and who of them is left at the end."""
 
     def __init__(self, workers: int) -> None:
-        self.open = workers
+        self.open_count = workers
         self.changed = threading.Condition()
         self.working = 0
         # nobody waits for the workers any more: the last one to go closes the runner
-        self.alone = False
+        self.detached = False
 
-    def all_gone(self) -> bool:
+    def all_ended(self) -> bool:
         """Whether all workers have ended; if not, the last one closes the runner."""
         with self.changed:
-            self.alone = self.working > 0
-            return not self.alone
+            self.detached = self.working > 0
+            return not self.detached
 
-    def come(self) -> None:
+    def add_worker(self) -> None:
         with self.changed:
             self.working += 1
 
-    def leave(self) -> bool:
+    def remove_worker(self) -> bool:
         """A worker ends; True when it has to close the runner."""
         with self.changed:
             self.working -= 1
-            return self.alone and not self.working
+            return self.detached and not self.working
 
-    def open_for(self, workers: int) -> None:
+    def set_open_count(self, workers: int) -> None:
         with self.changed:
-            self.open = workers
+            self.open_count = workers
             self.changed.notify_all()
 
     def wait(self, number: int) -> None:
         with self.changed:
-            while number >= self.open:
+            while number >= self.open_count:
                 self.changed.wait()
 
 
-def _cap(stack: contextlib.ExitStack, tasks: int) -> None:
+def _limit_threads(stack: contextlib.ExitStack, tasks: int) -> None:
     """Before each task of a worker. Caps are a courtesy: who cannot set them still works.
 
     The first two tasks, a row to learn its size and the rest of the first batch, do not wait for the long look.
     """
     try:
         if tasks == 0:
-            stack.enter_context(budget.limit_library_threads())
+            stack.enter_context(thread_limits.limit_library_threads())
         elif tasks == 2:
-            budget.limit_loaded_libraries()
+            thread_limits.limit_loaded_libraries()
         else:
-            budget.limit_new_libraries()
+            thread_limits.limit_new_libraries()
     except Exception as error:
         log.warning("the threads of libraries inside workers could not be limited: %s", error)
 
 
-def _work(queue: SimpleQueue[Task | None], runner: ChunkFunction, gate: _Gate, number: int) -> None:
+def _run_worker(
+    queue: SimpleQueue[Task | None], runner: ChunkFunction, gate: _WorkerGate, number: int
+) -> None:
     try:
         with contextlib.ExitStack() as stack:
             tasks = 0
             while True:
-                if number >= gate.open:
+                if number >= gate.open_count:
                     gate.wait(number)
                 task = queue.get()
                 if task is None:
                     return
-                _cap(stack, tasks)
+                _limit_threads(stack, tasks)
                 tasks += 1
                 task.run(runner)
                 del task  # hold no result while waiting for the next
     finally:
-        if gate.leave():
+        if gate.remove_worker():
             runner.close()

@@ -30,7 +30,7 @@ from millrace._src.data.engine.failed_rows import FailedRow
 __all__ = ["RowErrors", "copy_rows", "data_error", "replacement_rows", "user_traceback"]
 
 # A row that stands in for another has an id of its own: made from its neighbour's, so that no chunk border shows.
-NOTHING_CACHED = CacheCounts()
+NO_CACHE_COUNTS = CacheCounts()
 _AFTER, _BEFORE = 0xBAD, 0xBADBAD
 
 
@@ -44,9 +44,9 @@ class RowErrors:
         # rows at the beginning of the chunk that failed and want the last good row of the chunk before
         self.lead = 0
         # what a cache did for the chunk
-        self.cached = NOTHING_CACHED
+        self.cached = NO_CACHE_COUNTS
 
-    def fresh(self) -> RowErrors:
+    def empty_copy(self) -> RowErrors:
         """Of the same kind, with nothing in it."""
         return RowErrors(self.policy, self._where)
 
@@ -81,53 +81,55 @@ class RowErrors:
             chunk = Chunk({}, chunk.ids[:1], np.array([error.context["row"]], np.int64))
         return self.record(chunk, 0, error, op, "", [])
 
-    def fill_replacements(self, good: Chunk, places: list[int]) -> Chunk:
+    def fill_replacements(self, good: Chunk, failed: list[int]) -> Chunk:
         """The good rows of a chunk, and under 'replace' others in the places of those that failed."""
-        if self.policy != "replace" or not places:
+        if self.policy != "replace" or not failed:
             return good
-        n = len(good) + len(places)
+        n = len(good) + len(failed)
         is_good = np.ones(n, np.bool_)
-        is_good[places] = False
+        is_good[failed] = False
         self.lead = int(np.argmax(is_good)) if len(good) else n
         if not len(good):
             return good
         taken = good.take(np.maximum(np.cumsum(is_good) - 1, 0))
-        columns = {n: _own(c, places) for n, c in taken.columns.items()}
+        columns = {n: _copy_values(c, failed) for n, c in taken.columns.items()}
         ids = taken.ids.copy()
         for i in range(self.lead - 1, -1, -1):
             ids[i : i + 1] = derive_row_ids(ids[i + 1 : i + 2], _BEFORE)
-        for i in places[self.lead :]:
+        for i in failed[self.lead :]:
             ids[i : i + 1] = derive_row_ids(ids[i - 1 : i], _AFTER)
-        first = len(self.ledger) - len(places)
-        for entry, place in enumerate(places[self.lead :], start=first + self.lead):
-            self.ledger[entry] = dataclasses.replace(self.ledger[entry], replacement=int(taken.origin[place]))
+        first = len(self.ledger) - len(failed)
+        for entry, position in enumerate(failed[self.lead :], start=first + self.lead):
+            self.ledger[entry] = dataclasses.replace(
+                self.ledger[entry], replacement=int(taken.origin[position])
+            )
         return Chunk(columns, ids, taken.origin, good.epoch, good.start)
 
 
-def _own(column: Column, rows: Iterable[int]) -> Column:
+def _copy_values(column: Column, rows: Iterable[int]) -> Column:
     """A column that was just taken, with these values copied: no two rows share memory a function might write to."""
     if isinstance(column, (np.ndarray, VariableLengthColumn)):
         return column  # rows that were taken from it lie apart
-    made = list(column)
+    values = list(column)
     for i in rows:
-        made[i] = copy.deepcopy(made[i])
-    return made
+        values[i] = copy.deepcopy(values[i])
+    return values
 
 
 def copy_rows(row: Chunk, count: int) -> Chunk:
     """``count`` rows like this one, each in memory that nobody else has."""
     taken = row.take(np.zeros(count, np.int64))
-    return taken.with_columns({n: _own(c, range(count)) for n, c in taken.columns.items()})
+    return taken.with_columns({n: _copy_values(c, range(count)) for n, c in taken.columns.items()})
 
 
 def replacement_rows(row: Chunk, count: int, *, before: bool = False) -> Chunk:
     """``count`` rows like this one, to stand after it (or before it) for rows that failed."""
-    made = copy_rows(row, count)
+    copies = copy_rows(row, count)
     ids = np.empty(count, np.uint64)
-    beside = row.ids[:1]
+    neighbor = row.ids[:1]
     for i in range(count - 1, -1, -1) if before else range(count):
-        ids[i : i + 1] = beside = derive_row_ids(beside, _BEFORE if before else _AFTER)
-    return Chunk(made.columns, ids, made.origin, row.epoch, row.start)
+        ids[i : i + 1] = neighbor = derive_row_ids(neighbor, _BEFORE if before else _AFTER)
+    return Chunk(copies.columns, ids, copies.origin, row.epoch, row.start)
 
 
 def data_error(error: Exception, what: str, *, op: str, row: int, columns: list[str]) -> DataError:

@@ -24,13 +24,13 @@ class _FallbackNeeded(Exception):
 class DetectOnlyErrors(RowErrors):
     """Notes only whether something is amiss."""
 
-    amiss = False
+    has_errors = False
 
     def __init__(self) -> None:
         super().__init__("return")
 
     def record(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
-        self.amiss = True
+        self.has_errors = True
         return False
 
     def describe_row(self, chunk: Chunk, i: int) -> str:
@@ -40,8 +40,8 @@ class DetectOnlyErrors(RowErrors):
 class FastPath:
     """Runs steps in place of the first ``count`` of a segment; ``places`` says which of those each stands for."""
 
-    def __init__(self, steps: Sequence[SegmentStep], places: Sequence[int], count: int) -> None:
-        self.steps, self.places, self.count = steps, places, count
+    def __init__(self, steps: Sequence[SegmentStep], positions: Sequence[int], count: int) -> None:
+        self.steps, self.positions, self.count = steps, positions, count
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, list[float], list[float]] | None:
         """The chunk, the seconds and the processor's seconds of each step it stands for; None if something is amiss."""
@@ -49,16 +49,16 @@ class FastPath:
         trial = DetectOnlyErrors()
         clock, work = time.perf_counter, time.thread_time
         began, worked = clock(), work()
-        for step, place in zip(self.steps, self.places, strict=True):
+        for step, position in zip(self.steps, self.positions, strict=True):
             try:
                 chunk = step(chunk, trial)
             except Exception:
                 return None
-            if trial.amiss:
+            if trial.has_errors:
                 return None
             now, used = clock(), work()
-            seconds[place] += now - began
-            cpu[place] += used - worked
+            seconds[position] += now - began
+            cpu[position] += used - worked
             began, worked = now, used
         return chunk, seconds, cpu
 

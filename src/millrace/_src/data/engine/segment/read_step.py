@@ -32,7 +32,7 @@ class ReadStep:
         self._reader: Any = None
         self._opening = threading.Lock()
         readers = op.source.max_readers
-        self.read_lock = _turns(None if tuned and readers != 1 else readers)
+        self.read_lock = _make_read_lock(None if tuned and readers != 1 else readers)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"op": self.op, "seed": self.seed, "tuned": self.tuned}
@@ -55,30 +55,30 @@ class ReadStep:
                 self._reader = reader
             return self._reader
 
-    def _rows(self, reader: Any, chunk: Chunk) -> Mapping[str, Column]:
-        found: Mapping[str, Column]
+    def _read_columns(self, reader: Any, chunk: Chunk) -> Mapping[str, Column]:
+        columns: Mapping[str, Column]
         if getattr(reader, "wants_rng", False):  # a user's __getitem__ with a parameter rng
-            draws = RandomStream.for_rows(
+            random_stream = RandomStream.for_rows(
                 chunk.ids, seed=self.seed, epoch=chunk.epoch, op=hash_integers(self.op.op_id, 0)
             )
-            found = reader.read(chunk.origin, draws)
+            columns = reader.read(chunk.origin, random_stream)
         else:
-            found = reader.read(chunk.origin)
-        return found
+            columns = reader.read(chunk.origin)
+        return columns
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         reader = self.opened
         wanted = self.op.columns
         try:
             with self.read_lock:
-                columns = self._rows(reader, chunk)
+                columns = self._read_columns(reader, chunk)
         except Exception as error:
-            return self._one_by_one(reader, chunk, failures, error)
+            return self._read_one_by_one(reader, chunk, failures, error)
         if wanted is not None:
             columns = {name: columns[name] for name in wanted}
         return chunk.with_columns(dict(columns))
 
-    def _one_by_one(self, reader: Any, chunk: Chunk, failures: RowErrors, error: Exception) -> Chunk:
+    def _read_one_by_one(self, reader: Any, chunk: Chunk, failures: RowErrors, error: Exception) -> Chunk:
         """Find the row that failed. A reader that knows says so itself; otherwise each row is read alone."""
         names = list(self.op.source.schema())
         known = getattr(error, "row_index", None)
@@ -92,13 +92,13 @@ class ReadStep:
             chunk, clean = chunk.slice(0, at), False
             if at:
                 with self.read_lock:
-                    parts.append(chunk.with_columns(dict(self._rows(reader, chunk))))
+                    parts.append(chunk.with_columns(dict(self._read_columns(reader, chunk))))
             start = at
         for i in range(start, len(chunk)):
             one = chunk.slice(i, i + 1)
             try:
                 with self.read_lock:
-                    parts.append(one.with_columns(dict(self._rows(reader, one))))
+                    parts.append(one.with_columns(dict(self._read_columns(reader, one))))
             except Exception as cause:
                 clean = False
                 if not self.failed(chunk, i, cause, failures):
@@ -133,7 +133,7 @@ class ReadStep:
             reader.close()
 
 
-def _turns(readers: int | None) -> contextlib.AbstractContextManager[Any]:
+def _make_read_lock(readers: int | None) -> contextlib.AbstractContextManager[Any]:
     if readers is None:
         return contextlib.nullcontext()
     return threading.Lock() if readers == 1 else threading.Semaphore(readers)

@@ -60,10 +60,10 @@ class SegmentRunner:
         ops = segment.ops
         self.policy = settings.error_samples_mode
         # what transforms and the user's functions find in ``config`` while they run; hooks stay in the user's process
-        self.settings = settings.replace(debug_hooks=(), lender=None)
+        self.settings = settings.replace(debug_hooks=(), allocator=None)
         self.names = [describe(op) for op in ops]
         self.source = getattr(ops[0], "source", None)
-        self.where = None if self.source is None else self.source.where
+        self.where = None if self.source is None else self.source.row_location
         self.leaves_input_unmodified = not any(op.user_code for op in ops)
         aligned = ops[0].random_access
         # columns that nobody knew before (those of flat_map) are checked when the first rows bring them
@@ -88,7 +88,7 @@ class SegmentRunner:
         if seed is not None:
             seed = (seed + worker) % (UINT32_MAX + 1)
             seed_globals(seed)
-        self.settings = self.settings.replace(seed=seed, seed_turn=self.settings.seed_generation + 1)
+        self.settings = self.settings.replace(seed=seed, seed_generation=self.settings.seed_generation + 1)
         restore(self.settings)
 
     def _run(self, chunk: Chunk) -> tuple[Chunk, ChunkReport]:
@@ -102,18 +102,18 @@ class SegmentRunner:
         clock, work = time.perf_counter, time.thread_time
         began, worked = clock(), work()
         if self.fast is not None:
-            made = self.fast(chunk)
-            if made is not None:
-                chunk, seconds, cpu = made
+            fast_result = self.fast(chunk)
+            if fast_result is not None:
+                chunk, seconds, cpu = fast_result
                 kept = [len(chunk)] * self.fast.count
                 began, worked = clock(), work()
-        given, both = chunk, self.fused_read_map
-        if both is not None and not kept:
-            passed = both(chunk, failures)
-            if passed is not None:
-                chunk, seconds, cpu = passed
+        input_chunk, fused = chunk, self.fused_read_map
+        if fused is not None and not kept:
+            fused_result = fused(chunk, failures)
+            if fused_result is not None:
+                chunk, seconds, cpu = fused_result
                 kept = [len(chunk)] * 2
-                both = None
+                fused = None
                 began, worked = clock(), work()
         for step in self.steps[len(kept) :] if len(chunk) or not kept else ():
             chunk = step(chunk, failures)
@@ -122,8 +122,8 @@ class SegmentRunner:
             cpu.append(used - worked)
             began, worked = now, used
             kept.append(len(chunk))
-            if both is not None and len(kept) == 2:
-                both.saw(given, chunk, seconds)
+            if fused is not None and len(kept) == 2:
+                fused.record_chunk(input_chunk, chunk, seconds)
             if not len(chunk):
                 break
         held = chunk.nbytes
@@ -153,10 +153,10 @@ class SegmentRunner:
         """What the source's arguments name here on disk, and the files of its first and last row."""
         if self.source is None or not self.source.random_access:
             return []
-        found = {path for value in self.source.arguments().values() for path in _paths_in(value)}
+        paths = {path for value in self.source.arguments().values() for path in _paths_in(value)}
         rows = self.source.size() or 0
-        ends = [self.source.where(row) for row in {0, rows - 1}] if rows else []
-        return sorted(found | {path for path in ends if path is not None and os.path.exists(path)})
+        ends = [self.source.row_location(row) for row in {0, rows - 1}] if rows else []
+        return sorted(paths | {path for path in ends if path is not None and os.path.exists(path)})
 
     def describe(self) -> str:
         return " -> ".join(self.names)
@@ -171,8 +171,8 @@ class SegmentRunner:
 def _paths_in(value: Any) -> Iterator[str]:
     """Names of files and folders that there are here; a text that names none is something else."""
     if isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _paths_in(each)
+        for item in value:
+            yield from _paths_in(item)
     elif isinstance(value, (str, os.PathLike)):
         path = os.fspath(value)
         if isinstance(path, str) and path and "\0" not in path and os.path.exists(path):

@@ -33,11 +33,11 @@ M = TypeVar("M", bound=StepFactory)
 _STEPS: dict[type[Node], StepFactory] = {}
 
 
-def register_step(kind: type[Node]) -> Callable[[M], M]:
+def register_step(node_type: type[Node]) -> Callable[[M], M]:
     """Enter a function into the table: it makes the step that runs this type of node."""
 
     def enter(make: M) -> M:
-        _STEPS[kind] = make
+        _STEPS[node_type] = make
         return make
 
     return enter

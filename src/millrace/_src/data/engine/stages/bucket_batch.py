@@ -68,26 +68,26 @@ class AssignBucketStep:
 class BucketCollateStep:
     """The rows of a full bucket as a batch."""
 
-    def __init__(self, node: BucketBatch, lender: HostAllocator | None = None) -> None:
-        self.node, self.lender, self.name = node, lender, f"bucket_batch_by_length at {node.call_site}"
+    def __init__(self, node: BucketBatch, allocator: HostAllocator | None = None) -> None:
+        self.node, self.allocator, self.name = node, allocator, f"bucket_batch_by_length at {node.call_site}"
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         number, rows = chunk.columns[BUCKET][0]
         try:
             columns = pad_columns(
-                rows.columns, self.node.pad_info or {}, self._free(number, rows), self.lender
+                rows.columns, self.node.pad_info or {}, self._boundary_length(number, rows), self.allocator
             )
-            made: dict[str, Column] = {
-                n: [collate_column(c, n, i, self.lender)] for i, (n, c) in enumerate(columns.items())
+            batch: dict[str, Column] = {
+                n: [collate_column(c, n, i, self.allocator)] for i, (n, c) in enumerate(columns.items())
             }
         except DataError as error:
             add_row_context(error, rows, self.name)
             if not failures.record_batch(rows, error, self.name):
                 raise
             return failures.fill_replacements(chunk.slice(0, 0), [0])
-        return chunk.with_columns(made)
+        return chunk.with_columns(batch)
 
-    def _free(self, number: int, rows: Chunk) -> int | None:
+    def _boundary_length(self, number: int, rows: Chunk) -> int | None:
         if not self.node.pad_to_boundary:
             return None
         if number < len(self.node.boundaries):
@@ -121,7 +121,7 @@ class BucketStage(UnaryStage):
                 self._ended = True
                 break
             before = self.rows.state()
-            number, row = self._take()
+            number, row = self._take_row()
             self.buckets[number].append((self.position, before, row))
             self.position += 1
             if len(self.buckets[number]) == self.node.batch_sizes[number]:
@@ -134,7 +134,7 @@ class BucketStage(UnaryStage):
         self._next_epoch()
         return END_OF_EPOCH
 
-    def _take(self) -> tuple[int, Chunk]:
+    def _take_row(self) -> tuple[int, Chunk]:
         """The next row and the bucket it is for."""
         row = self.rows.take(1)
         columns = dict(row.columns)
@@ -163,8 +163,8 @@ class BucketStage(UnaryStage):
         oldest = min((b[0] for b in self.buckets if b), key=lambda entry: entry[0], default=None)
         back = self.rows.state() if oldest is None else oldest[1]
         base = self.position if oldest is None else oldest[0]
-        place = {"position": self.position, "batch": self.batch, "epoch": self.epoch}
-        return {"rows": back, "base": base, "waiting": waiting, **place}
+        counters = {"position": self.position, "batch": self.batch, "epoch": self.epoch}
+        return {"rows": back, "base": base, "waiting": waiting, **counters}
 
     def restore(self, state: State) -> None:
         self.rows.restore(state["rows"])
@@ -173,7 +173,7 @@ class BucketStage(UnaryStage):
         for position in range(state["base"], self.position):
             self.rows.fill(1)
             before: Any = self.rows.state()
-            number, row = self._take()
+            number, row = self._take_row()
             if position in waiting:
                 self.buckets[number].append((position, before, row))
 
@@ -182,10 +182,10 @@ class BucketStage(UnaryStage):
 def _bucket(making: StageContext) -> Stage:
     node, stats = making.node, making.stats
     stats.batches = True
-    measured = SequentialStepStage(
+    assigned = SequentialStepStage(
         making.up, stats, AssignBucketStep(node), making.row_error_handler(making.up.state()), whole=True
     )
-    buckets = BucketStage(measured, stats, node)
+    buckets = BucketStage(assigned, stats, node)
     return SequentialStepStage(
         buckets,
         stats,

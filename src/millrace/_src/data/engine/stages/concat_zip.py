@@ -53,16 +53,16 @@ class MultiInputStage(Stage):
 class SchemaConsistencyCheck:
     """Rows of all inputs must agree in columns, types and ranks; the first row of each chunk is compared."""
 
-    def __init__(self, name: str, done: str) -> None:
-        self.name, self.done = name, done
+    def __init__(self, name: str, participle: str) -> None:
+        self.name, self.participle = name, participle
         self._names: list[str] | None = None
-        self._kinds: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = {}
+        self._samples: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = {}
 
     def check(self, chunk: Chunk) -> None:
         first = {n: c[0] for n, c in chunk.columns.items() if isinstance(c[0], (np.ndarray, np.generic))}
         if self._names is None:
             self._names = list(chunk.columns)
-            self._kinds = {n: np.asarray(v) for n, v in first.items()}
+            self._samples = {n: np.asarray(v) for n, v in first.items()}
             return
         if list(chunk.columns) != self._names:
             raise PlanError(
@@ -70,18 +70,18 @@ class SchemaConsistencyCheck:
                 f" Got {self._names} and {list(chunk.columns)}."
             )
         for name, value in first.items():
-            before = self._kinds.get(name)
+            before = self._samples.get(name)
             if before is None:
                 continue
             if before.dtype != value.dtype and before.dtype.kind not in "US":
                 raise PlanError(
-                    f"{self.name}: the data types of the two datasets to be {self.done} should be the same, but got: "
-                    f"{before.dtype} and {value.dtype}. The column is {name!r}."
+                    f"{self.name}: the data types of the two datasets to be {self.participle} should be the same, but "
+                    f"got: {before.dtype} and {value.dtype}. The column is {name!r}."
                 )
             if before.ndim != value.ndim:
                 raise PlanError(
-                    f"{self.name}: the data tensor rank of the two datasets to be {self.done} should be the same, "
-                    f"but got: {before.ndim} and {value.ndim}. The column is {name!r}."
+                    f"{self.name}: the data tensor rank of the two datasets to be {self.participle} should be the same,"
+                    f" but got: {before.ndim} and {value.ndim}. The column is {name!r}."
                 )
 
 
@@ -91,7 +91,7 @@ class ConcatStage(MultiInputStage):
     def __init__(self, making: StageContext) -> None:
         super().__init__(making)
         self.child, self.epoch, self.rows = 0, 0, 0
-        self._alike = SchemaConsistencyCheck("Concat", "concatenated")
+        self._consistency = SchemaConsistencyCheck("Concat", "concatenated")
         # rows of each input in an epoch, where that is known
         self.sizes = [partial(making.rows_of, child) for child in making.node.inputs]
 
@@ -104,7 +104,7 @@ class ConcatStage(MultiInputStage):
             if got is END_OF_DATA:
                 return END_OF_DATA
             if isinstance(got, Chunk):
-                self._alike.check(got)
+                self._consistency.check(got)
                 ids = derive_row_ids(got.ids, self.child) if self.child else got.ids
                 chunk = Chunk(got.columns, ids, self.numbered(got, self.child), self.epoch, self.rows)
                 self.rows += len(got)
@@ -168,7 +168,7 @@ class ZipStage(MultiInputStage):
                     side.take_signal()
             self.epoch, self.position = self.epoch + 1, 0
             return END_OF_EPOCH
-        n = min(side.have for side in self.sides)
+        n = min(side.num_rows for side in self.sides)
         parts = [side.take(n) for side in self.sides]
         columns = {name: column for part in parts for name, column in part.columns.items()}
         ids = parts[0].ids

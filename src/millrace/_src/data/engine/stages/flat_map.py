@@ -36,8 +36,8 @@ class OpenInnerDatasetStep:
 
     def __call__(self, row: Chunk, failures: RowErrors) -> Chunk:
         try:
-            made = self.node.function(*row.row(0).values())
-            node: Any = getattr(made, "_node", None)
+            dataset = self.node.function(*row.row(0).values())
+            node: Any = getattr(dataset, "_node", None)
             if not isinstance(node, Node):
                 raise ArgumentTypeError("flat_map must return a Dataset object.")
         except Exception as error:
@@ -101,10 +101,10 @@ class FlatMapStage(UnaryStage):
         self.epoch, self.position = self.epoch + 1, 0
 
     def state(self) -> State:
-        place = {"epoch": self.epoch, "position": self.position}
+        position = {"epoch": self.epoch, "position": self.position}
         if self._inner is None:
-            return {"rows": self.rows.state(), "inner": None, **place}
-        return {"rows": self._before, "inner": self._inner.state(), **place}
+            return {"rows": self.rows.state(), "inner": None, **position}
+        return {"rows": self._before, "inner": self._inner.state(), **position}
 
     def restore(self, state: State) -> None:
         self.rows.restore(state["rows"])
@@ -137,6 +137,6 @@ def _flat_map(making: StageContext) -> Stage:
     def build(inner: Node) -> Stage:
         if node.cache_call_site is not None:
             check_cacheable_inner(node, inner)
-        return making.lower_nested(inner, node.op)
+        return making.lower_nested(inner, node.op_id)
 
     return FlatMapStage(datasets, stats, build)

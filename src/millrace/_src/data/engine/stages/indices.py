@@ -27,15 +27,15 @@ class EpochOrders:
     def __init__(self, read: Read, seed: int) -> None:
         self.read, self.seed = read, seed
         self._sampler: Any = None
-        self._asked = 0  # epochs for which the sampler gave its order
-        self._open = False  # ... the last of which is not over
+        self._epochs_sampled = 0  # epochs for which the sampler gave its order
+        self._epoch_open = False  # ... the last of which is not over
 
     def at(self, epoch: int) -> IndexOrder:
         read, seed = self.read, self.seed
         size = read.source.size() or 0
         order: IndexOrder = RangeOrder(size)
         if read.sampler is not None:
-            order = self._sampled(size, epoch)
+            order = self._sampler_order(size, epoch)
         for step in read.order_steps:
             if isinstance(step, PermuteStep):
                 key = hash_integers(seed, epoch, step.op) if step.key is None else step.key
@@ -46,26 +46,26 @@ class EpochOrders:
                 order = ComposedOrder(RangeOrder(rows - rows % step.multiple, start=step.skip), order)
         return order
 
-    def _sampled(self, size: int, epoch: int) -> IndexOrder:
+    def _sampler_order(self, size: int, epoch: int) -> IndexOrder:
         read = self.read
-        if self._sampler is None or self._asked > epoch:
-            self._sampler = read.sampler.for_run(getattr(read.source, "source", None))
-            self._asked, self._open = 0, False
+        if self._sampler is None or self._epochs_sampled > epoch:
+            self._sampler = read.sampler.copy_for_run(getattr(read.source, "source", None))
+            self._epochs_sampled, self._epoch_open = 0, False
         if self._sampler is read.sampler:  # it remembers nothing: any epoch can be asked for
-            self._asked = epoch
+            self._epochs_sampled = epoch
         while True:
-            self.over()
+            self.end_epoch()
             order: IndexOrder = self._sampler.order(
-                size, hash_integers(self.seed, self._asked, read.op_id), labels=read.labels
+                size, hash_integers(self.seed, self._epochs_sampled, read.op_id), labels=read.labels
             )
-            self._asked, self._open = self._asked + 1, True
-            if self._asked > epoch:
+            self._epochs_sampled, self._epoch_open = self._epochs_sampled + 1, True
+            if self._epochs_sampled > epoch:
                 return order
 
-    def over(self) -> None:
+    def end_epoch(self) -> None:
         """The epoch that was asked for last has ended."""
-        if self._open:
-            self._open = False
+        if self._epoch_open:
+            self._epoch_open = False
             self._sampler.reset_all()
 
 
@@ -122,11 +122,11 @@ class IndexStage(Stage):
         return skipped
 
     def state(self) -> State:
-        place = [self.epoch, self.position]
+        position = [self.epoch, self.position]
         if self.batch is None:
-            return place
+            return position
         batches = -(-self.position // self.batch)
-        return {"rows": {"up": place, "skip": 0}, "batch": batches, "epoch": self.epoch}
+        return {"rows": {"up": position, "skip": 0}, "batch": batches, "epoch": self.epoch}
 
     def restore(self, state: State) -> None:
         self._order = None
@@ -141,7 +141,7 @@ class IndexStage(Stage):
 
     def skip_epoch(self) -> None:
         self.epoch, self.position, self._order = self.epoch + 1, 0, None
-        self._orders.over()
+        self._orders.end_epoch()
 
 
 class BatchIndexStage(Stage):
@@ -153,14 +153,14 @@ class BatchIndexStage(Stage):
         self._batches: list[Any] | None = None
         # the user's object: a copy for this run, and the epochs that it was asked for
         self._lists: Any = None
-        self._asked = 0
+        self._epochs_sampled = 0
 
     def pull(self) -> StageOutput:
         self.raise_if_interrupted()
         if self.epochs is not None and self.epoch >= self.epochs:
             return END_OF_DATA
         if self._batches is None:
-            self._batches = self._of_epoch()
+            self._batches = self._sample_batches()
         if self.position >= len(self._batches):
             self.skip_epoch()
             return END_OF_EPOCH
@@ -168,13 +168,13 @@ class BatchIndexStage(Stage):
         self.position += 1
         return Chunk({}, rows.astype(np.uint64), rows, self.epoch, self.position - 1)
 
-    def _of_epoch(self) -> list[Any]:
-        if self._lists is None or self._asked > self.epoch:
-            self._lists, self._asked = self.read.batch_sampler.for_run(), 0
+    def _sample_batches(self) -> list[Any]:
+        if self._lists is None or self._epochs_sampled > self.epoch:
+            self._lists, self._epochs_sampled = self.read.batch_sampler.for_run(), 0
         while True:
             batches = list(iter(self._lists))  # not its length, which may have to be counted
-            self._asked += 1
-            if self._asked > self.epoch:
+            self._epochs_sampled += 1
+            if self._epochs_sampled > self.epoch:
                 return batches
             self._lists.reset_all()
 
@@ -199,7 +199,7 @@ class BatchIndexStage(Stage):
 
     def skip(self, rows: int) -> int:
         if self._batches is None:
-            self._batches = self._of_epoch()
+            self._batches = self._sample_batches()
         skipped = min(rows, len(self._batches) - self.position)
         self.position += skipped
         return skipped

@@ -42,10 +42,10 @@ class CallbackStage(SequentialStepStage):
         super().__init__(up, stats, step, mender)
         self.name, self.callbacks, self.passes = step.name, callbacks, passes
         self.turn, self.epoch, self.done, self.in_epoch = 0, 0, 0, 0
-        self._begun = False
-        self._epoch_begun = False
+        self._has_begun = False
+        self._epoch_has_begun = False
         # rows that were worked on before the restore: done again, but not told again
-        self._again = 0
+        self._rows_to_repeat = 0
 
     def _call(self, event: str) -> None:
         context = _RunContext(self.epoch if event == "ds_begin" else self.epoch + 1, self.done, self.in_epoch)
@@ -60,29 +60,29 @@ class CallbackStage(SequentialStepStage):
                 raise data_error(error, what, op=self.name, row=self.in_epoch - 1, columns=[]) from error
 
     def pull(self) -> StageOutput:
-        if not self._begun:
-            self._begun = True
+        if not self._has_begun:
+            self._has_begun = True
             self._call("ds_begin")
         return super().pull()
 
     def _begin_epoch(self) -> None:
-        if not self._epoch_begun:
-            self._epoch_begun = True
+        if not self._epoch_has_begun:
+            self._epoch_has_begun = True
             self._call("ds_epoch_begin")
 
     def _run(self, chunk: Chunk, failures: RowErrors) -> Chunk:
-        if self._again:
-            self._again -= 1
+        if self._rows_to_repeat:
+            self._rows_to_repeat -= 1
             return super()._run(chunk, failures)
         self._begin_epoch()
         self.done += 1
         self.in_epoch += 1
         self._call("ds_step_begin")
-        made = super()._run(chunk, failures)
+        output = super()._run(chunk, failures)
         if failures.error is None:
             self._call("ds_step_end")
             self.stats.rows += 1
-        return made
+        return output
 
     def _ended(self, signal: Signal) -> Signal:
         if signal is END_OF_EPOCH:
@@ -95,7 +95,7 @@ class CallbackStage(SequentialStepStage):
     def _next_turn(self) -> None:
         self.turn += 1
         if self.turn == self.passes:
-            self.turn, self.epoch, self.in_epoch, self._epoch_begun = 0, self.epoch + 1, 0, False
+            self.turn, self.epoch, self.in_epoch, self._epoch_has_begun = 0, self.epoch + 1, 0, False
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -115,8 +115,8 @@ class CallbackStage(SequentialStepStage):
     def restore(self, state: State) -> None:
         super().restore(state["rows"])
         self.turn, self.epoch = state["turn"], state["epoch"]
-        self.done, self.in_epoch, self._again = state["done"], state["in_epoch"], state["again"]
-        self._begun = self._epoch_begun = self.in_epoch > 0
+        self.done, self.in_epoch, self._rows_to_repeat = state["done"], state["in_epoch"], state["again"]
+        self._has_begun = self._epoch_has_begun = self.in_epoch > 0
 
 
 @register_stage(ops.Map)
@@ -130,5 +130,5 @@ def _callbacks(making: StageContext) -> Stage:
         step,
         making.row_error_handler(making.up.state()),
         node.callbacks,
-        node.passes,
+        node.repeat_count,
     )

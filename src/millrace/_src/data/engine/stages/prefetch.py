@@ -30,12 +30,12 @@ class PrefetchStage(Stage):
         self._thread: threading.Thread | None = None
         self._stop = False
         # the thread has ended; nobody waits for it, and it closes what is below by itself
-        self._over = False
-        self._alone = False
+        self._thread_ended = False
+        self._detached = False
         # epochs are counted on both sides, so that a wish to skip one can never hit the next by a hair
-        self._pushed = 0
-        self._taken = 0
-        self._unwanted = -1
+        self._epochs_pushed = 0
+        self._epochs_taken = 0
+        self._epoch_to_skip = -1
         self._state = up.state()
 
     # the pump's thread ---------------------------------------------------------------------------
@@ -45,9 +45,9 @@ class PrefetchStage(Stage):
             self._work()
         finally:
             with self._changed:
-                self._over = True
-                alone = self._alone
-            if alone:
+                self._thread_ended = True
+                detached = self._detached
+            if detached:
                 self._release()
 
     def _work(self) -> None:
@@ -55,14 +55,14 @@ class PrefetchStage(Stage):
         while True:
             with self._changed:
                 # the queue has room, the budget has none
-                self.stats.refused += len(self._queue) < self.depth and not self._has_room()
-                while not (self._stop or self._unwanted == self._pushed or self._has_room()):
+                self.stats.refused += len(self._queue) < self.depth and not self._can_add()
+                while not (self._stop or self._epoch_to_skip == self._epochs_pushed or self._can_add()):
                     began = time.perf_counter()
                     self._changed.wait()
                     self.stats.wait_out += time.perf_counter() - began
                 if self._stop:
                     return
-                skip = self._unwanted == self._pushed
+                skip = self._epoch_to_skip == self._epochs_pushed
             got: StageOutput | BaseException
             try:
                 if skip:
@@ -78,7 +78,7 @@ class PrefetchStage(Stage):
             if got is END_OF_DATA or isinstance(got, BaseException):
                 return
 
-    def _has_room(self) -> bool:
+    def _can_add(self) -> bool:
         if len(self._queue) >= self.depth:
             return False
         return not self._queue or self.budget.used < self.budget.limit
@@ -89,7 +89,7 @@ class PrefetchStage(Stage):
         state = None if isinstance(got, BaseException) else self.up.state()
         with self._changed:
             self._queue.append((got, state, size))
-            self._pushed += got is Signal.END
+            self._epochs_pushed += got is Signal.END
             self._changed.notify_all()
 
     # the consumer's side -------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class PrefetchStage(Stage):
             got, state, size = self._queue[0]
             if got is not END_OF_DATA and not isinstance(got, BaseException):
                 self._queue.popleft()
-            self._taken += got is Signal.END
+            self._epochs_taken += got is Signal.END
             self._changed.notify_all()
         self.budget.release(size)
         if isinstance(got, BaseException):
@@ -140,7 +140,7 @@ class PrefetchStage(Stage):
             self._state = self.up.state()
             return
         with self._changed:
-            self._unwanted = self._taken
+            self._epoch_to_skip = self._epochs_taken
             self._changed.notify_all()
             while True:
                 while self._queue:
@@ -151,7 +151,7 @@ class PrefetchStage(Stage):
                     self.budget.release(size)
                     if isinstance(got, Signal):
                         self._state = state
-                        self._taken += 1
+                        self._epochs_taken += 1
                         self._changed.notify_all()
                         return
                 self.raise_if_interrupted()
@@ -182,8 +182,8 @@ class PrefetchStage(Stage):
         self.interrupt()
         if self._thread is not None and not join_thread(self._thread):
             with self._changed:
-                self._alone = not self._over
-            if self._alone:
+                self._detached = not self._thread_ended
+            if self._detached:
                 return  # it is inside a user's code, which nobody can end
         self._thread = None
         self._release()

@@ -33,7 +33,7 @@ class RowBuffer:
 
     def __init__(self, up: Stage) -> None:
         self.up = up
-        self.have = 0
+        self.num_rows = 0
         self._chunks: deque[tuple[Chunk, State]] = deque()
         self._used = 0  # rows of the first pending chunk that are gone
         self._skip = 0  # rows still to drop after a restore
@@ -41,7 +41,7 @@ class RowBuffer:
 
     def fill(self, n: int) -> Signal | None:
         """Pull until n rows are there; the signal that ended it when none is left."""
-        while self.have < n and self._signal is None:
+        while self.num_rows < n and self._signal is None:
             before = self.up.state()
             got = self.up.pull()
             if isinstance(got, Signal):
@@ -52,9 +52,9 @@ class RowBuffer:
                 if not self._chunks:
                     self._used = self._skip
                 self._chunks.append((got, before))
-                self.have += len(got) - self._skip
+                self.num_rows += len(got) - self._skip
                 self._skip = 0
-        return self._signal if self.have == 0 else None
+        return self._signal if self.num_rows == 0 else None
 
     def peek(self) -> Chunk:
         """The pending rows of the first chunk."""
@@ -75,7 +75,7 @@ class RowBuffer:
             stop = min(len(chunk), start + n)
             parts.append(chunk if (start, stop) == (0, len(chunk)) else chunk.slice(start, stop))
             n -= stop - start
-            self.have -= stop - start
+            self.num_rows -= stop - start
             self._used = stop
             if stop == len(chunk):
                 self._chunks.popleft()
@@ -97,7 +97,7 @@ class RowBuffer:
 
     def skip_rest(self) -> None:
         self._chunks.clear()
-        self.have, self._used, self._skip = 0, 0, 0
+        self.num_rows, self._used, self._skip = 0, 0, 0
         if self._signal is None:
             self.up.skip_epoch()
         self.take_signal()
@@ -113,7 +113,7 @@ class RowBuffer:
     def restore(self, state: State) -> None:
         self.up.restore(state["up"])
         self._chunks.clear()
-        self.have, self._used, self._skip = 0, 0, state["skip"]
+        self.num_rows, self._used, self._skip = 0, 0, state["skip"]
         self._signal = END_OF_EPOCH if state.get("ended") else None
 
 
@@ -148,23 +148,23 @@ class RebatchStage(UnaryStage):
                 self.rows.take_signal()
                 self.batch, self.epoch = 0, self.epoch + 1
                 return END_OF_EPOCH
-            wanted, full = self._wanted()
+            wanted, full = self._next_batch_size()
             if self.drop and not full:
                 self.rows.take(wanted)
                 continue
-            chunk = self._taken(wanted)
+            chunk = self._take_batch(wanted)
             self.batch += 1
             self.stats.rows += len(chunk)
             self.stats.chunks += 1
             return chunk
 
-    def _wanted(self) -> tuple[int, bool]:
+    def _next_batch_size(self) -> tuple[int, bool]:
         """How many rows the next batch takes, now pending, and whether it is full."""
         wanted = self._size()
         self.rows.fill(wanted)
-        return min(wanted, self.rows.have), self.rows.have >= wanted
+        return min(wanted, self.rows.num_rows), self.rows.num_rows >= wanted
 
-    def _taken(self, rows: int) -> Chunk:
+    def _take_batch(self, rows: int) -> Chunk:
         chunk = self.rows.take(rows)
         return Chunk(chunk.columns, chunk.ids, chunk.origin, chunk.epoch, self.batch)
 

@@ -47,17 +47,17 @@ class RowErrorHandler:
         self.dropped = 0
         self.ready: deque[Chunk] = deque()
         # the last row that stands: where a failed one follows, it gets the place
-        self._last: Chunk | None = None
+        self._last_row: Chunk | None = None
         # failed rows of this epoch that had no good one before them, chunk by chunk, and their entries
-        self._waiting: list[int] = []
+        self._leading_failures: list[int] = []
         self._entries: list[FailedRow] = []
         # the state that leads back to the last good row, and the rows given since
-        self._back: State = start
-        self._given = 0
+        self._resume_state: State = start
+        self._delivered = 0
         # rows that came in since then: a resumed run works on them again
         self.rows_since_good = 0
         # rows given before the restore
-        self._drop = 0
+        self._rows_to_drop = 0
 
     @property
     def drops_no_rows(self) -> bool:
@@ -73,7 +73,7 @@ class RowErrorHandler:
         self.rows += rows
         self.rows_since_good += rows if self.replaces else 0
         if not self.replaces:
-            self._back = after
+            self._resume_state = after
             if entries:
                 self._write(entries)
             if len(chunk):
@@ -81,57 +81,58 @@ class RowErrorHandler:
             return
         if not len(chunk):
             self._entries += entries
-            if self._last is None:
-                self._waiting += [lead] if lead else []
+            if self._last_row is None:
+                self._leading_failures += [lead] if lead else []
             elif lead:
-                self._write_replaced(self._last)
-                self._give(replacement_rows(self._last, lead))
+                self._write_replaced(self._last_row)
+                self._queue_chunk(replacement_rows(self._last_row, lead))
             return
         good = chunk.slice(lead, len(chunk))
         self._entries += entries[:lead]
-        if self._last is None:
+        if self._last_row is None:
             self._write_replaced(good)
-            beside = chunk
+            neighbor = chunk
             gaps: list[Chunk] = []
-            for count in reversed(self._waiting):
-                beside = replacement_rows(beside, count, before=True)
-                gaps.insert(0, beside)
+            for count in reversed(self._leading_failures):
+                neighbor = replacement_rows(neighbor, count, before=True)
+                gaps.insert(0, neighbor)
             if not gaps:
-                self._back, self._given, self.rows_since_good = before, 0, rows
+                self._resume_state, self._delivered, self.rows_since_good = before, 0, rows
             for gap in gaps:
-                self._give(gap)
-            self._waiting = []
+                self._queue_chunk(gap)
+            self._leading_failures = []
         else:
-            self._back, self._given, self.rows_since_good = before, 0, rows
+            self._resume_state, self._delivered, self.rows_since_good = before, 0, rows
             if lead:
-                self._write_replaced(self._last)
-                chunk = _joined(replacement_rows(self._last, lead), good, chunk)
+                self._write_replaced(self._last_row)
+                chunk = _join_rows(replacement_rows(self._last_row, lead), good, chunk)
         self._write(entries[lead:])
-        self._give(chunk)
+        self._queue_chunk(chunk)
 
-    def _give(self, chunk: Chunk) -> None:
+    def _queue_chunk(self, chunk: Chunk) -> None:
         # a copy of its own, made before the row goes on: a user's function may write into what it is given
-        self._last = copy_rows(chunk.slice(len(chunk) - 1, len(chunk)), 1)
-        if self._drop:
-            gone = min(self._drop, len(chunk))
-            self._drop -= gone
-            self._given += gone
+        self._last_row = copy_rows(chunk.slice(len(chunk) - 1, len(chunk)), 1)
+        if self._rows_to_drop:
+            gone = min(self._rows_to_drop, len(chunk))
+            self._rows_to_drop -= gone
+            self._delivered += gone
             chunk = chunk.slice(gone, len(chunk))
         if len(chunk):
             self.ready.append(chunk)
 
     def next(self) -> Chunk:
         chunk = self.ready.popleft()
-        self._given += len(chunk)
+        self._delivered += len(chunk)
         return chunk
 
     def end(self, after: State) -> None:
         """The epoch is over."""
-        if self._waiting:
+        if self._leading_failures:
             self._write(self._entries)
+            rows = sum(self._leading_failures)
             raise DataError(
-                f"All data is garbage and cannot be replaced: each of the {sum(self._waiting)} rows that came to "
-                f"{self.name} failed; dataset.skipped() lists them",
+                f"All data is garbage and cannot be replaced: each of the {rows} rows that came to {self.name} "
+                "failed; dataset.skipped() lists them",
                 op=self.name,
             )
         if self.dropped:
@@ -141,20 +142,20 @@ class RowErrorHandler:
     def reset(self, at: State) -> None:
         """Stand at this position, an epoch's beginning."""
         self.ready.clear()
-        self._last, self._waiting, self._entries = None, [], []
-        self._back, self._given, self._drop, self.rows_since_good = at, 0, 0, 0
+        self._last_row, self._leading_failures, self._entries = None, [], []
+        self._resume_state, self._delivered, self._rows_to_drop, self.rows_since_good = at, 0, 0, 0
 
     # position --------------------------------------------------------------------------------------
 
     def state(self) -> State:
-        return {"up": self._back, "given": self._given} if self.replaces else self._back
+        return {"up": self._resume_state, "given": self._delivered} if self.replaces else self._resume_state
 
     def restore(self, state: State) -> State:
         """The position upstream must go to."""
         self.reset(state["up"] if self.replaces else state)
         if self.replaces:
-            self._drop = state["given"]
-        return self._back
+            self._rows_to_drop = state["given"]
+        return self._resume_state
 
     # the ledger ------------------------------------------------------------------------------------
 
@@ -202,6 +203,6 @@ class RowErrorHandler:
             return f"(unknown: {error})"
 
 
-def _joined(head: Chunk, tail: Chunk, place: Chunk) -> Chunk:
+def _join_rows(head: Chunk, tail: Chunk, original: Chunk) -> Chunk:
     whole = Chunk.concat([head, tail])
-    return Chunk(whole.columns, whole.ids, whole.origin, place.epoch, place.start)
+    return Chunk(whole.columns, whole.ids, whole.origin, original.epoch, original.start)

@@ -17,15 +17,15 @@ __all__ = ["row_locator", "first_row_numbers"]
 
 def first_row_numbers(node: Node) -> list[int]:
     """The number of each input's first row; all zero where an input before the last has no known size."""
-    found, start = [], 0
+    numbers, start = [], 0
     for child in node.row_id_inputs:
-        found.append(start)
+        numbers.append(start)
         for source in _sources(child):
-            size = source.size() if len(found) < len(node.row_id_inputs) else 0
+            size = source.size() if len(numbers) < len(node.row_id_inputs) else 0
             if size is None:
                 return [0] * len(node.row_id_inputs)
             start += size
-    return found
+    return numbers
 
 
 def row_locator(node: Node) -> Callable[[int], str | None] | None:
@@ -33,10 +33,10 @@ def row_locator(node: Node) -> Callable[[int], str | None] | None:
     sources = list(_sources(node))
     if len(sources) == 1:
         return sources[0].row_location
-    return _Files(sources) if sources else None
+    return _MultiSourceLocator(sources) if sources else None
 
 
-class _Files:
+class _MultiSourceLocator:
     """Several sources, numbered through."""
 
     def __init__(self, sources: list[Source]) -> None:

@@ -34,14 +34,14 @@ CACHED_BYTES = 5 << 20
 # So long the first chunk has the interpreter to itself: workers that take turns at it would only delay a first batch.
 HEAD_START = 0.01
 # When a chunk takes longer though one worker alone was thought to be enough, all work: it may wait for another one.
-PATIENCE = 0.1
+STALL_SECONDS = 0.1
 # Seconds between two looks at a chunk that is worked on.
-LOOK = 0.0005
+GIL_SAMPLE_SECONDS = 0.0005
 # Rows of a cache that are made are also stored, which costs as much for one as for many: their chunks may take so many
 # times as long.
 CACHE_TIME_FACTOR = 2.5
 # A row whose processor time is less than this part of its time waits for something.
-WAITS = 4
+WAIT_FACTOR = 4
 
 
 class SegmentConfig(NamedTuple):
@@ -68,9 +68,9 @@ class SegmentStage(Stage):
         self._wait, self._mender = wait, mender
         self._pending: deque[tuple[Task | Signal, State, int]] = deque()
         # upstream's position after the chunk that came out last
-        self._after = up.state()
+        self._upstream_state = up.state()
         # bytes one chunk is expected to hold while it is worked on and waits; learnt from the largest seen
-        self._expected = 0
+        self._expected_bytes = 0
         # the error that comes after the rows delivered last
         self._failed: DataError | None = None
         self._reads_indices = isinstance(up, IndexStage)
@@ -88,30 +88,30 @@ class SegmentStage(Stage):
         # the first chunk runs before others are asked for
         self._first_chunk_only = rivals
         self._most_bytes = CACHED_BYTES if rivals else executor.max_chunk_bytes or MAX_CHUNK_BYTES
-        self._refused = False
+        self._budget_refused = False
         # the task that this stage's thread waits for
-        self._awaited: Task | None = None
+        self._awaited_task: Task | None = None
         # chunks under way at a time, and what each worker takes of them
         self.max_in_flight = node.placement.max_in_flight
-        self._each = 1 if executor.traits.same_process or node.is_expensive else 2
+        self._chunks_per_worker = 1 if executor.traits.same_process or node.is_expensive else 2
         # rows per chunk that somebody found to be best; None: as many as take the time that a chunk should
         self._rows: int | None = None
         # what is to change before the next chunk is asked for
-        self._wish: SegmentConfig | None = None
+        self._pending_config: SegmentConfig | None = None
 
-    def retune(self, wish: SegmentConfig) -> None:
+    def retune(self, config: SegmentConfig) -> None:
         """Other numbers from the next chunk on, asked for by any thread. No row depends on them."""
-        self._wish = wish
+        self._pending_config = config
 
     def _apply_config(self, wish: SegmentConfig) -> None:
         """In the thread that pulls: nobody else uses the executor."""
-        self._wish = None
+        self._pending_config = None
         self._concurrency.freeze()
         if wish.workers != self.stats.working or wish.workers != self.executor.num_workers:
             self._set_active_workers(self.executor.resize(wish.workers))
         self.stats.workers = self.executor.num_workers
         self.max_in_flight = self.stats.window = max(
-            self.stats.working * self._each + 1, wish.prefetch_chunks
+            self.stats.working * self._chunks_per_worker + 1, wish.prefetch_chunks
         )
         unit = self.node.placement.row_multiple
         self._rows = max(unit, wish.rows - wish.rows % unit) if wish.rows else None
@@ -119,7 +119,7 @@ class SegmentStage(Stage):
     @property
     def has_pending_config(self) -> bool:
         """What it was asked for last is not in force yet."""
-        return self._wish is not None
+        return self._pending_config is not None
 
     @property
     def chunk_rows(self) -> int:
@@ -133,11 +133,11 @@ class SegmentStage(Stage):
                 return self._mender.next()
             if self._failed is not None:
                 raise self._failed
-            if self._wish is not None:
-                self._apply_config(self._wish)
-            self._refused = False
+            if self._pending_config is not None:
+                self._apply_config(self._pending_config)
+            self._budget_refused = False
             self._submit_chunks()
-            self.stats.refused += self._refused
+            self.stats.refused += self._budget_refused
             self.stats.fill.append(len(self._pending) / self.max_in_flight)
             item, state, reserved = self._pending.popleft()
             if isinstance(item, Signal):
@@ -145,18 +145,18 @@ class SegmentStage(Stage):
                     self._pending.append((END_OF_DATA, state, 0))
                 else:
                     self._mender.end(state)
-                self._after = state
+                self._upstream_state = state
                 return item
             waited = not item.done()
             if waited:
                 began = time.perf_counter()
-                self._awaited = item
+                self._awaited_task = item
                 try:
                     self.raise_if_interrupted()
                     if self._first_chunk_only and not item.wait(HEAD_START):
                         self._start_remaining(item, state, reserved)
                     self._sample_gil(item)
-                    if self._concurrency.is_single_worker and not item.wait(PATIENCE):
+                    if self._concurrency.is_single_worker and not item.wait(STALL_SECONDS):
                         self._concurrency.use_all_workers()
                     self._wait(item, self)
                     self.raise_if_interrupted()
@@ -169,10 +169,10 @@ class SegmentStage(Stage):
                 raise self._mender.with_file(item.error)
             assert item.result is not None
             chunk, report = item.result
-            before, self._after = self._after, state
+            before, self._upstream_state = self._upstream_state, state
             self._update_estimates(chunk, report)
             self._concurrency.record_chunk(report.rows, sum(report.seconds), sum(report.cpu), waited)
-            self._mender.add_chunk(chunk, report.rows, report.lead, report.ledger, before, state)
+            self._mender.add_chunk(chunk, report.rows, report.lead, report.failed_rows, before, state)
             if self._first_chunk_only:
                 self._first_chunk_only = False
                 if self._reads_indices:  # else it might have to wait
@@ -182,9 +182,9 @@ class SegmentStage(Stage):
         """Tell, while a chunk is worked on, whether the interpreter is free."""
         while self._concurrency.wants_gil_samples:
             began = time.perf_counter()
-            if item.wait(LOOK):
+            if item.wait(GIL_SAMPLE_SECONDS):
                 return
-            self._concurrency.record_gil_delay(time.perf_counter() - began - LOOK)
+            self._concurrency.record_gil_delay(time.perf_counter() - began - GIL_SAMPLE_SECONDS)
 
     def _start_remaining(self, head: Task, state: State, reserved: int) -> None:
         """The first chunk takes its time: the others begin, too."""
@@ -209,25 +209,25 @@ class SegmentStage(Stage):
             under_way = bool(pending)
             if under_way and self._first_chunk_only:
                 return
-            if under_way and not self._expected and self.budget.tight:
+            if under_way and not self._expected_bytes and self.budget.tight:
                 return  # the first chunk tells how large chunks are
-            if not self.budget.try_reserve(self._expected, must=not under_way):
-                self._refused = True
+            if not self.budget.try_reserve(self._expected_bytes, must=not under_way):
+                self._budget_refused = True
                 return
             try:
                 got = self.up.pull()
             except Exception as error:
                 # its turn comes after the chunks that are under way
-                self.budget.release(self._expected)
+                self.budget.release(self._expected_bytes)
                 failed = Task(None)
                 failed.finish(None, error)
-                pending.append((failed, self._after, 0))
+                pending.append((failed, self._upstream_state, 0))
                 return
             if isinstance(got, Signal):
-                self.budget.release(self._expected)
+                self.budget.release(self._expected_bytes)
                 pending.append((got, self.up.state(), 0))
                 continue
-            pending.append((self.executor.submit(got), self.up.state(), self._expected))
+            pending.append((self.executor.submit(got), self.up.state(), self._expected_bytes))
 
     @staticmethod
     def _ended(last: Task | Signal) -> bool:
@@ -258,7 +258,7 @@ class SegmentStage(Stage):
             stats.cache = report.cached if stats.cache is None else stats.cache + report.cached
         for key, message in report.warnings:
             warn_once(key, message)
-        self._expected = max(self._expected, held)
+        self._expected_bytes = max(self._expected_bytes, held)
         if held > self.budget.limit and (
             not self._reads_indices or rows_in <= self.node.placement.row_multiple
         ):
@@ -270,7 +270,7 @@ class SegmentStage(Stage):
             # on a busy machine the clock goes on while a worker waits for its turn: work is what the processor did,
             # unless most of the time really went into waiting (for a disk, a network)
             used = sum(report.cpu)
-            cost = used if used * WAITS > busy else busy
+            cost = used if used * WAIT_FACTOR > busy else busy
             wanted = int(self._target / max(cost / rows_in, 1e-9)) // unit * unit
             if self._rows is not None:
                 wanted = self._rows
@@ -284,8 +284,8 @@ class SegmentStage(Stage):
         return self._mender.state()
 
     def restore(self, state: State) -> None:
-        self._after = self._mender.restore(state)
-        self.up.restore(self._after)
+        self._upstream_state = self._mender.restore(state)
+        self.up.restore(self._upstream_state)
 
     def is_ready(self) -> bool:
         self._submit_chunks()
@@ -329,16 +329,16 @@ class SegmentStage(Stage):
         if not self._reads_indices or self._mender.ready or self._failed is not None:
             return False
         self._drop_pending()
-        self.up.restore(self._after)
+        self.up.restore(self._upstream_state)
         return True
 
     def _reset_position(self, epoch: State) -> None:
-        self._after = epoch
+        self._upstream_state = epoch
         self._mender.reset(epoch)
 
     def interrupt(self) -> None:
         super().interrupt()
-        awaited = self._awaited
+        awaited = self._awaited_task
         if awaited is not None:
             awaited.abandon()
         self.up.interrupt()

@@ -46,12 +46,12 @@ class SequentialStepStage(UnaryStage):
             if signal is not None:
                 return self._ended(signal)
             before = self.rows.state()
-            given = self.rows.take(len(self.rows.peek()) if self.whole else 1)
+            rows = self.rows.take(len(self.rows.peek()) if self.whole else 1)
             failures = RowErrors(self._mender.policy.mode)
-            made = self._run(given, failures)
+            output = self._run(rows, failures)
             self._failed = failures.error and self._mender.with_file(failures.error)
             after = self.rows.state()
-            self._mender.add_chunk(made, len(given), failures.lead, failures.ledger, before, after)
+            self._mender.add_chunk(output, len(rows), failures.lead, failures.ledger, before, after)
         return self._mender.next()
 
     def _run(self, chunk: Chunk, failures: RowErrors) -> Chunk:

@@ -54,19 +54,19 @@ StageFactory = Callable[[StageContext], Stage]
 _STAGES: dict[type[Node], StageFactory] = {}
 
 
-def register_stage(kind: type[Node]) -> Callable[[StageFactory], StageFactory]:
+def register_stage(node_type: type[Node]) -> Callable[[StageFactory], StageFactory]:
     """Enter a function into the table: it makes the stage of this type of node."""
 
     def enter(make: StageFactory) -> StageFactory:
-        _STAGES[kind] = make
+        _STAGES[node_type] = make
         return make
 
     return enter
 
 
 def make_stage(making: StageContext) -> Stage:
-    kind = type(making.node)
-    make = _STAGES.get(kind)
+    node_type = type(making.node)
+    make = _STAGES.get(node_type)
     if make is None:
         raise PlanError(f"no stage for {making.node.label}: none is entered for it with @stage_for")
     return make(making)

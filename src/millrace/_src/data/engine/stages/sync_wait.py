@@ -90,7 +90,7 @@ class SyncWaitStage(UnaryStage):
             return signal
         if self._passed % self.batch_rows == 0:
             self.gate.wait(self.timeout, self.raise_if_interrupted)
-        chunk = self.rows.take(min(self.rows.have, self.batch_rows - self._passed % self.batch_rows))
+        chunk = self.rows.take(min(self.rows.num_rows, self.batch_rows - self._passed % self.batch_rows))
         self._passed += len(chunk)
         return chunk
 
@@ -114,9 +114,9 @@ class SyncWaitStage(UnaryStage):
 
 
 @register_stage(ops.SyncWait)
-def _gate(making: StageContext) -> Stage:
+def _sync_wait(making: StageContext) -> Stage:
     node = making.node
-    gate = gates.get(node.token)
+    gate = gates.get(node.gate_id)
     if gate is None:
         raise PlanError(f"sync_wait({node.condition_name!r}): the dataset that made this gate is gone")
     return SyncWaitStage(making.up, making.stats, gate, node.batch_rows, making.settings.callback_timeout)

@@ -26,39 +26,39 @@ class TakeStage(UnaryStage):
 
     def __init__(self, up: Stage, stats: StageStats, count: int) -> None:
         super().__init__(up, stats)
-        self.count, self.given = count, 0
+        self.count, self.num_taken = count, 0
 
     def pull(self) -> StageOutput:
-        if self.given >= self.count:
+        if self.num_taken >= self.count:
             self.skip_epoch()
             return END_OF_EPOCH
         got = self.upstream.pull()
         if isinstance(got, Signal):
-            self.given = 0
+            self.num_taken = 0
             return got
-        left = self.count - self.given
+        left = self.count - self.num_taken
         if len(got) > left:
             got = got.slice(0, left)
-        self.given += len(got)
+        self.num_taken += len(got)
         self.stats.rows += len(got)
         return got
 
     def skip(self, rows: int) -> int:
-        skipped = self.upstream.skip(min(rows, self.count - self.given))
-        self.given += skipped
+        skipped = self.upstream.skip(min(rows, self.count - self.num_taken))
+        self.num_taken += skipped
         return skipped
 
     def skip_epoch(self) -> None:
         self.upstream.skip_epoch()
-        self.given = 0
+        self.num_taken = 0
 
     def state(self) -> State:
         # when full, upstream may stand in the middle of a chunk: only the count matters then
-        return {"up": self.upstream.state(), "given": self.given}
+        return {"up": self.upstream.state(), "given": self.num_taken}
 
     def restore(self, state: State) -> None:
         self.upstream.restore(state["up"])
-        self.given = state["given"]
+        self.num_taken = state["given"]
 
 
 class SkipStage(UnaryStage):
@@ -126,12 +126,12 @@ class ShardStage(UnaryStage):
                 return self._end(got)
             for i in range(max(0, min(len(got), self.shard - self.position)) if self.even else 0):
                 self._first.append(got.slice(i, i + 1))
-            places = np.arange(self.position, self.position + len(got))
+            positions = np.arange(self.position, self.position + len(got))
             self.position += len(got)
-            mine = got.take(places % self.shards == self.shard)
-            if len(mine):
-                self.stats.rows += len(mine)
-                return mine
+            selected = got.take(positions % self.shards == self.shard)
+            if len(selected):
+                self.stats.rows += len(selected)
+                return selected
 
     def _end(self, signal: Signal) -> StageOutput:
         short = self.position % self.shards
@@ -259,9 +259,9 @@ def _skip(making: StageContext) -> Stage:
 
 
 @register_stage(ops.Shard)
-def _deal(making: StageContext) -> Stage:
+def _shard(making: StageContext) -> Stage:
     node = making.node
-    return ShardStage(making.up, making.stats, node.shards, node.shard, node.even)
+    return ShardStage(making.up, making.stats, node.shards, node.shard, node.pad_to_equal)
 
 
 @register_stage(ops.Repeat)

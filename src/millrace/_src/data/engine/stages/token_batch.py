@@ -47,7 +47,7 @@ class TokenCountStep:
         return [self.node.length_of] if isinstance(self.node.length_of, str) else columns
 
     def _length(self, names: list[str], *values: Any) -> int:
-        most, column = self.node.max_tokens, ""
+        max_tokens, column = self.node.max_tokens, ""
         if callable(self.node.length_of):
             length = int(self.node.length_of(*values))
             if length < 0:
@@ -59,9 +59,9 @@ class TokenCountStep:
             ]
             length = max(lengths)
             column = names[lengths.index(length)]
-        if length > most:
+        if length > max_tokens:
             raise DataError(
-                f"a row of {length} tokens is more than max_tokens={most} alone; cut it in map(), leave it out with "
+                f"a row of {length} tokens exceeds max_tokens={max_tokens}; truncate it in map(), remove it with "
                 "filter(), or raise max_tokens",
                 **({"column": column} if column else {}),
             )
@@ -73,24 +73,24 @@ class TokenBatchStage(RebatchStage):
 
     def __init__(self, up: Stage, stats: StageStats, node: physical.RebatchByTokens) -> None:
         super().__init__(up, stats, 1, node.drop_remainder, node.passes, describe(node))
-        self.most, self.most_rows = node.max_tokens, node.most_rows
+        self.max_tokens, self.max_rows = node.max_tokens, node.max_rows
 
-    def _wanted(self) -> tuple[int, bool]:
+    def _next_batch_size(self) -> tuple[int, bool]:
         while True:
-            lengths = self.rows.values(LENGTH)[: self.most_rows]
+            lengths = self.rows.values(LENGTH)[: self.max_rows]
             # rows times the longest only grows with each row
             tokens = np.maximum.accumulate(lengths) * np.arange(1, len(lengths) + 1)
-            rows = int(np.searchsorted(tokens, self.most, side="right"))
+            rows = int(np.searchsorted(tokens, self.max_tokens, side="right"))
             longest = int(lengths[:rows].max())
-            if rows < len(lengths) or rows == self.most_rows or (rows + 1) * longest > self.most:
+            if rows < len(lengths) or rows == self.max_rows or (rows + 1) * longest > self.max_tokens:
                 return rows, True
-            have = self.rows.have
+            have = self.rows.num_rows
             self.rows.fill(have + 1)
-            if self.rows.have == have:
+            if self.rows.num_rows == have:
                 return rows, False
 
-    def _taken(self, rows: int) -> Chunk:
-        chunk = super()._taken(rows)
+    def _take_batch(self, rows: int) -> Chunk:
+        chunk = super()._take_batch(rows)
         return chunk.with_columns({name: c for name, c in chunk.columns.items() if name != LENGTH})
 
     def skip(self, rows: int) -> int:
@@ -98,7 +98,7 @@ class TokenBatchStage(RebatchStage):
 
 
 @register_stage(physical.RebatchByTokens)
-def _tokens(making: StageContext) -> Stage:
+def _token_batch(making: StageContext) -> Stage:
     node, stats = making.node, making.stats
     counted = SequentialStepStage(
         making.up, stats, TokenCountStep(node), making.row_error_handler(making.up), whole=True

@@ -33,17 +33,17 @@ EMIT_BYTES = 1 << 20
 JOIN_BYTES = 4 << 20
 
 
-class _OnDisk:
+class _SpilledRows:
     """Rows of one chunk that were written to the window's file."""
 
-    def __init__(self, spill: SpillFile, places: list[tuple[int, int]]) -> None:
-        self._spill, self._places = spill, places
+    def __init__(self, spill: SpillFile, offsets: list[tuple[int, int]]) -> None:
+        self._spill, self._offsets = spill, offsets
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._offsets)
 
     def slice(self, start: int, stop: int) -> Chunk:
-        return Chunk.concat([self._spill.row(place) for place in self._places[start:stop]])
+        return Chunk.concat([self._spill.row(offset) for offset in self._offsets[start:stop]])
 
 
 class _Window:
@@ -51,7 +51,7 @@ class _Window:
 
     def __init__(self, start: State) -> None:
         self.start = start
-        self.parts: list[Chunk | _OnDisk] = []
+        self.parts: list[Chunk | _SpilledRows] = []
         self.rows = 0
         # all that its rows take, and the part of it that is held in memory
         self.bytes = 0
@@ -65,9 +65,9 @@ class _Window:
         self.bytes += size
         if self.held + size > share:
             self.spill = self.spill or SpillFile()
-            places = self.spill.add(chunk)
-            if places is not None:
-                self.parts.append(_OnDisk(self.spill, places))
+            offsets = self.spill.add(chunk)
+            if offsets is not None:
+                self.parts.append(_SpilledRows(self.spill, offsets))
                 return 0
         self.parts.append(chunk)
         self.held += size
@@ -121,7 +121,7 @@ class WindowShuffleStage(UnaryStage):
         self.share = max(1, budget.limit // 4)
         self.emit = min(EMIT_BYTES, budget.limit // 16)
         self.epoch, self.number, self.offset, self.position = 0, 0, 0, 0
-        self._now: _Window | None = None
+        self._current: _Window | None = None
         self._next: _Window | None = None
         self._order: RandomPermutation | None = None
         self._signal: Signal | None = None
@@ -144,7 +144,7 @@ class WindowShuffleStage(UnaryStage):
                     self._check_disk(window, int(costs[n - 1]) / n)
                 held = window.put(self.rows.take(n), int(costs[n - 1]), self.share)
             except ResourceError as error:
-                raise self._no_room(window, error) from error
+                raise self._space_error(window, error) from error
             self.budget.try_reserve(held, must=True)
             self.stats.spilled += 0 if window.spill is None else window.spill.bytes - before
 
@@ -158,7 +158,7 @@ class WindowShuffleStage(UnaryStage):
                 f"{spill_folder()} has {free} bytes free, {needed} are needed. Name another in TMPDIR"
             )
 
-    def _no_room(self, window: _Window, error: ResourceError) -> ResourceError:
+    def _space_error(self, window: _Window, error: ResourceError) -> ResourceError:
         mean = -(-window.bytes // max(1, window.rows))
         return ResourceError(
             f"{self.stats.name}: {self.size} rows of about {mean} bytes take {mean * self.size} bytes, the memory "
@@ -173,7 +173,7 @@ class WindowShuffleStage(UnaryStage):
         self._next = None
         if not window.rows:
             return False
-        self._now, self.offset = window, 0
+        self._current, self.offset = window, 0
         key = (
             hash_integers(self.seed, self.epoch, self.op, self.number)
             if self.key is None
@@ -184,13 +184,13 @@ class WindowShuffleStage(UnaryStage):
         return True
 
     def pull(self) -> StageOutput:
-        if self._now is None and not self._begin():
+        if self._current is None and not self._begin():
             if self._signal is END_OF_DATA:
                 return END_OF_DATA
             self._next_epoch()
             self.rows.take_signal()
             return END_OF_EPOCH
-        window, order = self._now, self._order
+        window, order = self._current, self._order
         assert window is not None
         assert order is not None
         picks = order.at(self.offset, self.offset + window.emit_rows(self.emit))
@@ -202,8 +202,8 @@ class WindowShuffleStage(UnaryStage):
             self._next = _Window(self.rows.state())
         self._fill(self._next, min(self.offset, self.size))
         if self.offset >= window.rows:
-            self._let_go(window)
-            self._now, self._order = None, None
+            self._release(window)
+            self._current, self._order = None, None
             self.number, self.offset = self.number + 1, 0
         self.stats.rows += len(chunk)
         self.stats.chunks += 1
@@ -213,25 +213,25 @@ class WindowShuffleStage(UnaryStage):
         self.epoch, self.number, self.offset, self.position, self._signal = self.epoch + 1, 0, 0, 0, None
         self._drop()
 
-    def _let_go(self, window: _Window) -> None:
+    def _release(self, window: _Window) -> None:
         self.budget.release(window.held)
         window.close()
 
     def _drop(self) -> None:
-        for window in (self._now, self._next):
+        for window in (self._current, self._next):
             if window is not None:
-                self._let_go(window)
-        self._now = self._next = self._order = None
+                self._release(window)
+        self._current = self._next = self._order = None
 
     def skip_epoch(self) -> None:
         self.rows.skip_rest()
         self._next_epoch()
 
     def state(self) -> State:
-        window = self._now or self._next
+        window = self._current or self._next
         start = self.rows.state() if window is None else window.start
-        place = {"epoch": self.epoch, "number": self.number, "offset": self.offset}
-        return {"rows": start, "position": self.position, **place}
+        position = {"epoch": self.epoch, "number": self.number, "offset": self.offset}
+        return {"rows": start, "position": self.position, **position}
 
     def restore(self, state: State) -> None:
         self.rows.restore(state["rows"])
@@ -273,5 +273,5 @@ def _shuffle(making: StageContext) -> Stage:
     known = size_of(node.inputs[0])
     expected = None if known is UNKNOWN else int(min(node.buffer_size, known))
     return WindowShuffleStage(
-        making.up, making.stats, node.buffer_size, making.seed, node.op, node.key, making.budget, expected
+        making.up, making.stats, node.buffer_size, making.seed, node.op_id, node.key, making.budget, expected
     )

@@ -19,7 +19,7 @@ from millrace._src.core.machine.shared_memory import ByteArray
 __all__ = ["BlockLeases", "BlockPool", "SharedBlock"]
 
 # Free slabs kept for later. Two chunks in flight and one being written use three.
-SPARE = 4
+MAX_FREE_BLOCKS = 4
 _GRAIN = 1 << 16
 
 
@@ -47,42 +47,42 @@ class BlockPool:
     """The slabs of one sender. Not thread-safe: one thread sends."""
 
     def __init__(self) -> None:
-        self.made = 0
+        self.num_created = 0
         self.forgotten: deque[int] = deque()
         self._all: dict[int, SharedBlock] = {}
         self._free: list[SharedBlock] = []
 
-    def take(self, need: int) -> SharedBlock:
+    def take(self, size: int) -> SharedBlock:
         """The smallest free slab that fits without much waste, else a new one."""
-        fitting = [s for s in self._free if need <= s.size <= max(8 * need, _GRAIN)]
+        fitting = [free for free in self._free if size <= free.size <= max(8 * size, _GRAIN)]
         if fitting:
-            best = min(fitting, key=lambda s: s.size)
+            best = min(fitting, key=lambda free: free.size)
             self._free.remove(best)
             return best
-        if len(self._free) >= SPARE:  # none fits: the sizes have changed, and the oldest goes
+        if len(self._free) >= MAX_FREE_BLOCKS:  # none fits: the sizes have changed, and the oldest goes
             self._forget(self._free.pop(0))
-        slab = SharedBlock(self.made, _rounded(need))
-        self.made += 1
-        self._all[slab.number] = slab
-        return slab
+        block = SharedBlock(self.num_created, _round_size(size))
+        self.num_created += 1
+        self._all[block.number] = block
+        return block
 
     def give_back(self, number: int) -> None:
         """The receiver looks at this slab no more. A number that is not out is ignored."""
-        slab = self._all.get(number)
-        if slab is None or any(free is slab for free in self._free):
+        block = self._all.get(number)
+        if block is None or any(free is block for free in self._free):
             return
-        self._free.append(slab)
-        if len(self._free) > SPARE:
+        self._free.append(block)
+        if len(self._free) > MAX_FREE_BLOCKS:
             self._forget(self._free.pop(0))
 
-    def _forget(self, slab: SharedBlock) -> None:
-        del self._all[slab.number]
-        slab.close()
-        self.forgotten.append(slab.number)
+    def _forget(self, block: SharedBlock) -> None:
+        del self._all[block.number]
+        block.close()
+        self.forgotten.append(block.number)
 
     def close(self) -> None:
-        for slab in self._all.values():
-            slab.close()
+        for block in self._all.values():
+            block.close()
         self._all.clear()
         self._free.clear()
 
@@ -90,7 +90,7 @@ class BlockPool:
         return len(self._all)
 
 
-def _rounded(need: int) -> int:
+def _round_size(need: int) -> int:
     """A little more than asked: chunks of nearly equal size share slabs, and untouched pages cost nothing."""
     step = max(_GRAIN, 1 << max(need.bit_length() - 3, 0))
     return -(-need // step) * step

@@ -29,10 +29,10 @@ INLINE = 32 << 10
 
 # kind, flags, slabs given back, slabs forgotten, slab number, length of the message, size of the slab
 _HEAD = struct.Struct("<BBHHIQQ")
-_IN_SLAB, _NEW_SLAB = 1, 2
-_MOST_NUMBERS = 256
-_PACKET = _HEAD.size + 8 * _MOST_NUMBERS + INLINE
-_ROOM_FOR_FD = socket.CMSG_SPACE(4)
+_IN_BLOCK, _NEW_BLOCK = 1, 2
+_MAX_NUMBERS = 256
+_PACKET = _HEAD.size + 8 * _MAX_NUMBERS + INLINE
+_FD_SPACE = socket.CMSG_SPACE(4)
 
 Message = tuple[int, ByteArray]
 
@@ -72,9 +72,9 @@ class MessageChannel:
         self._poll = select.poll()
         self._poll.register(sock, select.POLLIN)
 
-    def send(self, kind: int, message: Sendable) -> None:
+    def send(self, message_type: int, message: Sendable) -> None:
         """Raises OSError when the other side is gone."""
-        self.post(kind, self.copy(message))
+        self.post(message_type, self.copy(message))
 
     def copy(self, message: Sendable) -> ByteArray | tuple[SharedBlock, int]:
         """Take the bytes over. What the message was made of may be dropped before :meth:`post`, so that slabs
@@ -84,27 +84,27 @@ class MessageChannel:
             inline: ByteArray = np.empty(message.size, np.uint8)
             message.write(inline)
             return inline
-        slab = self.pool.take(message.size)
+        block = self.pool.take(message.size)
         try:
-            message.write(slab.bytes)
+            message.write(block.bytes)
         except BaseException:
-            self.pool.give_back(slab.number)
+            self.pool.give_back(block.number)
             raise
-        return slab, message.size
+        return block, message.size
 
-    def post(self, kind: int, copied: ByteArray | tuple[SharedBlock, int]) -> None:
+    def post(self, message_type: int, copied: ByteArray | tuple[SharedBlock, int]) -> None:
         if not isinstance(copied, tuple):
-            self._send(kind, 0, 0, copied.size, 0, copied.data, None)
+            self._send(message_type, 0, 0, copied.size, 0, copied.data, None)
             return
-        slab, length = copied
-        new = slab.fd >= 0
-        flags = _IN_SLAB | (_NEW_SLAB if new else 0)
-        self._send(kind, flags, slab.number, length, slab.size, b"", slab.fd if new else None)
-        slab.close()  # the other side has its own descriptor now
+        block, length = copied
+        new = block.fd >= 0
+        flags = _IN_BLOCK | (_NEW_BLOCK if new else 0)
+        self._send(message_type, flags, block.number, length, block.size, b"", block.fd if new else None)
+        block.close()  # the other side has its own descriptor now
 
     def _send(
         self,
-        kind: int,
+        message_type: int,
         flags: int,
         number: int,
         length: int,
@@ -112,9 +112,9 @@ class MessageChannel:
         inline: bytes | memoryview,
         fd: int | None,
     ) -> None:
-        back = _some(self.leases.returns)
-        gone = _some(self.pool.forgotten)
-        head = _HEAD.pack(kind, flags, len(back), len(gone), number, length, size)
+        back = _pop_numbers(self.leases.returns)
+        gone = _pop_numbers(self.pool.forgotten)
+        head = _HEAD.pack(message_type, flags, len(back), len(gone), number, length, size)
         numbers = array.array("I", back + gone).tobytes()
         rights = [] if fd is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
         self.sock.sendmsg([head, numbers, inline], rights)
@@ -125,7 +125,7 @@ class MessageChannel:
             raise TimeoutError
         try:
             got, ancillary, flags, _ = self.sock.recvmsg_into(
-                [self._buffer], _ROOM_FOR_FD, socket.MSG_CMSG_CLOEXEC
+                [self._buffer], _FD_SPACE, socket.MSG_CMSG_CLOEXEC
             )
         except ConnectionError:
             return None
@@ -141,7 +141,7 @@ class MessageChannel:
                 os.close(fd)
 
     def _read(self, packet: memoryview, fds: list[int]) -> Message:
-        kind, flags, back, gone, number, length, size = _HEAD.unpack_from(packet)
+        message_type, flags, back, gone, number, length, size = _HEAD.unpack_from(packet)
         numbers = array.array("I")
         end = _HEAD.size + numbers.itemsize * (back + gone)
         numbers.frombytes(packet[_HEAD.size : end])
@@ -149,13 +149,13 @@ class MessageChannel:
             self.pool.give_back(free)
         for old in numbers[back:]:
             self.leases.forget(old)
-        if not flags & _IN_SLAB:
+        if not flags & _IN_BLOCK:
             if len(packet) - end != length:
                 raise ValueError(f"a packet holds {len(packet) - end} bytes where {length} were announced")
-            return kind, np.frombuffer(bytearray(packet[end:]), np.uint8)
-        if flags & _NEW_SLAB:
+            return message_type, np.frombuffer(bytearray(packet[end:]), np.uint8)
+        if flags & _NEW_BLOCK:
             self.leases.learn(number, fds[0], size)
-        return kind, self.leases.lease(number, length)
+        return message_type, self.leases.lease(number, length)
 
     def hang_up(self) -> None:
         """No more is sent from here: the other side reads what is there and then the end."""
@@ -178,14 +178,14 @@ class MessageChannel:
         self.leases.close()
 
 
-def _some(numbers: deque[int]) -> list[int]:
+def _pop_numbers(numbers: deque[int]) -> list[int]:
     """Up to a packet's worth, taken off the deque; other threads may append meanwhile."""
-    return [numbers.popleft() for _ in range(min(len(numbers), _MOST_NUMBERS))]
+    return [numbers.popleft() for _ in range(min(len(numbers), _MAX_NUMBERS))]
 
 
 def _descriptors(ancillary: list[tuple[int, int, bytes]]) -> list[int]:
     fds = array.array("i")
-    for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+    for level, message_type, data in ancillary:
+        if level == socket.SOL_SOCKET and message_type == socket.SCM_RIGHTS:
             fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
     return fds.tolist()

@@ -34,15 +34,15 @@ _ROW_ALIGN = 16
 _COPY_BELOW = 4096
 
 # Pieces of a chunk that are written apart from each other; and below this size, none are.
-MOST_PIECES = 64
-SMALL = 1 << 14
+MAX_PIECES = 64
+MIN_SPLIT_BYTES = 1 << 14
 
 # made once: json.dumps makes a new one each time
-_written = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_dump_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 _PREFIX = struct.Struct("<4sI")
 _MAGIC = b"MRC1"
-_RAW_KINDS = frozenset("biufcUSmM")
+_RAW_DTYPE_CODES = frozenset("biufcUSmM")
 
 
 class ObjectCodec(Protocol):
@@ -61,16 +61,16 @@ class EncodedChunk:
     def __init__(self, head: bytes, parts: list[tuple[int, Any]], size: int) -> None:
         self.head, self.parts, self.size = head, parts, size
 
-    def whole(self) -> ByteArray:
+    def to_bytes(self) -> ByteArray:
         """All of it in one run of memory."""
-        made: ByteArray = np.zeros(self.size, np.uint8)
-        self.write(made)
-        return made
+        data: ByteArray = np.zeros(self.size, np.uint8)
+        self.write(data)
+        return data
 
     def buffers(self) -> list[Any]:
         """The same bytes as pieces to write one after the other; what is small or many is copied together first."""
-        if len(self.parts) > MOST_PIECES or self.size < SMALL:
-            return [self.whole()]
+        if len(self.parts) > MAX_PIECES or self.size < MIN_SPLIT_BYTES:
+            return [self.to_bytes()]
         pieces: list[Any] = [self.head]
         at = len(self.head)
         for offset, part in self.parts:
@@ -113,7 +113,7 @@ class _Layout:
 
 def is_raw(value: Any) -> bool:
     """True for arrays that are nothing but their bytes: numbers, bools, dates, fixed-width text."""
-    return type(value) is np.ndarray and value.dtype.kind in _RAW_KINDS and value.dtype.itemsize > 0
+    return type(value) is np.ndarray and value.dtype.kind in _RAW_DTYPE_CODES and value.dtype.itemsize > 0
 
 
 def encode_chunk(chunk: Chunk, extra: bytes = b"", objects: ObjectCodec | None = None) -> EncodedChunk:
@@ -139,7 +139,7 @@ def encode_chunk(chunk: Chunk, extra: bytes = b"", objects: ObjectCodec | None =
         "extra": [layout.add(extra, len(extra)), len(extra)],
         "columns": columns,
     }
-    text = _written(header).encode()
+    text = _dump_json(header).encode()
     head = _PREFIX.pack(_MAGIC, len(text)) + text
     base = -(-len(head) // ALIGN) * ALIGN
     return EncodedChunk(head, [(base + offset, part) for offset, part in layout.parts], base + layout.end)
@@ -152,8 +152,13 @@ def _pack_column(layout: _Layout, name: str, column: Column, objects: ObjectCode
     if isinstance(column, StringColumn):
         base = int(column.offsets[0])
         text = column.data[base : int(column.offsets[-1])]
-        place = [len(text), layout.add(text, len(text)), _pack_offsets(layout, column.offsets)]
-        return [name, "texts", *place, None if column.rows is None else _pack_offsets(layout, column.rows)]
+        layout_of_text = [len(text), layout.add(text, len(text)), _pack_offsets(layout, column.offsets)]
+        return [
+            name,
+            "texts",
+            *layout_of_text,
+            None if column.rows is None else _pack_offsets(layout, column.rows),
+        ]
     if isinstance(column, RaggedColumn):
         values = np.ascontiguousarray(column.values)
         first = layout.add(values, values.nbytes)
@@ -247,32 +252,32 @@ class ByteSource:
 
 def _raw_type(text: str) -> np.dtype[Any]:
     dtype = np.dtype(text)
-    if dtype.kind not in _RAW_KINDS or not dtype.itemsize:
+    if dtype.kind not in _RAW_DTYPE_CODES or not dtype.itemsize:
         raise ValueError(f"{text!r} is not a type of raw values")
     return dtype
 
 
 def _unpack_column(source: ByteSource, entry: list[Any], rows: int, objects: ObjectCodec | None) -> Column:
-    kind = entry[1]
-    if kind == "dense":
+    encoding = entry[1]
+    if encoding == "dense":
         _, _, dtype, shape, offset = entry
         array = source.array(_raw_type(dtype), shape, offset)
         return array.copy() if array.nbytes < _COPY_BELOW else array
-    if kind == "texts":
+    if encoding == "texts":
         _, _, size, at, inside, outside = entry
         return _unpack_texts(source, size, at, inside, outside)
-    if kind == "runs":
+    if encoding == "runs":
         _, _, dtype, count, at, inside = entry
         values = source.array(_raw_type(dtype), [count], at)
         return RaggedColumn(
-            values.copy() if values.nbytes < _COPY_BELOW else values, _offsets(source, inside, count)
+            values.copy() if values.nbytes < _COPY_BELOW else values, _read_offsets(source, inside, count)
         )
-    if kind == "ragged":
+    if encoding == "ragged":
         _, _, dtypes, first, meta, count = entry
         table = [_raw_type(text) for text in dtypes]
         shapes = source.array(np.dtype(np.int64), [count], meta).tolist()
         return _unpack_ragged(source, rows, table, first, shapes)
-    if kind == "objects" and objects is not None:
+    if encoding == "objects" and objects is not None:
         _, _, offset, size, buffers = entry
         pickled, parts = source.raw(offset, size), [source.raw(*at) for at in buffers]
         try:
@@ -285,30 +290,30 @@ def _unpack_column(source: ByteSource, entry: list[Any], rows: int, objects: Obj
         if not isinstance(column, (list, np.ndarray)):
             raise ValueError(f"a {type(column).__name__} is not a column")
         return column
-    raise ValueError(f"a column of kind {kind!r} is not accepted here")
+    raise ValueError(f"a column of kind {encoding!r} is not accepted here")
 
 
 def _unpack_texts(
     source: ByteSource, size: int, at: int, inside: list[int], outside: list[int] | None
 ) -> StringColumn:
     data = source.array(np.dtype(np.uint8), [size], at).copy()
-    offsets = _offsets(source, inside, size)
+    offsets = _read_offsets(source, inside, size)
     data.tobytes().decode()  # a ValueError where it is not UTF-8
     starts = offsets[offsets < size]
     if (data[starts] & 0xC0 == 0x80).any():
         raise ValueError("a string begins inside a character")
     return StringColumn(
-        data, offsets, None if outside is None else _offsets(source, outside, len(offsets) - 1)
+        data, offsets, None if outside is None else _read_offsets(source, outside, len(offsets) - 1)
     )
 
 
-def _offsets(source: ByteSource, place: list[int], end: int) -> npt.NDArray[np.int64]:
+def _read_offsets(source: ByteSource, location: list[int], end: int) -> npt.NDArray[np.int64]:
     """Offsets that begin at 0, never go back, and end where they must."""
-    count, at = place
-    found = source.array(np.dtype(np.int64), [count], at).copy()
-    if not count or found[0] or found[-1] != end or (np.diff(found) < 0).any():
+    count, at = location
+    offsets = source.array(np.dtype(np.int64), [count], at).copy()
+    if not count or offsets[0] or offsets[-1] != end or (np.diff(offsets) < 0).any():
         raise ValueError("the offsets of a column do not fit its values")
-    return found
+    return offsets
 
 
 def _unpack_ragged(

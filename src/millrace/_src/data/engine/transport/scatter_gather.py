@@ -79,10 +79,10 @@ def decode_buffers(
     """
     if not runs or len(starts) != len(runs) or starts[0] != 0:
         raise FormatError("a packed chunk without a beginning")
-    return read_from(runs[0], _Scattered(starts, runs), objects)
+    return read_from(runs[0], _ScatteredSource(starts, runs), objects)
 
 
-class _Scattered(ByteSource):
+class _ScatteredSource(ByteSource):
     def __init__(self, starts: Sequence[int], runs: Sequence[ByteArray]) -> None:
         super().__init__(runs[0])
         self.starts, self.runs = starts, runs

@@ -23,10 +23,10 @@ __all__ = ["SpillFile", "free_bytes", "spill_folder"]
 
 # Where the temporary folder lies in memory, rows go here: on Linux this one is meant to be on a disk.
 ON_DISK = "/var/tmp"
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_SPACE_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-class _Pickled:
+class _PickleCodec:
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
         buffers: list[pickle.PickleBuffer] = []
         data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
@@ -54,20 +54,20 @@ class SpillFile:
         try:
             self._file = tempfile.TemporaryFile(dir=self.folder, prefix="millrace-", buffering=0)  # noqa: SIM115
         except OSError as error:
-            raise self._refused(error, 0) from error
+            raise self._write_error(error, 0) from error
 
     def add(self, chunk: Chunk) -> list[tuple[int, int]] | None:
         """Write every row; gives their places, or None where a value cannot be written."""
         try:
-            packed = [encode_chunk(chunk.slice(i, i + 1), objects=_Pickled()) for i in range(len(chunk))]
+            packed = [encode_chunk(chunk.slice(i, i + 1), objects=_PickleCodec()) for i in range(len(chunk))]
         except DataError:  # it does not pickle
             return None
-        places = []
+        offsets = []
         for row in packed:
-            self._write(row.whole().data)
-            places.append((self.bytes, row.size))
+            self._write(row.to_bytes().data)
+            offsets.append((self.bytes, row.size))
             self.bytes += row.size
-        return places
+        return offsets
 
     def _write(self, data: memoryview) -> None:
         at = 0
@@ -75,11 +75,11 @@ class SpillFile:
             try:
                 at += os.pwrite(self._file.fileno(), data[at:], self.bytes + at)
             except OSError as error:
-                raise self._refused(error, len(data)) from error
+                raise self._write_error(error, len(data)) from error
 
-    def row(self, place: tuple[int, int]) -> Chunk:
+    def row(self, location: tuple[int, int]) -> Chunk:
         """The row at a place, as a chunk of one."""
-        offset, size = place
+        offset, size = location
         data = np.empty(size, np.uint8)
         at = 0
         while at < size:
@@ -89,10 +89,10 @@ class SpillFile:
                     f"a temporary file in {self.folder} ends at byte {offset + at}: it was cut"
                 )
             at += got
-        return decode_chunk(data, _Pickled())[0]
+        return decode_chunk(data, _PickleCodec())[0]
 
-    def _refused(self, error: OSError, wanted: int) -> ResourceError:
-        if error.errno in _NO_ROOM:
+    def _write_error(self, error: OSError, wanted: int) -> ResourceError:
+        if error.errno in _NO_SPACE_ERRNOS:
             return ResourceError(
                 f"{self.folder} is full: {self.bytes} bytes of rows were written there and {wanted} more do not "
                 f"fit ({free_bytes(self.folder)} bytes are free). Free some, or name another folder in TMPDIR"
@@ -119,21 +119,21 @@ def spill_folder() -> str:
     import tempfile
 
     usual = tempfile.gettempdir()
-    if any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")) or not _in_memory(usual):
+    if any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")) or not _is_in_memory(usual):
         return usual
-    return ON_DISK if os.access(ON_DISK, os.W_OK) and not _in_memory(ON_DISK) else usual
+    return ON_DISK if os.access(ON_DISK, os.W_OK) and not _is_in_memory(ON_DISK) else usual
 
 
-def _in_memory(folder: str) -> bool:
+def _is_in_memory(folder: str) -> bool:
     """Whether a folder lies in a file system of memory, as far as the system tells."""
-    best, kind = "", ""
+    best, file_system = "", ""
     try:
         with open("/proc/mounts", encoding="utf-8", errors="replace") as mounts:
             for line in mounts:
                 _, at, of, *_ = line.split()
                 inside = folder == at or folder.startswith(at.rstrip("/") + "/")
                 if inside and len(at) >= len(best):
-                    best, kind = at, of
+                    best, file_system = at, of
     except OSError:
         return False
-    return kind in ("tmpfs", "ramfs")
+    return file_system in ("tmpfs", "ramfs")

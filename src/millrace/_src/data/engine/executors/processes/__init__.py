@@ -52,20 +52,20 @@ class ProcessExecutor(WorkerPoolExecutor):
 
     def pids(self) -> list[int]:
         """The worker processes that run now."""
-        workers = (lane.worker for lane in list(self._crew.supervisors))
+        workers = (supervisor.worker for supervisor in list(self._pool.supervisors))
         return [worker.pid for worker in workers if isinstance(worker, WorkerProcess)]
 
 
 def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
-    made = ProcessExecutor(
+    executor = ProcessExecutor(
         runner,
         workers,
         start_method=settings.multiprocessing_start_method,
         name=name,
         adopt=None if settings.allocator is None else settings.allocator.adopt,
     )
-    log.info("%d worker processes; OpenCV, BLAS, OpenMP and numba -> 1 thread in each", made.num_workers)
-    return made
+    log.info("%d worker processes; OpenCV, BLAS, OpenMP and numba -> 1 thread in each", executor.num_workers)
+    return executor
 
 
 atexit.register(close_all)  # after the fork server's own, so it runs before it

@@ -27,7 +27,7 @@ __all__ = ["ForkServer", "current", "interpreter", "serve"]
 
 # Libraries that start threads when loaded would make the server unsafe to fork.
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-_ANSWER = 60.0  # seconds to wait for an answer; it comes within milliseconds once the server is up
+_RESPONSE_SECONDS = 60.0  # seconds to wait for an answer; it comes within milliseconds once the server is up
 
 
 def interpreter(entry: str, *arguments: object) -> list[str]:
@@ -67,27 +67,27 @@ class ForkServer:
 
     def fork(self, name: str, number: int, fds: list[int]) -> int:
         """The pid of a new worker that was given these descriptors. OSError when the system refuses."""
-        answer = self._ask({"op": "fork", "name": name, "number": number}, fds)
-        if "errno" in answer:
-            raise OSError(answer["errno"], os.strerror(answer["errno"]))
-        return int(answer["pid"])
+        response = self._request({"op": "fork", "name": name, "number": number}, fds)
+        if "errno" in response:
+            raise OSError(response["errno"], os.strerror(response["errno"]))
+        return int(response["pid"])
 
     def reap(self, pid: int, patience: float) -> int | None:
         """The exit code (negative: the signal) of a worker that is ending; None when it cannot be told."""
         try:
-            return self._ask({"op": "reap", "pid": pid, "patience": patience}, [])["code"]  # type: ignore[no-any-return]
+            return self._request({"op": "reap", "pid": pid, "patience": patience}, [])["code"]  # type: ignore[no-any-return]
         except ConnectionError:
             return None
 
-    def _ask(self, question: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+    def _request(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
         with self._lock:
             if not self.alive:
                 raise ConnectionResetError("the fork server has ended")
             try:
-                socket.send_fds(self.sock, [json.dumps(question).encode()], fds)
+                socket.send_fds(self.sock, [json.dumps(request).encode()], fds)
                 waiter = select.poll()
                 waiter.register(self.sock, select.POLLIN)
-                data = self.sock.recv(4096) if waiter.poll(_ANSWER * 1000) else b""
+                data = self.sock.recv(4096) if waiter.poll(_RESPONSE_SECONDS * 1000) else b""
             except OSError as error:
                 if error.errno == errno.ETOOMANYREFS:
                     raise
@@ -95,8 +95,8 @@ class ForkServer:
             if not data:
                 self._end()
                 raise ConnectionResetError("the fork server has ended")
-            answer: dict[str, Any] = json.loads(data)
-            return answer
+            response: dict[str, Any] = json.loads(data)
+            return response
 
     def _end(self) -> None:
         """Its workers end with it, by the kernel's hand."""
@@ -192,15 +192,15 @@ def serve(control: int) -> NoReturn:
             break
         if not data:
             break
-        question = json.loads(data)
-        if question["op"] == "fork":
-            answer = _fork(sock, question, fds, flags, workers)
+        request = json.loads(data)
+        if request["op"] == "fork":
+            response = _fork(sock, request, fds, flags, workers)
         else:
-            answer = {"code": _reap(question["pid"], question["patience"], workers)}
+            response = {"code": _reap(request["pid"], request["patience"], workers)}
         for fd in fds:
             os.close(fd)
         try:
-            sock.send(json.dumps(answer).encode())
+            sock.send(json.dumps(response).encode())
         except OSError:
             break
     for pid in workers:
@@ -212,7 +212,7 @@ def serve(control: int) -> NoReturn:
 
 
 def _fork(
-    control: socket.socket, question: dict[str, Any], fds: list[int], flags: int, workers: set[int]
+    control: socket.socket, request: dict[str, Any], fds: list[int], flags: int, workers: set[int]
 ) -> dict[str, Any]:
     if flags & socket.MSG_CTRUNC or len(fds) != 5:
         return {"errno": errno.EMFILE}
@@ -222,24 +222,30 @@ def _fork(
     except OSError as error:
         return {"errno": error.errno or errno.EAGAIN}
     if not pid:
-        _become(control, question["name"], question["number"], fds, server)
+        _run_worker(control, request["name"], request["number"], fds, server)
     workers.add(pid)
     return {"pid": pid}
 
 
-def _become(control: socket.socket, name: str, number: int, fds: list[int], server: int) -> NoReturn:
+def _run_worker(control: socket.socket, name: str, number: int, fds: list[int], server: int) -> NoReturn:
     """In the child: the parent's own standard streams, then a worker's life."""
     from . import worker
 
     try:
         control.close()
-        sock, stacks, kit, out, err = fds
+        sock, stacks, setup_fd, out, err = fds
         os.dup2(out, 1)
         os.dup2(err, 2)
         os.close(out)
         os.close(err)
         worker.worker_main(
-            socket.socket(fileno=sock), stacks, kit, name, number, how="forkserver", die_with=server
+            socket.socket(fileno=sock),
+            stacks,
+            setup_fd,
+            name,
+            number,
+            start_method="forkserver",
+            parent_pid=server,
         )
     finally:
         os._exit(1)

@@ -19,9 +19,9 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError, ResourceError
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine import thread_limits as budget
+from millrace._src.data.engine import thread_limits
 from millrace._src.data.engine.executors.base import ChunkFunction
-from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
+from millrace._src.data.engine.executors.worker_pool import worker_setup
 from millrace._src.data.engine.executors.worker_pool.pool import WorkerResult
 from millrace._src.data.engine.executors.worker_pool.remote_traceback import unpack_error
 from millrace._src.data.engine.executors.worker_pool.serialization import (
@@ -55,7 +55,7 @@ class WorkerProcess:
         self._stacks = stacks
         self._reap = reap
         self._lock = threading.Lock()
-        self._gone = False
+        self._ended = False
         _all.add(self)
 
     def ready(self, timeout: float) -> bool:
@@ -72,12 +72,12 @@ class WorkerProcess:
         message = self.channel.receive(timeout)
         if message is None:
             return None
-        kind, data = message
+        message_type, data = message
         del message
-        if kind == worker.UNLOADABLE:
+        if message_type == worker.UNLOADABLE:
             return WorkerResult(None, unpack_error(data, self.objects), unloadable=True)
         try:
-            if kind == worker.RESULT:
+            if message_type == worker.RESULT:
                 chunk, extra = decode_chunk(data, self.objects)
                 return WorkerResult((chunk, flat_loads(self.objects, extra)))
             return WorkerResult(None, unpack_error(data, self.objects))
@@ -99,7 +99,7 @@ class WorkerProcess:
     def signal(self, number: int) -> None:
         """Send a signal, unless the process has been waited for: its number may belong to another by then."""
         with self._lock:
-            if not self._gone:
+            if not self._ended:
                 try:
                     os.kill(self.pid, number)
                 except ProcessLookupError:
@@ -117,7 +117,7 @@ class WorkerProcess:
         """Make sure of the end, let everything go, and return the exit code (negative: the signal)."""
         self.signal(signal.SIGKILL)  # it is of no use without its line; a status that is set stays as it is
         with self._lock:
-            self._gone = True
+            self._ended = True
         code = self._reap(PATIENCE)
         self.channel.close()
         self._close_stacks()
@@ -155,7 +155,7 @@ class WorkerProcess:
 
     def forget(self) -> None:
         """In a forked child of the parent: close what was inherited, harm nobody."""
-        self._gone = True
+        self._ended = True
         self.channel.sock.close()
         self._close_stacks()
 
@@ -182,11 +182,11 @@ class ProcessLauncher:
         self.method = method
         self._runner = runner
         self._adopt = adopt
-        self._kit = -1
+        self._setup_fd = -1
         if method == "forkserver":
             forkserver.current()  # comes up while the runner is pickled
         if method != "fork":
-            self._kit = kit.write_worker_setup(runner)
+            self._setup_fd = worker_setup.write_worker_setup(runner)
 
     def retired(self, number: int) -> None:
         """Nothing is kept for a worker that has ended."""
@@ -213,18 +213,18 @@ class ProcessLauncher:
         finally:
             theirs.close()
             os.close(write)
-        made = WorkerProcess(
+        process = WorkerProcess(
             pid, ours, read, reap, PickleByReference() if self.method == "fork" else PickleByValue()
         )
-        made.channel.leases.adopt = self._adopt
-        return made
+        process.channel.leases.adopt = self._adopt
+        return process
 
     def _from_server(
         self, name: str, number: int, ours: socket.socket, theirs: socket.socket, read: int, write: int
     ) -> tuple[int, Reap]:
         null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:
-            fds = [theirs.fileno(), write, self._kit, *(fd if _is_open(fd) else null for fd in (1, 2))]
+            fds = [theirs.fileno(), write, self._setup_fd, *(fd if _is_open(fd) else null for fd in (1, 2))]
             for attempt in (0, 1):
                 server = forkserver.current()
                 try:
@@ -240,7 +240,7 @@ class ProcessLauncher:
     def _spawn(
         self, name: str, number: int, ours: socket.socket, theirs: socket.socket, read: int, write: int
     ) -> tuple[int, Reap]:
-        fds = [theirs.fileno(), write, self._kit]
+        fds = [theirs.fileno(), write, self._setup_fd]
         process = subprocess.Popen(
             forkserver.interpreter("worker.spawn_main", *fds, name, number),
             pass_fds=fds,
@@ -265,7 +265,7 @@ class ProcessLauncher:
                 stream.flush()  # or the child would print it again
             except Exception:
                 pass
-        with budget.pause_opencv_threads(), warnings.catch_warnings():
+        with thread_limits.pause_opencv_threads(), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads: the user asked for it
             pid = os.fork()
             if pid == 0:
@@ -273,13 +273,13 @@ class ProcessLauncher:
                     ours.close()
                     os.close(read)
                     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-                    worker.worker_main(theirs, write, self._runner, name, number, how="fork")
+                    worker.worker_main(theirs, write, self._runner, name, number, start_method="fork")
                 finally:
                     os._exit(1)
         return pid, functools.partial(_wait, pid)
 
     def close(self) -> None:
-        fd, self._kit = self._kit, -1
+        fd, self._setup_fd = self._setup_fd, -1
         if fd >= 0:
             os.close(fd)
 

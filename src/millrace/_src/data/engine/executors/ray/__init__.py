@@ -24,7 +24,7 @@ __all__ = ["RayExecutor", "make"]
 
 log = get_logger(__name__)
 
-LEAST_BYTES, MOST_BYTES = 12 << 20, 80 << 20
+MIN_CHUNK_BYTES, MAX_CHUNK_BYTES = 12 << 20, 80 << 20
 
 
 class RayExecutor(WorkerPoolExecutor):
@@ -47,12 +47,12 @@ class RayExecutor(WorkerPoolExecutor):
         super().__init__(runner, launcher, launcher.slots, name, grace)
         # a call costs the same for much as for little, but the store must hold what all workers have in hand
         self.max_chunk_bytes = max(
-            LEAST_BYTES, min(MOST_BYTES, launcher.instance.store.most // (2 * self.num_workers))
+            MIN_CHUNK_BYTES, min(MAX_CHUNK_BYTES, launcher.instance.store.most // (2 * self.num_workers))
         )
 
 
 def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
     options: dict[str, Any] = dict(settings.executor_options)
-    made = RayExecutor(runner, workers, name=name, **options)
-    log.info("%d workers on Ray", made.num_workers)
-    return made
+    executor = RayExecutor(runner, workers, name=name, **options)
+    log.info("%d workers on Ray", executor.num_workers)
+    return executor

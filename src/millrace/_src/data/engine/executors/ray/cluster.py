@@ -13,7 +13,7 @@ from millrace._src.core.machine import ray_cluster
 from millrace._src.core.machine.ray_cluster import Cluster
 from millrace._src.data.engine.executors.worker_pool.executor import close_all
 
-from .actor import cannot_see
+from .actor import unreadable_path_error
 from .object_store import ResultStore
 
 __all__ = ["RayCluster", "acquire_cluster"]
@@ -57,16 +57,16 @@ class RayCluster:
         """
         with _lock:
             total = self.cluster.cpus()
-            room = workers if cpus <= 0 else int((total - self.claimed) / cpus + 1e-9)
-            if room < 1 and not must:
+            available = workers if cpus <= 0 else int((total - self.claimed) / cpus + 1e-9)
+            if available < 1 and not must:
                 raise ResourceError(
                     f"the Ray cluster has {total:g} CPUs, and this process has asked for all of them"
                 )
-            asked = [cpus] * min(workers, room) if room > 0 else [0.0]
-            self.claimed += sum(asked)
-        if len(asked) < workers:
-            log.info("%d Ray workers instead of %d: the cluster has %g CPUs", len(asked), workers, total)
-        return asked
+            claims = [cpus] * min(workers, available) if available > 0 else [0.0]
+            self.claimed += sum(claims)
+        if len(claims) < workers:
+            log.info("%d Ray workers instead of %d: the cluster has %g CPUs", len(claims), workers, total)
+        return claims
 
     def give_back(self, cpus: float) -> None:
         with _lock:
@@ -74,9 +74,9 @@ class RayCluster:
 
     def check(self, paths: list[str]) -> None:
         """Every node can open these; the first that cannot is named."""
-        found = self.cluster.unseen(paths)
-        if found is not None:
-            raise cannot_see(*found)
+        unreadable = self.cluster.unseen(paths)
+        if unreadable is not None:
+            raise unreadable_path_error(*unreadable)
 
     def release(self) -> None:
         self.cluster.release()

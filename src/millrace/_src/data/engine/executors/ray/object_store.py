@@ -20,7 +20,7 @@ __all__ = ["ResultStore"]
 
 # Results that are kept a little longer. Without them the store is empty again and again, gives its pages back to the
 # system, and a worker waits for fresh ones with every result: that took a third of the time of a hand-over.
-LAST = 3
+MAX_RECENT = 3
 
 
 class ResultStore:
@@ -31,7 +31,7 @@ class ResultStore:
         self._taken = 0
         self._lock = threading.Lock()
         self._returns: deque[int] = deque()
-        self._last: deque[ByteArray] = deque()
+        self._recent: deque[ByteArray] = deque()
         # parts of this process's memory that are the store, mapped for reading and writing
         self._mapped: list[tuple[int, int]] = []
 
@@ -46,22 +46,25 @@ class ResultStore:
             self._taken -= self._returns.popleft()
         return self._taken
 
-    def own(self, run: ByteArray) -> ByteArray:
+    def writable_view(self, run: ByteArray) -> ByteArray:
         """The bytes as ours, to be written to: in the store if they are there and may stay, else a copy."""
         if run.flags.writeable:
             return run
         if run.size >= LARGE:
             with self._lock:
-                if self._count() + run.size <= self.most and self._is_stored(run):
+                if self._count() + run.size <= self.most and self._is_in_store(run):
                     self._taken += run.size
-                    leased = np.asarray(_Lease(run, self._returns))
-                    self._last.append(leased)
-                    while len(self._last) > LAST or sum(kept.size for kept in self._last) > self.most // 4:
-                        self._last.popleft()
+                    leased = np.asarray(_StoreLease(run, self._returns))
+                    self._recent.append(leased)
+                    while (
+                        len(self._recent) > MAX_RECENT
+                        or sum(kept.size for kept in self._recent) > self.most // 4
+                    ):
+                        self._recent.popleft()
                     return leased
         return run.copy()
 
-    def _is_stored(self, run: ByteArray) -> bool:
+    def _is_in_store(self, run: ByteArray) -> bool:
         start = run.__array_interface__["data"][0]
         end = start + run.size
         if not any(first <= start and end <= last for first, last in self._mapped):
@@ -71,17 +74,17 @@ class ResultStore:
 
 def _store_maps() -> list[tuple[int, int]]:
     """Shared, writable memory of this process that is a file of the object store in /dev/shm."""
-    found = []
+    ranges = []
     with open("/proc/self/maps") as lines:
         for line in lines:
-            place, rights, *_, name = line.split(None, 5) if line.count("/") else ("", "", "")
-            if rights == "rw-s" and name.startswith("/dev/shm/plasma"):
-                first, last = place.split("-")
-                found.append((int(first, 16), int(last, 16)))
-    return found
+            addresses, permissions, *_, name = line.split(None, 5) if line.count("/") else ("", "", "")
+            if permissions == "rw-s" and name.startswith("/dev/shm/plasma"):
+                first, last = addresses.split("-")
+                ranges.append((int(first, 16), int(last, 16)))
+    return ranges
 
 
-class _Lease:
+class _StoreLease:
     """A hold on one run of bytes; gone with the last array on it."""
 
     __slots__ = ("__array_interface__", "_returns", "_run")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 __all__ = ["ImportedModules"]
 
-_WORD = re.compile(r"[^\W\d]\w*")
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
 # wherever a line may begin one, over the lines that parentheses or a backslash join
 _IMPORT = re.compile(r"(?:^|[;:])[ \t]*(?:from|import)\b(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE)
 
@@ -27,34 +27,34 @@ class ImportedModules:
 
     def named_in(self, data: bytes) -> set[str]:
         """The modules that a pickle names: in full, or part by part in the code of a function that it holds."""
-        words = {part for parts in self._parts.values() for part in parts}
-        found = {word for word in words if word.encode() in data}
-        return self._with_parents(name for name, parts in self._parts.items() if found.issuperset(parts))
+        components = {part for parts in self._parts.values() for part in parts}
+        present = {component for component in components if component.encode() in data}
+        return self._with_parents(name for name, parts in self._parts.items() if present.issuperset(parts))
 
     def named_by(self, module: str) -> set[str]:
         """The modules that the source of another imports; all of them where there is no source to read."""
-        words = _words(self._files[module], _changed(self._files[module]))
-        if words is None:
+        identifiers = _imported_identifiers(self._files[module], _modification_time(self._files[module]))
+        if identifiers is None:
             return set(self._files)
-        here, found = self._parts[module], []
+        here, modules = self._parts[module], []
         for name, parts in self._parts.items():
             # a relative import leaves out the packages that both lie in
-            spared = 0
-            while spared < min(len(here), len(parts) - 1) and here[spared] == parts[spared]:
-                spared += 1
-            if words.issuperset(parts[spared:]):
-                found.append(name)
-        return self._with_parents(found)
+            shared = 0
+            while shared < min(len(here), len(parts) - 1) and here[shared] == parts[shared]:
+                shared += 1
+            if identifiers.issuperset(parts[shared:]):
+                modules.append(name)
+        return self._with_parents(modules)
 
     def _with_parents(self, names: Iterable[str]) -> set[str]:
-        found = set()
+        expanded = set()
         for name in names:
             parts = self._parts[name]
-            found |= {".".join(parts[: count + 1]) for count in range(len(parts))}
-        return found & self._files.keys()
+            expanded |= {".".join(parts[: count + 1]) for count in range(len(parts))}
+        return expanded & self._files.keys()
 
 
-def _changed(file: str) -> int | None:
+def _modification_time(file: str) -> int | None:
     try:
         return os.stat(file).st_mtime_ns
     except OSError:
@@ -62,11 +62,11 @@ def _changed(file: str) -> int | None:
 
 
 @functools.lru_cache(maxsize=4096)
-def _words(file: str, changed: int | None) -> frozenset[str] | None:
+def _imported_identifiers(file: str, changed: int | None) -> frozenset[str] | None:
     if changed is None or not file.endswith(".py"):
         return None
     try:
         with open(file, encoding="utf-8", errors="replace") as source:
-            return frozenset(_WORD.findall("\n".join(_IMPORT.findall(source.read()))))
+            return frozenset(_IDENTIFIER.findall("\n".join(_IMPORT.findall(source.read()))))
     except OSError:
         return None

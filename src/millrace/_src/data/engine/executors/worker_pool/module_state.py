@@ -37,14 +37,14 @@ __all__ = ["collect_module_state", "apply_deferred_state", "install_module_state
 log = get_logger(__name__)
 
 # Bytes of one value, and of all together, that travel to every worker.
-MOST, MOST_IN_ALL = 8 << 20, 64 << 20
+MAX_VALUE_BYTES, MAX_TOTAL_BYTES = 8 << 20, 64 << 20
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
 
 
 @dataclasses.dataclass
-class _Held:
+class _ModuleState:
     """What one module holds: plain values as they are, others by their number in the table of pickles."""
 
     file: str
@@ -54,8 +54,8 @@ class _Held:
 
 
 @dataclasses.dataclass
-class _World:
-    modules: dict[str, _Held]
+class _Snapshot:
+    modules: dict[str, _ModuleState]
     # pickles; True: it names functions or classes of the user's, so that loading it imports their modules
     table: list[tuple[bytes, bool]]
 
@@ -70,26 +70,26 @@ _Dumps = Callable[[Any, int], tuple[bytes, bool, set[str]]]
 def collect_module_state(pipeline: bytes) -> bytes:
     """The globals of every module of the user's that is loaded here, for the pickled pipeline; ``install`` takes it."""
     loaded = dict(sys.modules)
-    files = {name: file for name, module in loaded.items() if (file := _users_file(name, module))}
-    reach = ImportedModules(files)
-    carried = _Carried(_World({}, []))
-    waiting = reach.named_in(pipeline)
+    files = {name: file for name, module in loaded.items() if (file := _user_module_file(name, module))}
+    imported = ImportedModules(files)
+    collector = _StateCollector(_Snapshot({}, []))
+    waiting = imported.named_in(pipeline)
     while waiting:
         name = waiting.pop()
-        named = carried.take(name, loaded[name], files[name], _dumps, _say_too_large)
-        waiting |= (named & files.keys() | reach.named_by(name)) - carried.world.modules.keys()
-    for name in files.keys() - carried.world.modules.keys():
-        carried.take(name, loaded[name], files[name], _dumps_plainly, lambda what, most: None)
-    return pickle.dumps(carried.world, protocol=5)
+        named = collector.take(name, loaded[name], files[name], _dumps, _warn_too_large)
+        waiting |= (named & files.keys() | imported.named_by(name)) - collector.snapshot.modules.keys()
+    for name in files.keys() - collector.snapshot.modules.keys():
+        collector.take(name, loaded[name], files[name], _dumps_plain, lambda what, most: None)
+    return pickle.dumps(collector.snapshot, protocol=5)
 
 
-class _Carried:
+class _StateCollector:
     """What goes along so far: an object that several modules hold goes once, and no more than ``MOST_IN_ALL`` bytes."""
 
-    def __init__(self, world: _World) -> None:
-        self.world = world
+    def __init__(self, snapshot: _Snapshot) -> None:
+        self.snapshot = snapshot
         self._numbers: dict[int, int] = {}
-        self._left = MOST_IN_ALL
+        self._left = MAX_TOTAL_BYTES
 
     def take(
         self,
@@ -101,29 +101,29 @@ class _Carried:
     ) -> set[str]:
         """Write a module down; the modules of others that its values name."""
         search = vars(module).get("__path__")  # not getattr: a module may answer to any name
-        held = _Held(file, None if search is None else [str(entry) for entry in search], {}, {})
+        state = _ModuleState(file, None if search is None else [str(entry) for entry in search], {}, {})
         named: set[str] = set()
-        for key, value in _data_of(module):
+        for key, value in _iter_data(module):
             if type(value).__module__ == "itertools":
                 continue  # Python 3.14 pickles none of them, and those before it give notice of that
             if type(value) in _ATOMS and (not isinstance(value, (str, bytes)) or len(value) < 4096):
-                held.atoms[key] = value
+                state.atoms[key] = value
                 continue
             number = self._numbers.get(id(value))
             if number is None:
                 number = self._numbers[id(value)] = self._add(value, f"{name}.{key}", dumps, too_large, named)
             if number >= 0:
-                held.objects[key] = number
-        self.world.modules[name] = held
+                state.objects[key] = number
+        self.snapshot.modules[name] = state
         return named
 
     def _add(
         self, value: Any, what: str, dumps: _Dumps, too_large: Callable[[str, int], None], named: set[str]
     ) -> int:
-        most = min(MOST, self._left)
+        most = min(MAX_VALUE_BYTES, self._left)
         try:
             data, names_code, modules = dumps(value, most)
-        except _TooLarge:
+        except _TooLargeError:
             too_large(what, most)
             return -1
         except Exception as error:  # whatever a user's object says when it is pickled
@@ -131,11 +131,11 @@ class _Carried:
             return -1
         named |= modules
         self._left -= len(data)
-        self.world.table.append((data, names_code))
-        return len(self.world.table) - 1
+        self.snapshot.table.append((data, names_code))
+        return len(self.snapshot.table) - 1
 
 
-def _data_of(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
+def _iter_data(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
     """Dotted names and values: the module's globals, then the attributes of the classes it defines."""
     for key, value in list(vars(module).items()):
         if key.startswith("__") or isinstance(value, types.ModuleType):
@@ -149,20 +149,20 @@ def _data_of(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _attributes(kind: type) -> Iterator[tuple[str, Any]]:
-    if hasattr(kind, "__members__"):
+def _attributes(cls: type) -> Iterator[tuple[str, Any]]:
+    if hasattr(cls, "__members__"):
         return  # an enumeration's members are what its class says
-    for key, value in list(vars(kind).items()):
+    for key, value in list(vars(cls).items()):
         if key.startswith(("__", "_abc_")):
             continue
         if isinstance(value, type):
-            if value.__qualname__ == f"{kind.__qualname__}.{key}":
+            if value.__qualname__ == f"{cls.__qualname__}.{key}":
                 yield from _attributes(value)
         elif not isinstance(value, _CODE) and not hasattr(type(value), "__get__"):
-            yield f"{kind.__qualname__}.{key}", value
+            yield f"{cls.__qualname__}.{key}", value
 
 
-def _say_too_large(what: str, most: int) -> None:
+def _warn_too_large(what: str, most: int) -> None:
     warn_once(
         f"left-behind-{what}",
         f"{what} takes more than {most} bytes and is not carried to worker processes: they have it as importing "
@@ -170,36 +170,36 @@ def _say_too_large(what: str, most: int) -> None:
     )
 
 
-def _dumps(value: Any, most: int = MOST) -> tuple[bytes, bool, set[str]]:
+def _dumps(value: Any, most: int = MAX_VALUE_BYTES) -> tuple[bytes, bool, set[str]]:
     """The pickle, whether loading it imports modules of the user's, and the modules that it names."""
-    out = _Bounded(most)
-    pickler = _Plain(out, protocol=5)
+    out = _BoundedBuffer(most)
+    pickler = _CodeTrackingPickler(out, protocol=5)
     pickler.dump(value)
     return out.getvalue(), pickler.names_code, pickler.modules
 
 
-def _dumps_plainly(value: Any, most: int) -> tuple[bytes, bool, set[str]]:
-    out = _Bounded(most)
+def _dumps_plain(value: Any, most: int) -> tuple[bytes, bool, set[str]]:
+    out = _BoundedBuffer(most)
     pickle.Pickler(out, protocol=5).dump(value)
     return out.getvalue(), True, set()
 
 
-class _TooLarge(Exception):
+class _TooLargeError(Exception):
     pass
 
 
-class _Bounded(io.BytesIO):
+class _BoundedBuffer(io.BytesIO):
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
 
     def write(self, data: Any, /) -> int:
         if self.tell() + memoryview(data).nbytes > self._most:
-            raise _TooLarge
+            raise _TooLargeError
         return super().write(data)
 
 
-class _Plain(cloudpickle.Pickler):  # type: ignore[misc]
+class _CodeTrackingPickler(cloudpickle.Pickler):  # type: ignore[misc]
     """Notes whether functions or classes of the user's are held as values, not only as the types of values."""
 
     def __init__(self, file: Any, protocol: int) -> None:
@@ -216,11 +216,11 @@ class _Plain(cloudpickle.Pickler):  # type: ignore[misc]
         if isinstance(name, str):
             self.modules.add(name)
             if code and not self.names_code and not (isinstance(obj, type) and obj in self._types):
-                self.names_code = _users_file(name, sys.modules.get(name)) is not None
+                self.names_code = _user_module_file(name, sys.modules.get(name)) is not None
         return super().reducer_override(obj)
 
 
-def _users_file(name: str, module: Any) -> str | None:
+def _user_module_file(name: str, module: Any) -> str | None:
     """The file of a module that the user wrote; None for Python's, for installed ones, ours and ``__main__``."""
     # Ray knows the script by a second name
     if name in ("__main__", "__mp_main__") or not isinstance(module, types.ModuleType):
@@ -236,34 +236,34 @@ def _users_file(name: str, module: Any) -> str | None:
 
 def install_module_state(data: Any) -> None:
     """From now on a module of the user's that is imported here gets the parent's values."""
-    finder = _Finder(pickle.loads(data))
+    finder = _StateFinder(pickle.loads(data))
     sys.meta_path.insert(0, finder)
     for name in list(sys.modules):
-        if name in finder.world.modules:
+        if name in finder.snapshot.modules:
             finder.fill(sys.modules[name])
 
 
 def apply_deferred_state() -> None:
     """The pipeline is loaded: give the modules that it brought what could not be loaded while they came."""
     for finder in sys.meta_path:
-        if isinstance(finder, _Finder):
-            finder.fill_later()
+        if isinstance(finder, _StateFinder):
+            finder.fill_deferred()
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _StateFinder(importlib.abc.MetaPathFinder):
     """Finds what the other finders find, or the file that the parent had, and fills the module once it has run."""
 
-    def __init__(self, world: _World) -> None:
-        self.world = world
+    def __init__(self, snapshot: _Snapshot) -> None:
+        self.snapshot = snapshot
         self._loaded: dict[int, Any] = {}
-        self._later: list[tuple[types.ModuleType, str, int]] = []
-        self._over = False
+        self._deferred: list[tuple[types.ModuleType, str, int]] = []
+        self._runner_loaded = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        held = self.world.modules.get(fullname)
-        if held is None:
+        state = self.snapshot.modules.get(fullname)
+        if state is None:
             return None
         spec = None
         for finder in sys.meta_path:
@@ -271,26 +271,26 @@ class _Finder(importlib.abc.MetaPathFinder):
                 spec = finder.find_spec(fullname, path, target)
         if spec is None:  # given by its path, or from a folder that has left sys.path
             spec = importlib.util.spec_from_file_location(
-                fullname, held.file, submodule_search_locations=held.search
+                fullname, state.file, submodule_search_locations=state.search
             )
         if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = _Filling(spec.loader, self)
+            spec.loader = _StateLoader(spec.loader, self)
         return spec
 
     def fill(self, module: types.ModuleType) -> None:
-        held = self.world.modules[module.__name__]
-        for key, value in held.atoms.items():
+        state = self.snapshot.modules[module.__name__]
+        for key, value in state.atoms.items():
             owner, name = _owner(module, key)
             if owner is not None and (name not in vars(owner) or not _same_atom(vars(owner)[name], value)):
                 setattr(owner, name, value)
-        for key, number in held.objects.items():
-            if self.world.table[number][1] and not self._over:
-                self._later.append((module, key, number))
+        for key, number in state.objects.items():
+            if self.snapshot.table[number][1] and not self._runner_loaded:
+                self._deferred.append((module, key, number))
             else:
                 self._put(module, key, number)
 
-    def fill_later(self) -> None:
-        later, self._later, self._over = self._later, [], True
+    def fill_deferred(self) -> None:
+        later, self._deferred, self._runner_loaded = self._deferred, [], True
         for module, key, number in later:
             self._put(module, key, number)
 
@@ -300,7 +300,7 @@ class _Finder(importlib.abc.MetaPathFinder):
             return
         try:
             if number not in self._loaded:
-                pickled = self.world.table[number][0]
+                pickled = self.snapshot.table[number][0]
                 if name in vars(owner) and _dumps(vars(owner)[name])[0] == pickled:
                     return  # as the import made it
                 self._loaded[number] = pickle.loads(pickled)
@@ -324,15 +324,15 @@ def _owner(module: types.ModuleType, key: str) -> tuple[Any, str]:
     return owner, name
 
 
-class _Filling(importlib.abc.Loader):
+class _StateLoader(importlib.abc.Loader):
     """A loader that fills the module after it has run; in all else the loader that was found."""
 
-    def __init__(self, loader: Any, finder: _Finder) -> None:
+    def __init__(self, loader: Any, finder: _StateFinder) -> None:
         self._loader, self._finder = loader, finder
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
-        made: types.ModuleType | None = self._loader.create_module(spec)
-        return made
+        module: types.ModuleType | None = self._loader.create_module(spec)
+        return module
 
     def exec_module(self, module: types.ModuleType) -> None:
         # the module keeps its true loader: whoever asks it for source or data files must find it

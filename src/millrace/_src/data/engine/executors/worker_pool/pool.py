@@ -29,13 +29,13 @@ __all__ = [
     "WorkerLauncher",
     "WorkerHandle",
     "describe_rows",
-    "warn_fewer",
+    "warn_fewer_workers",
 ]
 
 log = get_logger(__name__)
 
 # Losses without one success between them, per worker, after which the fault is not a passing one.
-LOSSES = 3
+MAX_DEATHS_PER_WORKER = 3
 
 
 class WorkerResult(NamedTuple):
@@ -124,7 +124,7 @@ class WorkerPool:
         self.closed = False
         self.failure: BaseException | None = None
         self.pid = os.getpid()
-        self._losses = 0
+        self._deaths = 0
         # lanes that were started in all
         self._started = 0
         # of lanes that are too many: those that have not come upon it yet, and those that are about to end
@@ -151,7 +151,7 @@ class WorkerPool:
             for _ in range(count):
                 self.queue.put(None)
 
-    def confirm_exit(self, lane: WorkerSupervisor) -> bool:
+    def confirm_exit(self, supervisor: WorkerSupervisor) -> bool:
         """A lane came upon the sign to end. The last one stays, whatever became of the others: it has their jobs."""
         with self.lock:
             if self.closed or self.failure is not None:
@@ -159,7 +159,7 @@ class WorkerPool:
             self._surplus = max(0, self._surplus - 1)
             if len(self.supervisors) - len(self._leaving) <= 1:
                 return False
-            self._leaving.add(lane)
+            self._leaving.add(supervisor)
             return True
 
     def submit(self, task: Task) -> None:
@@ -178,18 +178,18 @@ class WorkerPool:
         job.task.finish(None, error)
 
     def has_idle_worker(self) -> bool:
-        return any(lane.waiting for lane in self.supervisors)
+        return any(supervisor.waiting for supervisor in self.supervisors)
 
-    def succeeded(self) -> None:
-        self._losses = 0
+    def reset_deaths(self) -> None:
+        self._deaths = 0
 
     def record_worker_death(self, death: str) -> None:
         """A worker has died. Too many in a row, and the whole executor fails instead of trying for ever."""
         with self.lock:
-            self._losses += 1
-            if self._losses > LOSSES * self.wanted:
+            self._deaths += 1
+            if self._deaths > MAX_DEATHS_PER_WORKER * self.wanted:
                 who = f"{self.name} ({self.runner.describe()})"
-                what = f"{self._losses} {self.launcher.workers} of {who} died in a row; the last one {death}"
+                what = f"{self._deaths} {self.launcher.workers} of {who} died in a row; the last one {death}"
                 self.fail(WorkerDiedError(what))
 
     def fail(self, error: BaseException) -> None:
@@ -213,13 +213,13 @@ class WorkerPool:
         for _ in range(sentinels):
             self.queue.put(None)
 
-    def remove_supervisor(self, lane: WorkerSupervisor, error: BaseException | None) -> None:
+    def remove_supervisor(self, supervisor: WorkerSupervisor, error: BaseException | None) -> None:
         """A lane has no worker and gets none. The others go on; without others all fails."""
         with self.lock:
-            if lane in self.supervisors:
-                self.supervisors.remove(lane)
-                self.launcher.retired(lane.number)
-            self._leaving.discard(lane)
+            if supervisor in self.supervisors:
+                self.supervisors.remove(supervisor)
+                self.launcher.retired(supervisor.number)
+            self._leaving.discard(supervisor)
             left = len(self.supervisors)
             if error is None or self.closed:
                 return
@@ -234,15 +234,15 @@ class WorkerPool:
             return  # a forked copy: threads and workers belong to the parent
         with self.lock:
             first, self.closed = not self.closed, True
-            lanes = list(self.supervisors)
+            supervisors = list(self.supervisors)
         if first:
             self.drain()
-            for _ in lanes:
+            for _ in supervisors:
                 self.queue.put(None)
-        for step, seconds in (("ask", grace), ("terminate", 0.5), ("kill", 3.0), ("cut", 3.0)):
-            for lane in lanes:
-                getattr(lane, step)()
-            if _all_ended(lanes, seconds):
+        for step, seconds in (("request_exit", grace), ("terminate", 0.5), ("kill", 3.0), ("interrupt", 3.0)):
+            for supervisor in supervisors:
+                getattr(supervisor, step)()
+            if _join_all(supervisors, seconds):
                 break
         self.drain()
         if first:
@@ -250,12 +250,12 @@ class WorkerPool:
             self.runner.close()
 
 
-def _all_ended(lanes: Sequence[WorkerSupervisor], seconds: float) -> bool:
+def _join_all(supervisors: Sequence[WorkerSupervisor], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
-    for lane in lanes:
-        if lane.thread is not threading.current_thread():
-            lane.thread.join(max(0.0, deadline - time.monotonic()))
-    return not any(lane.thread.is_alive() for lane in lanes)
+    for supervisor in supervisors:
+        if supervisor.thread is not threading.current_thread():
+            supervisor.thread.join(max(0.0, deadline - time.monotonic()))
+    return not any(supervisor.thread.is_alive() for supervisor in supervisors)
 
 
 def describe_rows(chunk: Chunk | None) -> str:
@@ -271,5 +271,5 @@ def describe_rows(chunk: Chunk | None) -> str:
     return f"rows {shown}" + (f" and {len(origin) - 8} more" if len(origin) > 8 else "")
 
 
-def warn_fewer(said: ResourceError, started: int) -> None:
-    warnings.warn(f"{said} Going on with {started}; the rows are the same.", UserWarning, stacklevel=5)
+def warn_fewer_workers(error: ResourceError, started: int) -> None:
+    warnings.warn(f"{error} Going on with {started}; the rows are the same.", UserWarning, stacklevel=5)

@@ -16,10 +16,10 @@ from typing import Any
 
 from millrace._src.core import log_settings
 from millrace._src.core.errors import PlanError, ResourceError
-from millrace._src.core.machine import shared_memory as slab
+from millrace._src.core.machine import shared_memory
 from millrace._src.data.engine.executors.base import ChunkFunction
 
-from . import module_state as modules
+from . import module_state
 from .pickle_errors import pickling_error
 from .serialization import PickleByValue
 
@@ -56,12 +56,12 @@ def write_worker_setup(runner: ChunkFunction) -> int:
         end = -(-(end + size) // _ALIGN) * _ALIGN
     text = json.dumps(head).encode()
     base = -(-(_HEAD.size + len(text)) // _ALIGN) * _ALIGN
-    fd = slab.create(base + end, "millrace-kit")
+    fd = shared_memory.create(base + end, "millrace-kit")
     try:
         _write(fd, 0, _HEAD.pack(_MAGIC, len(text)) + text)
         for part, (offset, _) in zip(parts, head["parts"]):
             _write(fd, base + offset, part)
-        slab.seal(fd, write=True)
+        shared_memory.seal(fd, write=True)
     except OSError as error:
         os.close(fd)
         raise ResourceError(
@@ -77,14 +77,14 @@ def pickle_runner(runner: ChunkFunction) -> list[Any]:
         data, buffers = PickleByValue().dumps(runner)
     except Exception as error:
         raise pickling_error(runner, error, runner.describe()) from error
-    return [data, modules.collect_module_state(data), *buffers]
+    return [data, module_state.collect_module_state(data), *buffers]
 
 
 def unpickle_runner(parts: Sequence[Any]) -> ChunkFunction:
     """The runner again; its large arrays are views of the parts."""
-    modules.install_module_state(parts[1])
+    module_state.install_module_state(parts[1])
     runner: ChunkFunction = PickleByValue().loads(parts[0], parts[2:])
-    modules.apply_deferred_state()
+    module_state.apply_deferred_state()
     return runner
 
 
@@ -94,13 +94,13 @@ def capture_environment() -> dict[str, Any]:
         "environ": dict(os.environ),
         "path": sys.path,
         "argv": getattr(sys, "argv", []),
-        "cwd": _here(),
+        "cwd": _current_directory(),
         "prelude": prelude,
         "log": log_settings.export_settings(),
     }
 
 
-def _here() -> str | None:
+def _current_directory() -> str | None:
     try:
         return os.getcwd()
     except OSError:
@@ -114,8 +114,8 @@ def _write(fd: int, offset: int, part: Any) -> None:
         view, offset = view[done:], offset + done
 
 
-def _open(fd: int) -> tuple[Any, slab.ByteArray, int]:
-    data = slab.map_fd(fd, slab.read_size(fd), private=True)
+def _open(fd: int) -> tuple[Any, shared_memory.ByteArray, int]:
+    data = shared_memory.map_fd(fd, shared_memory.read_size(fd), private=True)
     magic, length = _HEAD.unpack_from(data.data)
     if magic != _MAGIC:
         raise PlanError("the worker was given something that is not a kit")
@@ -124,32 +124,32 @@ def _open(fd: int) -> tuple[Any, slab.ByteArray, int]:
 
 
 def read_environment(fd: int) -> dict[str, Any]:
-    world: dict[str, Any] = _open(fd)[0]["world"]
-    return world
+    environment: dict[str, Any] = _open(fd)[0]["world"]
+    return environment
 
 
-def apply_environment(world: dict[str, Any]) -> None:
+def apply_environment(environment: dict[str, Any]) -> None:
     """Take on the parent's environment, folder, import path and log as they are now."""
     os.environ.clear()
-    os.environ.update(world["environ"])
+    os.environ.update(environment["environ"])
     sys.path.clear()
-    merge_environment(world)
+    merge_environment(environment)
 
 
-def merge_environment(world: dict[str, Any]) -> None:
+def merge_environment(environment: dict[str, Any]) -> None:
     """The same in a process that has an environment of its own, perhaps on another machine: it keeps that, and what it
     can import comes first.
     """
-    if world["cwd"] is not None:
+    if environment["cwd"] is not None:
         try:
-            os.chdir(world["cwd"])
+            os.chdir(environment["cwd"])
         except OSError:
             pass
     known = set(sys.path)
-    sys.path += [entry for entry in world["path"] if entry not in known]
-    sys.argv[:] = world["argv"]
-    log_settings.apply_settings(world["log"])
-    for name in world["prelude"]:
+    sys.path += [entry for entry in environment["path"] if entry not in known]
+    sys.argv[:] = environment["argv"]
+    log_settings.apply_settings(environment["log"])
+    for name in environment["prelude"]:
         importlib.import_module(name)
 
 
