@@ -13,6 +13,7 @@ from millrace._src.core.args import check_type, checked
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, PlanError
 from millrace._src.core.io.remote import RemotePath, is_remote, remote_exists, remote_glob
 from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType, Schema
 from millrace._src.data.formats.mindrecord import Cipher, MindRecordReader
@@ -45,6 +46,7 @@ _SAMPLERS = (
 _MODES = (Shuffle.FILES, Shuffle.INFILE, Shuffle.PARTIAL, Shuffle.ADAPTIVE)
 
 
+@stable_id("source.RecordSource")
 class MindRecordSource(SourceTraits):
     """The rows of a set of MindRecord files, followed by padded samples; each process opens the files."""
 

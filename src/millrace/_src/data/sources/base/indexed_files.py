@@ -22,6 +22,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, For
 from millrace._src.core.io.remote import is_remote, remote_exists, remote_glob
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.columns import VariableLengthColumn
 from millrace._src.core.values.schema import ColumnType, Schema
@@ -111,6 +112,7 @@ def files_for_usage(folder: str, usage: str | None, names: Mapping[str, str]) ->
 ParallelFiles = Sequence[tuple[str, RowFormat]]
 
 
+@stable_id("source.FilesSource")
 class IndexedFilesSource(SourceTraits):
     """Source of the rows of files in sequence."""
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from millrace._src.core.errors import PlanError
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.random.rng import RandomStream, rng_parameter_index, with_rng
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.batch_buffers import ChunkBufferPool
 from millrace._src.core.values.chunk import Column, normalize_value
 from millrace._src.core.values.chunk_builder import ChunkBuilder
@@ -151,6 +152,7 @@ def can_be_read_once(source: Any) -> bool:
     return not hasattr(source, "__iter__") or type(source).__module__ in ("builtins", "itertools")
 
 
+@stable_id("source.UserSource")
 class PythonSource(SourceTraits):
     """Source of the plan for a user's Python object."""
 
