@@ -1,4 +1,4 @@
-"""Losses."""
+"""Loss functions as layers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ __all__ = [
 
 
 class LossBase(Cell):
-    """The base of losses of one's own: compute a loss per element, and return ``self.get_loss(loss)``.
+    """Base class of losses: compute a loss per element and return ``self.get_loss(loss)``.
 
     >>> class Square(LossBase):
     ...     def construct(self, logits, labels):
@@ -74,14 +74,14 @@ class LossBase(Cell):
         return tuple(range(x.ndim))
 
     def get_loss(self, x: Any, weights: Any = 1.0) -> Any:
-        """Losses times weights: all, their mean or their sum, as the loss was made."""
+        """Weight the losses and reduce them by `reduction`."""
         return weighted_reduction(x, weights, self.reduction)
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("a loss computes in its own 'construct'")
+        raise NotImplementedError("a loss must implement 'construct'")
 
-    def _tensors(self, **given: Any) -> None:
-        for name, value in given.items():
+    def _tensors(self, **arguments: Any) -> None:
+        for name, value in arguments.items():
             if not isinstance(value, Tensor):
                 raise ArgumentTypeError(
                     f"For '{type(self).__name__}', the '{name}' must be Tensor, but got '{type(value).__name__}'."
@@ -89,7 +89,7 @@ class LossBase(Cell):
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
-    """Cross entropy of rows of logits with probabilities, or with class numbers (`sparse`).
+    """Softmax cross entropy with probabilities, or with class indices (`sparse`).
 
     >>> SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")(Tensor([[1.0, 1.0]]), Tensor([0])).item()
     0.6931471824645996
@@ -113,7 +113,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
 
 class MSELoss(LossBase):
-    """The squared difference.
+    """Mean squared error.
 
     >>> MSELoss()(Tensor([1.0, 2.0]), Tensor([1.0, 0.0])).item()
     2.0
@@ -125,7 +125,7 @@ class MSELoss(LossBase):
 
 
 class L1Loss(LossBase):
-    """The absolute difference."""
+    """Mean absolute error."""
 
     def construct(self, logits: Any, labels: Any) -> Any:
         self._tensors(logits=logits, labels=labels)
@@ -133,7 +133,7 @@ class L1Loss(LossBase):
 
 
 class MAELoss(LossBase):
-    """The absolute difference."""
+    """Mean absolute error."""
 
     def construct(self, logits: Any, label: Any) -> Any:
         self._tensors(logits=logits, label=label)
@@ -141,7 +141,7 @@ class MAELoss(LossBase):
 
 
 class RMSELoss(LossBase):
-    """The root of the mean squared difference."""
+    """Root mean squared error."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ class RMSELoss(LossBase):
 
 
 class SmoothL1Loss(LossBase):
-    """The absolute difference, squared below `beta`."""
+    """Smooth L1 loss: quadratic for differences below `beta`, else linear."""
 
     def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
         super().__init__(reduction)
@@ -162,7 +162,7 @@ class SmoothL1Loss(LossBase):
 
 
 class HuberLoss(LossBase):
-    """The squared difference, linear above `delta`."""
+    """Huber loss: quadratic for differences below `delta`, else linear."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
@@ -173,7 +173,7 @@ class HuberLoss(LossBase):
 
 
 class BCELoss(LossBase):
-    """Cross entropy of probabilities with probabilities."""
+    """Binary cross entropy of probabilities."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -184,7 +184,7 @@ class BCELoss(LossBase):
 
 
 class BCEWithLogitsLoss(LossBase):
-    """Cross entropy of logits with probabilities."""
+    """Binary cross entropy of logits."""
 
     def __init__(self, reduction: str = "mean", weight: Any = None, pos_weight: Any = None) -> None:
         super().__init__(reduction)
@@ -195,7 +195,7 @@ class BCEWithLogitsLoss(LossBase):
 
 
 class CrossEntropyLoss(LossBase):
-    """Cross entropy of logits with class numbers or probabilities.
+    """Cross entropy of logits with class indices or probabilities.
 
     >>> round(CrossEntropyLoss()(Tensor([[2.0, 0.0]]), Tensor([0])).item(), 4)
     0.1269
@@ -218,7 +218,7 @@ class CrossEntropyLoss(LossBase):
 
 
 class NLLLoss(LossBase):
-    """The negative log-likelihood of class numbers, from log-probabilities."""
+    """Negative log-likelihood of class indices, from log-probabilities."""
 
     def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -229,7 +229,7 @@ class NLLLoss(LossBase):
 
 
 class KLDivLoss(LossBase):
-    """The Kullback-Leibler divergence of log-probabilities from probabilities."""
+    """Kullback-Leibler divergence of log-probabilities from probabilities."""
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__("mean" if reduction == "batchmean" else reduction)
@@ -240,7 +240,7 @@ class KLDivLoss(LossBase):
 
 
 class PoissonNLLLoss(LossBase):
-    """The negative log-likelihood of counts."""
+    """Negative log-likelihood of the Poisson distribution."""
 
     def __init__(
         self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
@@ -253,7 +253,7 @@ class PoissonNLLLoss(LossBase):
 
 
 class GaussianNLLLoss(LossBase):
-    """The negative log-likelihood of numbers that are drawn about `logits` with a variance."""
+    """Negative log-likelihood of the normal distribution with mean `logits` and variance `var`."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -264,7 +264,7 @@ class GaussianNLLLoss(LossBase):
 
 
 class CTCLoss(LossBase):
-    """The loss of sequences of classes that are not aligned with time."""
+    """Connectionist temporal classification loss."""
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction)
@@ -277,7 +277,7 @@ class CTCLoss(LossBase):
 
 
 class DiceLoss(LossBase):
-    """1 less twice the overlap, by the sizes of both."""
+    """Dice loss: 1 minus the Dice coefficient."""
 
     def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
@@ -290,7 +290,7 @@ class DiceLoss(LossBase):
 
 
 class MultiClassDiceLoss(LossBase):
-    """The mean of the dice losses of the classes."""
+    """The mean of the Dice losses of the classes."""
 
     def __init__(
         self, weights: Any = None, ignore_indiex: int | None = None, activation: Any = "softmax"
@@ -316,7 +316,7 @@ class MultiClassDiceLoss(LossBase):
 
 
 class FocalLoss(LossBase):
-    """Cross entropy by class, less of it where the class is likely already."""
+    """Focal loss: cross entropy with less weight on well-classified examples."""
 
     def __init__(self, weight: Any = None, gamma: float = 2.0, reduction: str = "mean") -> None:
         super().__init__(reduction)

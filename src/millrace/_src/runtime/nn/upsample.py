@@ -11,7 +11,7 @@ __all__ = ["Upsample"]
 
 
 class Upsample(Cell):
-    """The input in another size, by one of several modes."""
+    """Resize the input by one of several interpolation modes."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Layers of ``mint.nn`` that hold no weights: activations, pooling, shapes, sizes."""
+"""Activation layers of ``mint.nn``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class ELU(Cell):
-    """alpha * (exp(x) - 1) below 0, x above."""
+    """Exponential linear unit: alpha * (exp(x) - 1) for x < 0, else x."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class ELU(Cell):
 
 
 class GELU(Cell):
-    """Each element times the normal distribution function of it, exactly or by the formula with tanh."""
+    """Gaussian error linear unit: exact, or by the tanh approximation."""
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class GELU(Cell):
 
 
 class GLU(Cell):
-    """The first half along an axis, times the logistic function of the second."""
+    """Gated linear unit: the first half along an axis, times the sigmoid of the second half."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -66,14 +66,14 @@ class GLU(Cell):
 
 
 class SELU(ParameterlessCell):
-    """An exponential below 0 and a line above, scaled so that variances stay 1."""
+    """Scaled exponential linear unit."""
 
     def construct(self, input: Any) -> Any:
         return selu(input)
 
 
 class Hardtanh(Cell):
-    """Each element within `min_val` and `max_val`."""
+    """Clamp to [`min_val`, `max_val`]."""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Hardtanh(Cell):
 
 
 class ReLU6(Cell):
-    """Each element within 0 and 6."""
+    """ReLU limited to 6: min(max(0, x), 6)."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class ReLU6(Cell):
 
 
 class SiLU(Cell):
-    """Each element times its logistic function."""
+    """Sigmoid linear unit: x * sigmoid(x)."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class SiLU(Cell):
 
 
 class Threshold(Cell):
-    """Each element above `threshold`, and `value` for the others."""
+    """x if x > `threshold`, else `value`."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class Threshold(Cell):
 
 
 class Softmax(Cell):
-    """Exponentials, divided by their sum along an axis."""
+    """Softmax along an axis."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class Softmax(Cell):
 
 
 class LogSoftmaxExt(Cell):
-    """The logarithm of Softmax, with PyTorch's name of the axis."""
+    """Logarithm of softmax, with PyTorch's argument ``dim``."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

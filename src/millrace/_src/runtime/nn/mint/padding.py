@@ -10,14 +10,14 @@ __all__ = ["ZeroPad1d", "ZeroPad3d"]
 
 
 class ZeroPad1d(_ConstantPadNd):
-    """A margin of zeros around the last axis."""
+    """Zero padding of the last axis."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0)
 
 
 class ZeroPad3d(_ConstantPadNd):
-    """A margin of zeros around the last three axes."""
+    """Zero padding of the last three axes."""
 
     count = 3
 
