@@ -31,7 +31,7 @@ from millrace._src.data.samplers import (
     SubsetSampler,
     sampler_from_dict,
 )
-from millrace._src.data.sources.source_traits import SourceTraits
+from millrace._src.data.sources.source_traits import SourceTraits, with_current_names
 
 from . import save as _save  # noqa: F401  (registers the file types of dataset.save())
 from .base.mindrecord_reader import MindRecordBlockReader, padded_values
@@ -151,6 +151,7 @@ class MindRecordSource(SourceTraits):
         return self.__dict__ | {"cipher": self.cipher.state(), "_labels": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = with_current_names(state, {"reopens": "is_file_backed"})  # of version 0.2.0
         self.__dict__.update(state, cipher=Cipher.from_state(state["cipher"]))
 
 

@@ -31,7 +31,7 @@ from millrace._src.data.formats.files.local_copies import LocalCopies
 from millrace._src.data.formats.files.offset_index_cache import load_or_scan_offsets
 from millrace._src.data.pipeline.serialization import cache_of, can_rebuild, workers_of
 from millrace._src.data.pipeline.source_dataset import SourceDataset
-from millrace._src.data.sources.source_traits import SourceTraits
+from millrace._src.data.sources.source_traits import SourceTraits, with_current_names
 
 from .file_sampler import MODES, FileSampler
 from .sampler_arguments import check_shard_options
@@ -139,6 +139,7 @@ class IndexedFilesSource(SourceTraits):
         return vars(self) | {"_lock": None, "_ranges": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = with_current_names(state, {"_found": "_ranges"})  # of version 0.2.0
         vars(self).update(state, _lock=threading.Lock())
 
     def schema(self) -> Schema:
