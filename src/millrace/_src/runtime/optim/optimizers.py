@@ -49,9 +49,9 @@ class _MintAdamBase(_ParamGroupAdam):
         largest: list[Parameter] = []
         for group in self.param_groups:
             if group["amsgrad"]:
-                own = self.parameters[len(largest) : len(largest) + len(group["params"])]
-                group["max_exp_avg_sq"] = [param.clone("zeros") for param in own]
-                for kept, param in zip(group["max_exp_avg_sq"], own, strict=True):
+                group_params = self.parameters[len(largest) : len(largest) + len(group["params"])]
+                group["max_exp_avg_sq"] = [param.clone("zeros") for param in group_params]
+                for kept, param in zip(group["max_exp_avg_sq"], group_params, strict=True):
                     kept.name = f"max_exp_avg_sq.{param.name}"
                 largest += group["max_exp_avg_sq"]
             else:
