@@ -1,4 +1,4 @@
-"""Names that are loaded when they are first asked for, so that an import stays fast; and rooms loaded whole."""
+"""Lazy imports: public names that load their module on first access, and import of all modules of a package."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .optional import missing_extra_error
 
 __all__ = ["LAZY_NAMES", "import_all", "lazy"]
 
-# Every name that was ever promised, with the module that has it.
+# All registered lazy names, with the module that defines each.
 LAZY_NAMES: dict[str, str] = {}
 
 
 def lazy(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """A module's ``__getattr__``: each name comes from the module that ``places`` gives for it, or is that module.
+    """Create a module's ``__getattr__``: each name is loaded from the module in ``names``, or is that module.
 
     >>> find = lazy("millrace._src.core.lazy", {"sqrt": "math"})
     >>> find("sqrt")(9.0)
@@ -47,15 +47,15 @@ def lazy(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
             if module_name.endswith(f".{name}") and not hasattr(imported, name)
             else getattr(imported, name)
         )
-        setattr(sys.modules[module], name, value)  # the next look-up does not come here
+        setattr(sys.modules[module], name, value)  # the next lookup does not call this function
         return value
 
     return find
 
 
 def _suggestion(module: str, name: str, names: Iterable[str]) -> str:
-    """Which name was probably meant; Python cannot tell of names that are not loaded yet."""
-    if name.startswith("_"):  # libraries ask for these, and expect no answer
+    """Suggest a similar name; Python itself does not know names that are not loaded yet."""
+    if name.startswith("_"):  # libraries probe for these, and expect a plain error
         return ""
     import difflib
 
@@ -67,10 +67,10 @@ def _suggestion(module: str, name: str, names: Iterable[str]) -> str:
 
 
 def import_all(package: str, path: Iterable[str]) -> None:
-    """Import every module of a package: each enters what it has into the table of its room.
+    """Import every module of a package, so that each registers its definitions.
 
-    >>> import millrace._src.core as room
-    >>> import_all(room.__name__, room.__path__)
+    >>> import millrace._src.core as package
+    >>> import_all(package.__name__, package.__path__)
     """
     for module_info in pkgutil.iter_modules(path):
         importlib.import_module(f"{package}.{module_info.name}")

@@ -1,11 +1,11 @@
-"""Stable ids: the names by which files know classes and functions of Millrace.
+"""Stable ids: the names of Millrace's classes and functions in files.
 
 Fingerprints, cursors, cache keys, JSON plans and archives hold ids such as ``vision.Resize`` or ``enum.Inter``,
 never the module in which something is defined. An id is a family and a name. A base class gives its family to the
-classes derived from it; the name is that of the class, unless ``stable_id`` states another. A class that is renamed
-states its old id. Public functions and other public classes are known by their public module: ``ops.add``.
+classes derived from it; the name is that of the class, unless ``stable_id`` sets another. A renamed class keeps its old
+id with ``stable_id``. Public functions and other public classes are identified by their public module: ``ops.add``.
 
-Classes and functions of the user have no id: they are known by their module and qualified name.
+Classes and functions of the user have no id: they are identified by their module and qualified name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _ROOT = __name__.partition(".")[0]
-# Public modules in the order in which they are searched for what has no id of its own.
+# Public modules in the order in which they are searched for objects without a separate id.
 _PUBLIC = (
     *("dataset", "dataset.vision", "dataset.transforms", "dataset.text", "dataset.audio", "dataset.config"),
     *(
@@ -67,7 +67,7 @@ _PUBLIC = (
         "experimental",
     ),
     *("experimental.optim", "experimental.optim.lr_scheduler", "mint.optim"),
-    # the root, which has many names of the last ones too, whichever of these is loaded
+    # the root, which also has many names of the last ones
     *("", "runtime", "hal", "context", "log", "profiler", "boost"),
 )
 # Families that are public modules of the package `dataset`.
@@ -78,7 +78,7 @@ Thing = TypeVar("Thing")
 
 
 class Definition(NamedTuple):
-    """Where a class or function is defined: what stands for it in a fingerprint without an id."""
+    """Where a class or function is defined: identifies it in a fingerprint if it has no id."""
 
     module: str
     name: str
@@ -90,13 +90,13 @@ class Definition(NamedTuple):
 
 _ids: dict[Any, str] = {}
 _things: dict[str, Any] = {}
-# what was stored by its bare name, since nobody gave it an id: a test fails that adds to this
+# objects without an id, stored by their bare name: a test fails if there is any
 unregistered: set[str] = set()
 _old_names: ContextVar[dict[str, Definition] | None] = ContextVar("old_names", default=None)
 
 
 def definition_of(thing: Any) -> Definition:
-    """Module and qualified name, as the object has them; empty where it was made without."""
+    """The module and the qualified name of an object; empty where it has none."""
     name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", "")
     return Definition(getattr(thing, "__module__", None) or "", name or "")
 
@@ -107,7 +107,7 @@ def is_ours(thing: Any) -> bool:
 
 
 def register(thing: Any, family: str, name: str | None = None) -> None:
-    """Give a class of ours an id; a class of the user gets none.
+    """Register the id of a class of Millrace; classes of the user have none.
 
     Raises:
         TypeError: if another class has this id.
@@ -121,14 +121,14 @@ def register(thing: Any, family: str, name: str | None = None) -> None:
             f"stable id: expected an id that no other class has, got {text!r} for {definition_of(thing).path} and for "
             f"{definition_of(existing).path}. State another id: stable_id(...)."
         )
-    if thing in _ids and _ids[thing] != text:  # a base class gave it one before: what is stated counts
+    if thing in _ids and _ids[thing] != text:  # an explicit id replaces that of the base class
         _things.pop(_ids[thing], None)
     _ids[thing] = text
     _things[text] = thing
 
 
 def stable_id(text: str) -> Callable[[Thing], Thing]:
-    """State the id of a class or function: for one without a family, or one that was renamed.
+    """Set the id of a class or function that has no family, or that was renamed.
 
     >>> @stable_id("enum.OldName")
     ... class NewName: ...
@@ -145,7 +145,7 @@ def stable_id(text: str) -> Callable[[Thing], Thing]:
 
 
 def find_id(thing: Any) -> str | None:
-    """The id of a class or function, or None: it is the user's, or nobody registered or exported it.
+    """The id of a class or function; None if it is the user's, or neither registered nor exported.
 
     >>> from millrace._src.core.random.shuffle import Shuffle
     >>> find_id(Shuffle), find_id(int)
@@ -157,7 +157,7 @@ def find_id(thing: Any) -> str | None:
 
 
 def _exported_id(thing: Any) -> str | None:
-    """The public module and name, or those of the class around it."""
+    """The id from the public module and name, or from the enclosing class."""
     definition = definition_of(thing)
     outer, _, rest = definition.name.partition(".")
     if rest:
@@ -169,7 +169,7 @@ def _exported_id(thing: Any) -> str | None:
         with contextlib.suppress(ImportError):  # a lazy name that needs an extra
             if module is not None and getattr(module, outer, None) is thing:
                 return f"{name}.{outer}".lstrip(".")
-    for name, module in loaded:  # under another name than its own
+    for name, module in loaded:  # exported under another name
         for known, value in vars(module).items() if module is not None else ():
             if value is thing and known[0] != "_":
                 return f"{name}.{known}".lstrip(".")
@@ -177,7 +177,7 @@ def _exported_id(thing: Any) -> str | None:
 
 
 def stored_name(thing: Any) -> Definition:
-    """What a fingerprint holds for a class or function: its id as ("", id), or the definition of the user's."""
+    """The name of a class or function in a fingerprint: its id as ("", id), or the definition if it is the user's."""
     definition = definition_of(thing)
     if not is_ours(thing):
         return definition
@@ -190,7 +190,7 @@ def stored_name(thing: Any) -> Definition:
 
 
 def public_module(thing: Any) -> str:
-    """The module that JSON names for a class or function: a public one for ours, wherever it is defined.
+    """The module of a class or function in JSON: for Millrace a public one, wherever it is defined.
 
     >>> public_module(json.dumps)
     'json'
@@ -203,14 +203,14 @@ def public_module(thing: Any) -> str:
 
 
 def is_module_of(thing: Any, module: Any) -> bool:
-    """Whether JSON names a class of ours by this module: the public one, or where version 0.2.0 defined it."""
+    """Whether a module in JSON is that of a class of Millrace: the public one, or that of version 0.2.0."""
     old = paths_of_0_2_0().get(find_id(thing) or "")
     return module == public_module(thing) or (old is not None and module == old.module)
 
 
 @contextlib.contextmanager
 def naming_of_0_2_0() -> Iterator[None]:
-    """Let ``stored_name`` give what version 0.2.0 stored: the module paths that it had."""
+    """Let ``stored_name`` return the module paths that version 0.2.0 stored."""
     token = _old_names.set(paths_of_0_2_0())
     try:
         yield
@@ -220,6 +220,6 @@ def naming_of_0_2_0() -> Iterator[None]:
 
 @functools.cache
 def paths_of_0_2_0() -> dict[str, Definition]:
-    """Where version 0.2.0 defined what an id stands for. The table is frozen: nothing that is moved changes it."""
+    """The definitions of version 0.2.0 by id. The table is frozen."""
     table = json.loads(_FROZEN.read_text(encoding="utf-8"))
     return {text: Definition(module, name) for module, names in table.items() for text, name in names.items()}

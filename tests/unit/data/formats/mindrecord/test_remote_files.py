@@ -199,7 +199,7 @@ def test_a_short_answer_is_a_failure(bucket, monkeypatch):
     fs = fsspec.filesystem("memory")
     real = type(fs).cat_file
     monkeypatch.setattr(type(fs), "cat_file", lambda self, *a, **k: real(self, *a, **k)[:-1])
-    with pytest.raises(DataError, match=r"asked for .* bytes at .*, got"):
+    with pytest.raises(DataError, match=r"expected .* bytes at .*, got"):
         rows_of("memory://bucket/x")
 
 

@@ -86,7 +86,7 @@ class Segment(Node):
 @stable_id("node.Regroup")
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Rebatch(Node):
-    """Rows regrouped so that each chunk is exactly one batch; the stacking itself is the segment's work."""
+    """Regroups rows so that each chunk is exactly one batch; the segment stacks them."""
 
     batch_size: int | Callable[..., int] | None
     drop_remainder: bool = False
@@ -119,7 +119,7 @@ class Rebatch(Node):
 @stable_id("node.RegroupTokens")
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class RebatchByTokens(Rebatch):
-    """Each chunk is a batch of as many rows as fit into a number of tokens."""
+    """Regroups rows so that each chunk is a batch of as many rows as fit into a number of tokens."""
 
     max_tokens: int
     max_rows: int | None = None
@@ -128,7 +128,7 @@ class RebatchByTokens(Rebatch):
 
     @property
     def label(self) -> str:
-        return "Rebatch"
+        return "Regroup"
 
     def details(self) -> dict[str, Any]:
         return {"tokens": self.max_tokens, "rows": self.max_rows}
