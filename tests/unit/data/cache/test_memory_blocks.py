@@ -222,7 +222,7 @@ def test_every_flipped_bit_of_a_checked_block_is_found() -> None:
     whole = b"".join(bytes(piece) for piece in [head_of(pieces, 2, length, 7, checked=True), *pieces])
     data[:] = np.frombuffer(whole, np.uint8)
     assert same(open_row_group(data, 0, 7).chunk.columns, [4, 5])
-    with pytest.raises(FormatError, match="other rows"):
+    with pytest.raises(FormatError, match="another row store"):
         open_row_group(data, 0, 8)
     for at in range(0, length, 3):
         if 20 <= at < 24:  # the flags, which say that there is a checksum at all

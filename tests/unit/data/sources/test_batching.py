@@ -55,9 +55,9 @@ def test_a_batch_sampler_says_which_rows_go_together(sampler, batches):
     [
         ([[0, 5]], r"Sample ID \(5\) is out of bound, expected range \[0, 4\]"),
         ([[-1]], r"Sample ID \(-1\)"),
-        ([0, 1], "must give a list of row numbers"),
-        ([[0.5]], "must give a list of row numbers"),
-        ([[]], "must give a list of row numbers"),
+        ([0, 1], "must return a list of row numbers"),
+        ([[0.5]], "must return a list of row numbers"),
+        ([[]], "must return a list of row numbers"),
     ],
 )
 def test_lists_that_are_no_batches(sampler, message):

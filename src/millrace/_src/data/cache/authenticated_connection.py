@@ -1,8 +1,9 @@
-"""Messages between machines, for a server that its user opened with a key.
+"""HMAC-authenticated message connection between machines for remote cache access.
 
-Both sides prove that they know the key before anything else is said, and every message carries a code made with a key
-of this connection and its number: nobody on the way can change, repeat or slip in one. What is said is not hidden.
-A message is a JSON object of at most 32 KB and a run of bytes whose length is checked before room is made for it.
+Both sides prove that they know the key before any other message. Every message carries an authentication code computed
+with a key of this connection and the message number: nobody in between can change, repeat or insert a message. Messages
+are not encrypted. A message is a JSON object of at most 32 KB and a payload whose length is checked before memory is
+allocated for it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _CODE_BYTES = 32
 
 
 def read_key(path: str) -> bytes:
-    """The key in a file that only its owner may read."""
+    """Read the key from a file that only its owner may read."""
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -49,7 +50,7 @@ def read_key(path: str) -> bytes:
         raise CacheError(f"the key in {path} cannot be read: {error.strerror}", "key") from error
     if not MIN_KEY_BYTES <= len(key) <= MAX_KEY_BYTES:
         raise CacheError(
-            f"the key in {path} has {len(key)} bytes; it needs {MIN_KEY_BYTES} to {MAX_KEY_BYTES}, such as those of "
+            f"the key in {path} has {len(key)} bytes; it needs {MIN_KEY_BYTES} to {MAX_KEY_BYTES}. Create one with "
             f"'openssl rand -hex 32 > {path}'",
             "key",
         )
@@ -57,9 +58,9 @@ def read_key(path: str) -> bytes:
 
 
 class AuthenticatedConnection:
-    """One end of a connection. ``serves`` says which: the sides' proofs and codes differ.
+    """One end of a connection. ``serves`` is true on the server: proofs and codes of the two sides differ.
 
-    The whole greeting has `GREETING_SECONDS`, however the other side divides it into packets.
+    The whole handshake is limited to `GREETING_SECONDS`, however the peer splits it into packets.
     """
 
     def __init__(
@@ -84,13 +85,13 @@ class AuthenticatedConnection:
             raise
         except (OSError, KeyError, ValueError) as error:
             sock.close()
-            raise CacheError(f"the other side did not greet as a cache does ({error})", "version") from error
+            raise CacheError(f"the peer is not a cache server or client ({error})", "version") from error
         ours, theirs = (b"server", b"client") if serves else (b"client", b"server")
         self._codes = _proof(session_key, ours), _proof(session_key, theirs)
         self._deadline = None
         sock.settimeout(RESPONSE_SECONDS)
 
-    # the greeting -----------------------------------------------------------------------------------
+    # handshake --------------------------------------------------------------------------------------
 
     def _greet_client(self, key: bytes) -> bytes:
         nonce = secrets.token_hex(16)
@@ -98,7 +99,7 @@ class AuthenticatedConnection:
         greeting = self._receive_plain()
         nonces = f"{nonce}{greeting['nonce']}".encode()
         if not _is_proof(greeting["proof"], _proof(key, b"client" + nonces)):
-            self._send_plain({"error": "the key is another one"})
+            self._send_plain({"error": "the keys differ"})
             raise CacheError("a client does not know the key", "key")
         self._send_plain({"proof": _proof(key, b"server" + nonces).hex()})
         return _proof(key, b"session" + nonces)
@@ -126,7 +127,7 @@ class AuthenticatedConnection:
     def _receive_plain(self) -> Packet:
         length, payload = _LENGTHS.unpack(self._receive_exactly(_LENGTHS.size))
         if payload or length > 1024:
-            raise ValueError("its greeting is too long")
+            raise ValueError("the greeting is too long")
         return _parse_object(self._receive_exactly(length))
 
     # messages ---------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ class AuthenticatedConnection:
         self.sock.sendall(code)
 
     def receive(self) -> tuple[Packet, ByteArray] | None:
-        """The next message; None when the other side is gone."""
+        """The next message; None when the peer is gone."""
         first = self._receive_first(_LENGTHS.size)
         if not first:
             return None
@@ -158,7 +159,7 @@ class AuthenticatedConnection:
         self._receive_into(body.data)
         code = self._code(self._codes[1], self._in, lengths, head, body.data)
         if not hmac.compare_digest(code, self._receive_exactly(_CODE_BYTES)):
-            raise CacheError("a message was changed on its way")
+            raise CacheError("a message was changed in transit")
         self._in += 1
         return _parse_object(head), body
 
@@ -186,16 +187,16 @@ class AuthenticatedConnection:
             self._limit_wait()
             got = self.sock.recv_into(buffer[at:])
             if not got:
-                raise ConnectionError("it ended in the middle of a message")
+                raise ConnectionError("the connection ended in the middle of a message")
             at += got
 
     def _limit_wait(self) -> None:
-        """During the greeting: let the next call wait no longer than what is left of it."""
+        """During the handshake, limit the wait of the next call to the remaining time."""
         if self._deadline is None:
             return
         left = self._deadline - self._clock()
         if left <= 0:
-            raise TimeoutError("its greeting took too long")
+            raise TimeoutError("the greeting took too long")
         self.sock.settimeout(left)
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
-"""A process's side of the cache: one connection to each server, and the shelves that were opened over it.
+"""Client side of the cache protocol: one connection per process and server, and shared-memory row stores opened over
+it.
 
-A connection belongs to the process that made it. A forked child finds that out by the process number and makes its own.
+A connection belongs to the process that created it. A forked child detects this by the process id and creates its own.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ from .slot_table import SlotTable
 
 __all__ = ["Connection", "SharedRowStore", "connect", "disconnect"]
 
-# So long a server may take to answer: it only ever does small things.
+# Response timeout in seconds; requests are small.
 RESPONSE_SECONDS = 60.0
 
 
 class Connection:
-    """Questions to one server, one at a time."""
+    """A connection to one server; one request at a time."""
 
     def __init__(self, address: str, patience: float = RESPONSE_SECONDS) -> None:
         self.address, self.owner, self._patience = address, os.getpid(), patience
-        # what the last answer found amiss: whoever has asked over this connection asks no more
+        # why the connection cannot be used any more; set after the first failure
         self.broken = ""
         self._lock = threading.RLock()
         self._stores: dict[tuple[int, str], SharedRowStore] = {}
@@ -52,7 +53,7 @@ class Connection:
             _, user = peer_credentials(self._sock)
             if user != os.getuid():
                 raise CacheError(
-                    f"the cache server belongs to another user (number {user}); start one of your own", "user"
+                    f"the cache server belongs to another user (uid {user}); start your own server", "user"
                 )
             hello = self.request(do="hello", version=VERSION, boot=boot_id(), pid=os.getpid())
         except BaseException:
@@ -63,7 +64,7 @@ class Connection:
             raise CacheError(version_mismatch_message(hello.get("version")), "version")
 
     def _connect(self, path: str) -> None:
-        """Connect; where many come at once, in turn."""
+        """Connect; retry while the server's backlog is full."""
         deadline = time.monotonic() + self._patience
         while True:
             try:
@@ -75,9 +76,12 @@ class Connection:
                 time.sleep(0.01)
 
     def request(self, **packet: Any) -> Packet:
-        """The answer, whose descriptor if any is under ``fd``; CacheError where the server refuses or is gone."""
+        """Send a request and return the response, with a descriptor under ``fd`` if any.
+
+        CacheError where the server rejects the request or is gone.
+        """
         if self.owner != os.getpid():
-            raise CacheError("a forked process has no part in the connection of its parent", "gone")
+            raise CacheError("a forked process cannot use the connection of its parent", "gone")
         with self._lock:
             if self.broken:
                 raise CacheError(self.broken, "gone")
@@ -85,7 +89,7 @@ class Connection:
                 send(self._sock, packet)
                 reply, fd = receive(self._sock)
             except TimeoutError:
-                raise self._break(f"the cache server did not answer within {self._patience:.0f} s") from None
+                raise self._break(f"the cache server did not respond within {self._patience:.0f} s") from None
             except OSError as error:
                 raise self._break(f"the cache server is gone ({error.strerror})") from error
             if reply is None:
@@ -98,13 +102,13 @@ class Connection:
         return reply
 
     def _break(self, why: str) -> CacheError:
-        """An answer that comes too late must not be taken for that to the next question."""
+        """Close the connection: a late response must not be mistaken for that to the next request."""
         self.broken = why
         self._sock.close()
         return CacheError(why, "gone")
 
     def notify(self, **packet: Any) -> None:
-        """Say something that has no answer; a server that is gone does not mind."""
+        """Send a message without a response; ignored if the server is gone."""
         with self._lock, contextlib.suppress(OSError):
             if not self.broken and self.owner == os.getpid():
                 send(self._sock, packet)
@@ -112,7 +116,7 @@ class Connection:
     def open_store(
         self, session: int, key: str, rows: int, limit: int | None, spilling: bool
     ) -> SharedRowStore:
-        """The shelf under a key; whoever opened it closes it once."""
+        """Open the row store under a key. Each caller closes it once."""
         with self._lock:
             store = self._stores.get((session, key))
             if store is None:
@@ -127,7 +131,7 @@ class Connection:
             return store
 
     def release_store(self, store: SharedRowStore) -> bool:
-        """True where nobody in this process uses the shelf any more."""
+        """Release a row store. True if no caller in this process uses it any more."""
         with self._lock:
             store.users -= 1
             if store.users > 0:
@@ -137,7 +141,7 @@ class Connection:
             return True
 
     def abandon(self) -> None:
-        """In a forked copy: the parent's connection ends with the parent."""
+        """In a forked child: close the copy of the parent's connection."""
         self._lock = threading.RLock()
         self._sock.close()
 
@@ -151,11 +155,11 @@ def _open_table(reply: Packet) -> SlotTable:
     try:
         return SlotTable(reply["fd"])
     except (KeyError, FormatError) as error:
-        raise CacheError("the cache server gave no table of rows") from error
+        raise CacheError("the cache server sent no slot table") from error
 
 
 class SharedRowStore(RowStore):
-    """A shelf in the memory of a server, read and written without it."""
+    """A row store in the memory of a server, read and written without requests to the server."""
 
     def __init__(
         self, server: Connection, name: tuple[int, str], number: int, table: SlotTable, cost: float | None
@@ -174,7 +178,7 @@ class SharedRowStore(RowStore):
                 reply = self._server.request(do="slab", shelf=self.number, slab=number)
             except CacheError as error:
                 if error.kind == "slab":
-                    raise FormatError(str(error)) from error  # the place was wrong, the cache is not
+                    raise FormatError(str(error)) from error  # the slot was wrong, the cache itself works
                 raise
             try:
                 block = slabs.view(reply["fd"], int(reply["size"]))
@@ -185,7 +189,7 @@ class SharedRowStore(RowStore):
 
     def _writer(self, need: int) -> tuple[int, BlockWriter] | None:
         current = self._current
-        if self._server.broken:  # whoever hung up may have given the slab to somebody else
+        if self._server.broken:  # the server may have leased the block to another client
             self._drop_writer()
             self.refused = self._server.broken
             return None
@@ -210,7 +214,7 @@ class SharedRowStore(RowStore):
             self._current = None
 
     def note(self, **counts: float) -> None:
-        """Counts are gathered and told now and then, and when the shelf is closed."""
+        """Count hits and computed rows; sent to the server now and then, and at close."""
         for name, count in counts.items():
             self._counts[name] = self._counts.get(name, 0) + count
         if self._counts.get("hits", 0) + self._counts.get("made", 0) >= 4096:
@@ -232,7 +236,7 @@ class SharedRowStore(RowStore):
 
 
 def _socket_path(address: str) -> str:
-    """``@name`` is a name of the kernel's that stands in no folder."""
+    """The socket path of an address; ``@name`` is an abstract socket name."""
     return "\0" + address[1:] if address.startswith("@") else address
 
 
@@ -241,7 +245,7 @@ _connecting = threading.RLock()
 
 
 def connect(address: str) -> Connection:
-    """This process's connection to the server at an address; OSError where nobody listens."""
+    """This process's connection to the server at an address; OSError if no server listens there."""
     with _connecting:
         connection = _connections.get(address)
         if connection is None:
@@ -250,7 +254,7 @@ def connect(address: str) -> Connection:
 
 
 def disconnect(address: str) -> None:
-    """Forget a connection, so that the next use makes a new one."""
+    """Close a connection; the next use creates a new one."""
     with _connecting:
         connection = _connections.pop(address, None)
     if connection is not None:
@@ -258,7 +262,9 @@ def disconnect(address: str) -> None:
 
 
 def _after_fork() -> None:
-    """A forked child makes connections of its own; a lock that another thread of the parent held is made anew."""
+    """A forked child creates its own connections, and a new lock because another thread of the parent may hold the old
+    one.
+    """
     global _connecting
     _connecting = threading.RLock()
     for connection in _connections.values():

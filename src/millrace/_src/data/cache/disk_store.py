@@ -1,9 +1,10 @@
-"""A cache in a folder on disk: it outlives the process, and the next run, or another one beside it, finds the rows.
+"""Persistent row store in a directory: append-only checksummed files with LRU eviction of keys.
 
-``<folder>/<key>/`` holds the files of one shelf. Each writer has files of its own and only ever appends; nobody changes
-what another wrote. A row's place is found by walking the heads of the blocks, and a block is used only after its
-checksum was compared: a file that ends in the middle of a block, or was damaged, loses those rows and no others. Keys
-that were not used for longest are removed when the folder is full, unless somebody has them open.
+It outlives the process: the next run, or a concurrent one, finds the rows. ``<folder>/<key>/`` holds the files of one
+row store. Each writer has separate files and only appends to them; no process changes the files of another. Rows are
+located by reading the headers of the row groups, and a row group is used only after its checksum was verified: a file
+that is truncated or damaged loses the affected rows and no others. When the folder is full, the keys that were not used
+for the longest time are removed, unless a process has them open.
 """
 
 from __future__ import annotations
@@ -35,31 +36,31 @@ __all__ = ["DiskRowStore", "check_folder", "folder_bytes", "open_disk_store"]
 SUFFIX = ".blocks"
 TOTAL = "total"
 LOCK = "lock"
-# A file grows to this size, then the next one is begun.
+# Maximum size of a file; then the next one is started.
 MAX_FILE_BYTES = 1 << 32
 DISK_RESERVE = 1 << 28
 
 
 def check_folder(path: str) -> Path:
-    """The folder, made if need be; one that others may write to is refused, since rows are taken from it."""
+    """Create the folder if needed, and check that no other user may write to it, since rows are read from it."""
     folder = Path(path).expanduser().absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.stat()
     except OSError as error:
         if error.errno in slabs.NO_SPACE_ERRNOS:
-            raise ResourceError(f"{folder} cannot be made: {error.strerror}") from error
-        raise CacheError(f"the cache folder {folder} cannot be made: {error.strerror}") from error
+            raise ResourceError(f"{folder} cannot be created: {error.strerror}") from error
+        raise CacheError(f"the cache folder {folder} cannot be created: {error.strerror}") from error
     if status.st_uid != os.getuid() or status.st_mode & stat.S_IWOTH:
         raise CacheError(
-            f"{folder} belongs to another user, or all may write to it: rows are read from it as they are. Name a "
-            f"folder of your own, or chmod o-w {folder}"
+            f"{folder} belongs to another user, or all users may write to it: rows are read from it without checks. "
+            f"Use a folder that you own, or run chmod o-w {folder}"
         )
     return folder
 
 
 def folder_bytes(folder: Path, keys: Iterable[str] = ("*",)) -> int:
-    """Bytes of the rows in a cache folder: of these keys, or of all."""
+    """Size of the rows in a cache folder in bytes: of these keys, or of all."""
     total = 0
     for path in (file for key in keys for file in folder.glob(f"{key}/*{SUFFIX}")):
         with contextlib.suppress(FileNotFoundError):
@@ -68,16 +69,16 @@ def folder_bytes(folder: Path, keys: Iterable[str] = ("*",)) -> int:
 
 
 class DiskRowStore(RowStore):
-    """The rows under one key of a folder."""
+    """The row store of one key in a folder."""
 
     def __init__(self, folder: Path, key: str, rows: int, limit: int | None) -> None:
         super().__init__(key, SlotTable(create_table(rows)))
         self.folder, self.limit = folder / key, limit
-        # held while the shelf is open: nobody removes it under us
+        # held while the store is open, so that no process removes the folder
         self._lock = _lock_folder(self.folder)
-        # taken in turn by all who write to a folder whose size is limited
+        # lock of all writers of a folder with limited size, held during a write
         self._write_lock: int | None = None
-        # per slab: its file, the bytes mapped, and how far its blocks are known
+        # per file: path, mapped bytes, end of the known row groups, and number of rows
         self._files: list[Path] = []
         self._maps: list[ByteArray] = []
         self._known: list[int] = []
@@ -87,11 +88,11 @@ class DiskRowStore(RowStore):
 
     @property
     def rows(self) -> int:
-        """Rows in all the files, as far as they are whole."""
+        """Number of complete rows in all files."""
         return sum(self._rows_in) + (0 if self._current is None else self._current[1].rows)
 
     def refresh(self) -> None:
-        """Find what others have written since."""
+        """Read what other writers have added."""
         with self._writing:
             self._scan_folder()
 
@@ -113,14 +114,14 @@ class DiskRowStore(RowStore):
         return len(self._files) - 1
 
     def _map(self, number: int, size: int) -> ByteArray:
-        """The file's bytes, mapped anew once it has grown."""
+        """The bytes of a file, mapped again after it has grown."""
         mapped = self._maps[number]
         if mapped.size < size:
             with open(self._files[number], "rb") as file:
                 there = memory.read_size(file.fileno())
                 if there < size:
                     raise FormatError(f"{self._files[number]} ends at byte {there}, before {size}")
-                # another thread may put a shorter view here in the same moment: ours is what we return
+                # another thread may store a shorter view here at the same time: return this one
                 self._maps[number] = mapped = slabs.view(file.fileno(), there)
         return mapped
 
@@ -142,7 +143,7 @@ class DiskRowStore(RowStore):
                 self._rows_in[number] += head.rows
                 at += head.length
         except (FormatError, OSError):
-            pass  # the end of a file that is being written, or was when its writer died
+            pass  # the end of a file that is being written, or whose writer died
         self._known[number] = at
 
     def _map_block(self, number: int) -> ByteArray:
@@ -155,7 +156,7 @@ class DiskRowStore(RowStore):
     def _writer(self, need: int) -> tuple[int, BlockWriter] | None:
         if (
             self.limit is not None
-        ):  # until it is written: two who looked at the same time would both find room
+        ):  # held until the row group is written: otherwise two writers could both find enough space
             self._write_lock = os.open(
                 self.folder.parent / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
             )
@@ -184,7 +185,7 @@ class DiskRowStore(RowStore):
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            self.refused = f"no file can be made in {self.folder} ({error.strerror})"
+            self.refused = f"no file can be created in {self.folder} ({error.strerror})"
             return None
         return self._add_file(path), BlockWriter(fd, MAX_FILE_BYTES, checked=True)
 
@@ -206,7 +207,7 @@ class DiskRowStore(RowStore):
         return True
 
     def _drop_oldest(self) -> bool:
-        """Remove the key that was used longest ago, unless somebody has it open."""
+        """Remove the least recently used key, unless a process has it open."""
         candidates = []
         for path in self.folder.parent.iterdir():
             with contextlib.suppress(OSError):
@@ -220,14 +221,14 @@ class DiskRowStore(RowStore):
         self.refused = f"the disk of {self.folder.parent} is full"
 
     def finish(self) -> None:
-        """Write down how long the sequence is, for the next run."""
+        """Store the length of the sequence for the next run."""
         total = self.table.total
         if total is not None:
             temporary = self.folder / f"{TOTAL}-{secrets.token_hex(4)}"
             try:
                 temporary.write_text(str(total), encoding="ascii")
                 temporary.replace(self.folder / TOTAL)
-            except OSError:  # the next run counts again
+            except OSError:  # the next run determines the length again
                 temporary.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -249,14 +250,14 @@ class DiskRowStore(RowStore):
 
 
 def _lock_folder(folder: Path) -> int:
-    """A descriptor that keeps the folder of a key from being removed; the folder is made where it is missing."""
+    """Create the folder of a key if needed, and return a descriptor whose lock keeps it from being removed."""
     try:
         while True:
             folder.mkdir(mode=0o700, exist_ok=True)
             try:
                 lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             except FileNotFoundError:
-                continue  # somebody who needed the room has just removed it
+                continue  # another process has just removed it
             fcntl.flock(lock, fcntl.LOCK_SH)
             with contextlib.suppress(FileNotFoundError):
                 if os.stat(folder / LOCK).st_ino == os.fstat(lock).st_ino:
@@ -265,12 +266,12 @@ def _lock_folder(folder: Path) -> int:
             os.close(lock)
     except OSError as error:
         if error.errno in slabs.NO_SPACE_ERRNOS:
-            raise ResourceError(f"{folder} cannot be made: {error.strerror}") from error
+            raise ResourceError(f"{folder} cannot be created: {error.strerror}") from error
         raise CacheError(f"the cache folder {folder.parent} cannot be used: {error.strerror}") from error
 
 
 def _remove(path: Path) -> bool:
-    """Remove a key's folder; False where somebody uses it."""
+    """Remove the folder of a key; False if a process uses it."""
     try:
         lock = os.open(path / LOCK, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -285,13 +286,13 @@ def _remove(path: Path) -> bool:
     return True
 
 
-# Two runs of one process share what they opened: one of them would not see what the other is writing.
+# Two runs of one process share an open store: otherwise one would not see what the other writes.
 _open_stores: dict[tuple[str, int], tuple[DiskRowStore, int]] = {}
 _opening = threading.Lock()
 
 
 def _after_fork() -> None:
-    """A lock that another thread of the parent held is made anew; shelves go by the process that opened them."""
+    """Create a new lock, because another thread of the parent may hold the old one; stores are keyed by process."""
     global _opening
     _opening = threading.Lock()
 

@@ -1,4 +1,7 @@
-"""The door of a server for other machines: each of their connections is served by a thread that is a local client."""
+"""TCP gateway of a cache server for authenticated clients on other machines.
+
+Each connection is served by a thread that is a local client of the server.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,9 @@ Response = tuple[Packet, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """How many connections a gateway serves at once, and how long one may take to prove that it knows the key.
+    """Limits of a gateway: concurrent connections, and the time in which a client must prove that it knows the key.
 
-    Connections that have not proved it have slots of their own: they cannot take those of clients.
+    Connections that have not proved it are counted separately: they cannot exhaust the slots of clients.
     """
 
     greeting_seconds: float = GREETING_SECONDS
@@ -48,8 +51,8 @@ class Limits:
 class Greetings:
     """The connections that have not yet proved that they know the key.
 
-    A new one always gets in. Where there are too many, the oldest one is closed: of the same address, or of the address
-    that has the most. A client needs milliseconds for its greeting, so it is not the oldest.
+    A new connection is always accepted. If there are too many, the oldest one is closed: of the same address, or of the
+    address with the most connections. A client needs milliseconds for its handshake, so it is not the oldest.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -70,7 +73,7 @@ class Greetings:
                 self._close_oldest(counts.most_common(1)[0][0])
 
     def remove(self, sock: socket.socket) -> bool:
-        """Whether it was still one of them."""
+        """Remove a connection; whether it was still present."""
         with self._lock:
             return self._open.pop(sock, None) is not None
 
@@ -82,7 +85,7 @@ class Greetings:
 
 
 class Gateway:
-    """Listens on a port of the network and answers who knows the key."""
+    """Listens on a network port and serves clients that know the key."""
 
     def __init__(self, host: str, port: int, key: bytes, address: str, limits: Limits | None = None) -> None:
         self._key, self._address = key, address
@@ -99,7 +102,7 @@ class Gateway:
             try:
                 sock, peer = self._listener.accept()
             except OSError as error:
-                # such as too many open files: those of others end meanwhile
+                # for example too many open files: retry after other connections have ended
                 if not self._closed.wait(ACCEPT_RETRY):
                     log.info("a connection from another machine was not accepted: %s", error)
                 continue
@@ -128,7 +131,7 @@ class Gateway:
             connection.send({"error": f"the cache server has {self._limits.clients} connections already"})
             return
         try:
-            # a client may compute for hours between two questions; one whose machine is gone is noticed
+            # a client may compute for hours between two requests; keepalive detects machines that are gone
             connection.sock.settimeout(None)
             connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             with contextlib.closing(Connection(self._address)) as server:
@@ -144,7 +147,7 @@ class Gateway:
 
 
 class RemoteClientHandler:
-    """One connection from another machine."""
+    """Serves one connection from another machine."""
 
     def __init__(self, connection: AuthenticatedConnection, server: Connection) -> None:
         self.connection, self.server = connection, server
@@ -155,13 +158,13 @@ class RemoteClientHandler:
             packet, payload = message
             try:
                 handler = _HANDLERS.get(str(packet.get("do")))
-                response: Response = ({"error": "there is no such request"}, b"")
+                response: Response = ({"error": "unknown request"}, b"")
                 if handler is not None:
                     response = handler(self, packet, payload)
             except MillraceError as error:
                 response = error_response(error), b""
             except (KeyError, IndexError, TypeError, ValueError) as error:
-                response = {"error": f"a request cannot be understood ({type(error).__name__}: {error})"}, b""
+                response = {"error": f"invalid request ({type(error).__name__}: {error})"}, b""
             self.connection.send(*response)
 
     def _store(self, packet: Packet) -> SharedRowStore:

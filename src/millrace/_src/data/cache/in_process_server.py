@@ -1,7 +1,7 @@
-"""The cache of a process that asked no server: the same server, in a thread of this process.
+"""Cache server in a thread of the current process, used when no external server is configured.
 
-Its worker processes find it under a name of the kernel's, which stands in no folder and is gone with the process. Only
-processes of the same user are let in.
+Its worker processes connect to an abstract socket name, which has no file and disappears with the process. Only
+processes of the same user are accepted.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .session_manager import SessionManager
 
 __all__ = ["stop_in_process_server", "in_process_address", "in_process_session"]
 
-# Of the memory that this process may use, so much is for rows that it keeps for itself.
+# Share of the memory available to this process that its cached rows may use.
 SHARE = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
 class _InProcessServer:
-    """The server of this process, and the thread in which it answers."""
+    """The server of this process and its thread."""
 
     address: str
     session: int
@@ -41,17 +41,17 @@ _current: _InProcessServer | None = None
 
 
 def in_process_address() -> str:
-    """Where this process's own cache answers; it is started by the first who asks."""
+    """The address of this process's server, which is started on first use."""
     return _get_server().address
 
 
 def in_process_session() -> int:
-    """The session of this process's own cache."""
+    """The session of this process's server."""
     return _get_server().session
 
 
 def stop_in_process_server() -> None:
-    """Give up this process's own cache, with all that it holds; the next use starts another."""
+    """Stop this process's server and drop its rows; the next use starts a new one."""
     global _current
     with _lock:
         current, _current = _current, None
@@ -78,7 +78,7 @@ def _get_server() -> _InProcessServer:
 
 
 def _after_fork() -> None:
-    """A forked child has the memory and no thread that answers: it lets go, and starts its own when it is asked."""
+    """A forked child has the memory but not the server thread: it drops the server and starts its own when needed."""
     global _current, _lock
     current, _current, _lock = _current, None, threading.RLock()
     if current is not None:

@@ -1,4 +1,7 @@
-"""A shelf on another machine: the same questions, asked over the network, with rows in the answers."""
+"""Client of a cache server on another machine: row stores accessed over TCP instead of shared memory.
+
+The requests are the same as on one machine, with rows in the responses.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ class RemoteConnection:
 
 
 class _RemoteTable:
-    """What the engine asks of a table: how many rows, and how long the sequence is once that is known."""
+    """The table attributes that the engine uses: capacity, and the length of the sequence once it is known."""
 
     def __init__(self, store: RemoteRowStore, capacity: int, total: int | None) -> None:
         self._store, self.capacity, self.known = store, capacity, total
@@ -66,14 +69,14 @@ class _RemoteTable:
 
 
 class RemoteRowStore:
-    """Like a shelf in shared memory, as far as the engine asks."""
+    """A row store with the methods of `RowStore` that the engine uses."""
 
     def __init__(
         self, server: RemoteConnection, session: int, key: str, rows: int, limit: int | None, spilling: bool
     ) -> None:
         self.key = key
         self.refused: str | None = None
-        self.on_disk = 0  # the other machine knows
+        self.on_disk = 0  # known only to the other machine
         self._server = server
         reply, _ = server.request(
             do="open", session=session, key=key, rows=rows, limit=limit, spilling=spilling
@@ -88,11 +91,11 @@ class RemoteRowStore:
     def find(self, numbers: Numbers) -> Slots:
         _, flags = self.request(np.ascontiguousarray(numbers).tobytes(), do="find")
         if len(flags) != len(numbers):
-            raise CacheError("an answer of the cache server has another length than the question")
+            raise CacheError("a response of the cache server does not match the number of requested rows")
         return flags.astype(np.uint64)
 
     def has(self, number: int) -> bool:
-        """Whether a row can be had at once: nobody knows without asking."""
+        """Whether a row is available without waiting; always false, because finding out needs a request."""
         return False
 
     def read(
@@ -107,7 +110,7 @@ class RemoteRowStore:
             return None
         chunk, _ = decode_chunk(data)
         if (chunk.ids != numbers).any():
-            raise CacheError("the cache server gave other rows than were asked for")
+            raise CacheError("the cache server returned other rows than requested")
         return {name: writable_column(column, name, into) for name, column in chunk.columns.items()}
 
     def sequence(self, start: int, most: int) -> Chunk | None:
@@ -125,7 +128,7 @@ class RemoteRowStore:
         except DataError as error:
             self.refused = not_cacheable_message(error)
             return 0
-        # rows begin on a border of 64 bytes, as everywhere
+        # the encoded chunk is aligned to 64 bytes, as everywhere
         data: ByteArray = np.zeros(8 * len(numbers) + packed.size, np.uint8)
         data[: 8 * len(numbers)] = np.ascontiguousarray(numbers).view(np.uint8)
         packed.write(data[8 * len(numbers) :])
@@ -137,13 +140,13 @@ class RemoteRowStore:
         self.request(do="note", **counts)
 
     def finish(self) -> None:
-        """The length was told when it was set."""
+        """Nothing to do: the length was sent when it was set."""
 
     def close(self) -> None:
         try:
             self.request(do="close")
         except CacheError:
-            pass  # whoever is gone has closed it
+            pass  # the server is gone and has closed it
 
 
 _servers: dict[tuple[str, int], tuple[int, RemoteConnection]] = {}

@@ -1,7 +1,8 @@
-"""Rows of several blocks brought together, in the order in which they were asked for, in memory of their own.
+"""Gather rows from several row groups into contiguous columns in request order, optionally into preallocated batch
+memory.
 
-A row is copied once, out of the block. Whoever asks may say where large rows go: into the batch that they will be part
-of, so that nothing is left to stack.
+A row is copied once, out of its row group. The caller may provide the destination of large rows: the batch that they
+will be part of, so that they need not be stacked.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from millrace._src.core.values.columns import StringColumn, VariableLengthColumn
 
 __all__ = ["Into", "RowSelection", "gather_columns", "writable_column"]
 
-# For the i-th row that was asked for, of a column, shape and type: the memory it is copied to, or None for any.
+# (column, index of the requested row, shape, dtype) -> the memory that the row is copied to, or None to allocate it
 Into = Callable[[str, int, tuple[int, ...], "np.dtype[Any]"], "npt.NDArray[Any] | None"]
 
 
 class RowSelection(NamedTuple):
-    """Rows of one block: their places among those asked for, the block's chunk, and which of its rows they are."""
+    """Rows of one row group: their positions in the request, the row group's chunk, and their positions in it."""
 
     at: npt.NDArray[np.int64]
     chunk: Chunk
@@ -31,9 +32,9 @@ class RowSelection(NamedTuple):
 
 
 def writable_column(column: Column, name: str = "", into: Into | None = None) -> Column:
-    """A column in memory that the next op may write to."""
+    """The column in memory that the next op may write to."""
     if isinstance(column, StringColumn):
-        return column  # strings: nobody writes to them
+        return column  # strings are never written to
     if isinstance(column, VariableLengthColumn):
         return column.copy()
     if isinstance(column, np.ndarray) and not (into and _has_large_rows(column)):
@@ -44,7 +45,7 @@ def writable_column(column: Column, name: str = "", into: Into | None = None) ->
 def gather_columns(
     parts: Sequence[RowSelection], names: Iterable[str], count: int, into: Into | None = None
 ) -> dict[str, Column]:
-    """The columns of these rows. Those of one block alone come in the order of their part."""
+    """The columns of these rows. With a single row group, rows are in the order of that selection."""
     return {name: _gather_column(parts, name, count, into) for name in names}
 
 
@@ -101,7 +102,7 @@ def _gather_dense(parts: Sequence[RowSelection], name: str, count: int) -> npt.N
 
 
 def _as_slice(rows: npt.NDArray[np.int64]) -> slice | None:
-    """The slice that these rows are, where they follow each other."""
+    """The rows as a slice if they are consecutive, otherwise None."""
     first, count = int(rows[0]), len(rows)
     if int(rows[-1]) - first != count - 1 or (np.diff(rows) != 1).any():
         return None
@@ -109,7 +110,7 @@ def _as_slice(rows: npt.NDArray[np.int64]) -> slice | None:
 
 
 def _gather_variable_length(parts: Sequence[RowSelection], name: str, count: int) -> Column:
-    """Runs of text or numbers, which are joined as a whole."""
+    """Gather variable-length columns, which are joined as a whole."""
     if len(parts) == 1 and (run := _as_slice(parts[0].rows)) is not None:
         return writable_column(parts[0].chunk.columns[name][run])
     chunks = [Chunk({name: p.chunk.columns[name]}, p.chunk.ids, p.chunk.origin).take(p.rows) for p in parts]

@@ -1,7 +1,7 @@
-"""A shelf: the rows that leave one node of one pipeline, found by their numbers.
+"""Row store: lookup, read and append of cached rows by row number, independent of where the memory comes from.
 
-What a number is, the node says: the row's number in its source, or its place in the sequence. Here it is only a number.
-Where slabs come from (a server, a folder) is the business of the classes below this one.
+A row store holds the output rows of one node of one pipeline. The node defines the row number: the number in the
+source, or the position in the sequence. Subclasses provide the memory blocks (from a server or a folder).
 """
 
 from __future__ import annotations
@@ -33,54 +33,54 @@ from .slot_table import MAX_ROWS_PER_GROUP, ROW_BITS, Slots, SlotTable, pack_slo
 
 __all__ = ["RowStore"]
 
-# Blocks that stay open: their heads were read and their checksums compared.
+# Maximum number of decoded row groups that are kept.
 MAX_OPEN_GROUPS = 4096
 
 
 class RowStore:
-    """One process's view of the rows under a key. Its methods may be called from several threads.
+    """One process's view of the rows under a key. Its methods are thread-safe.
 
-    It belongs to the process that made it: a forked copy reads what it has mapped and keeps nothing.
+    It belongs to the process that created it: a forked child reads what is mapped and stores nothing.
     """
 
     def __init__(self, key: str, table: SlotTable) -> None:
         self.key, self.table = key, table
         self._owner = os.getpid()
-        # why rows are not kept any more: no room, or values that are no arrays
+        # why rows are not stored any more: no space, or values that are not arrays
         self.refused: str | None = None
-        # bytes that this process has put on a disk
+        # bytes that this process has written to a disk
         self.on_disk = 0
-        # seconds that a row took to make, as far as those who kept rows have said
+        # seconds to compute a row, if reported by the processes that stored rows
         self.cost: float | None = None
         self._tag = tag_of(key)
         self._open: dict[int, CachedRowGroup] = {}
         self._open_lock = threading.Lock()
         self._writing = threading.Lock()
 
-    # for the classes below --------------------------------------------------------------------------
+    # implemented by subclasses ----------------------------------------------------------------------
 
     def _map_block(self, number: int) -> ByteArray:
-        """The bytes of a slab; FormatError or ResourceError where there is none of this number."""
+        """The bytes of a block; FormatError or ResourceError if it does not exist."""
         raise NotImplementedError
 
     def _writer(self, need: int) -> tuple[int, BlockWriter] | None:
-        """A slab with room for so many bytes, that this process alone writes to; None where there is none to be had,
-        and ``refused`` says why.
+        """A block with space for this many bytes that only this process writes to; None, with the reason in
+        ``refused``, if there is none.
         """
         raise NotImplementedError
 
     def _finish_write(self) -> None:
-        """What was asked of :meth:`_writer` has been written, or could not be."""
+        """The data for which :meth:`_writer` was called has been written, or could not be written."""
 
     def _out_of_space(self, writer: BlockWriter) -> None:
-        """The system refused the bytes of a block."""
-        self.refused = "there is no room left on the disk or in memory"
+        """The system has no space for a row group."""
+        self.refused = "the disk or the memory is full"
 
     def note(self, **counts: float) -> None:
-        """Tell whoever counts what was done: hits, stored, seconds."""
+        """Report counts: hits, computed rows, seconds."""
 
     def finish(self) -> None:
-        """The length of the sequence is known now."""
+        """The length of the sequence has become known."""
 
     def close(self) -> None:
         with self._open_lock:
@@ -92,7 +92,7 @@ class RowStore:
         return self.table.find(numbers)
 
     def has(self, number: int) -> bool:
-        """Whether a row can be had at once."""
+        """Whether a row is available without waiting."""
         return bool(len(self.table.run(number, 1)))
 
     def read(
@@ -102,11 +102,11 @@ class RowStore:
         columns: tuple[str, ...] | None = None,
         into: Into | None = None,
     ) -> dict[str, Column] | None:
-        """The columns of these rows, in memory of their own; None where a row turned out not to be there."""
+        """The columns of these rows in separate memory; None if a row is not available after all."""
         try:
             parts = self._parts(numbers, slots)
         except FormatError:
-            self.table.forget(numbers)  # whatever lies there is not these rows: they are made again
+            self.table.forget(numbers)  # the slots hold other data: the rows are computed again
             return None
         names = list(parts[0].chunk.columns) if columns is None else list(columns)
         if any(name not in part.chunk.columns for part in parts for name in names):
@@ -114,7 +114,7 @@ class RowStore:
         return gather_columns(parts, names, len(numbers), into)
 
     def sequence(self, start: int, most: int) -> Chunk | None:
-        """Rows from number ``start`` on that lie in one block, as they were kept; None where that one is not."""
+        """Rows from number ``start`` on that are in one row group; None if row ``start`` is not cached."""
         slots = self.table.run(start, most)
         if not len(slots):
             return None
@@ -144,14 +144,14 @@ class RowStore:
         return row_group
 
     def _rows(self, numbers: Numbers, slots: Slots) -> tuple[Chunk, npt.NDArray[np.int64]]:
-        """The chunk of one block and which of its rows these are."""
+        """The chunk of a row group, and the positions of these rows in it."""
         block, rows = self._open_group(int(slots[0])), places_of.slot_row(slots)
         if int(rows.max()) >= len(block.numbers) or (block.numbers[rows] != numbers).any():
-            raise FormatError("a place holds another row")
+            raise FormatError("a slot refers to another row")
         return block.chunk, rows
 
     def _parts(self, numbers: Numbers, slots: Slots) -> list[RowSelection]:
-        """The rows block by block."""
+        """The rows grouped by row group."""
         blocks = slots >> np.uint64(ROW_BITS)
         order = np.argsort(blocks, kind="stable")
         blocks, numbers, slots = blocks[order], numbers[order], slots[order]
@@ -165,13 +165,15 @@ class RowStore:
     # writing ----------------------------------------------------------------------------------------
 
     def put(self, chunk: Chunk, numbers: Numbers) -> int:
-        """Keep these rows; gives how many of them were stored. Rows that somebody else kept meanwhile are not."""
+        """Store these rows. Returns the number of stored rows; rows that another process has stored meanwhile are
+        skipped.
+        """
         if not self.table.lacks(numbers):
             new = (self.table.find(numbers) == places_of.EMPTY_SLOT) & (numbers < self.table.capacity)
             chunk, numbers = chunk.take(new), numbers[new]
         if not len(numbers) or self.refused is not None or self._owner != os.getpid():
             return 0
-        if (numbers[1:] <= numbers[:-1]).any():  # out of order: perhaps a row that was drawn twice
+        if (numbers[1:] <= numbers[:-1]).any():  # not increasing: a row may have been sampled twice
             once, firsts = np.unique(numbers, return_index=True)
             if len(once) < len(numbers):
                 chunk, numbers = chunk.take(firsts), once

@@ -1,8 +1,8 @@
-"""The server: one thread that answers small questions. Rows never pass through it.
+"""Single-threaded cache server: hands out shared-memory descriptors and leases to clients; rows never pass through it.
 
-Clients map the tables and slabs that it hands out, and read and write there by themselves. What it answers is counted
-in microseconds: which shelf, which slab, whose turn it is to write. A client's connection is its lease: when it ends,
-however the client ended, what it held is given back.
+Clients map the tables and blocks and read and write them directly. Requests take microseconds: which row store, which
+block, and which client may write to it. A client's connection is its lease: when the connection ends, whatever the
+reason, everything it held is released.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ log = get_logger(__name__)
 MAX_CLIENTS = 4096
 MAX_KEY_CHARS = 200
 MAX_ROWS = 1 << 36
-# So often the server looks whether clients whose connection a child process keeps open are still there.
+# Interval at which the server checks for clients that have died while a child process keeps their connection open.
 SWEEP_SECONDS = 5.0
 
-# a reply, and a descriptor to go with it
+# a response, and a descriptor that is sent with it
 Reply = tuple[Packet, int | None]
 
 
 @dataclasses.dataclass
 class ClientConnection:
-    """One connection: who is at its other end, and the shelves it has open."""
+    """One connection: the client process, and its open row stores."""
 
     number: int
     sock: socket.socket
@@ -64,7 +64,7 @@ class ClientConnection:
 
 
 class CacheServer:
-    """Answers on a listening socket until it is told to stop."""
+    """Serves requests on a listening socket until it is stopped."""
 
     def __init__(
         self, listener: socket.socket, sessions: SessionManager, about: dict[str, Any] | None = None
@@ -111,12 +111,12 @@ class CacheServer:
         self.session_manager.close()
 
     def abandon(self) -> None:
-        """In a forked copy: close what was inherited, and answer nobody."""
+        """In a forked child: close the inherited descriptors."""
         for sock in (self._listener, self._wake, self._woken, self._spare):
             sock.close()
         for client in self._clients.values():
             client.sock.close()
-        os.close(self._selector.fileno())  # not close(): what it watches is watched in the parent too
+        os.close(self._selector.fileno())  # not close(): the parent still uses the registrations
         self.session_manager.close()
 
     # connections ------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class CacheServer:
         self._selector.register(sock, selectors.EVENT_READ, client)
 
     def _reject_connection(self) -> None:
-        """No descriptor is left for one more client: the spare one serves to hang up on it."""
+        """Reject a connection when the process is out of descriptors: the spare one is used to accept and close it."""
         self._spare.close()
         with contextlib.suppress(OSError):
             self._listener.accept()[0].close()
@@ -156,7 +156,7 @@ class CacheServer:
         self.session_manager.leave(client.number)
 
     def _sweep(self) -> None:
-        """A process that died may have left its connection to a child; its leases end all the same."""
+        """End the leases of processes that died, even if a child process keeps their connection open."""
         self._swept = time.monotonic()
         for client in list(self._clients.values()):
             if not client.alive:
@@ -169,9 +169,7 @@ class CacheServer:
                 packet, fd = receive(client.sock)
             except BlockingIOError:
                 return
-            except (
-                OSError
-            ):  # whether a question was lost is not known: an answer would be taken for that to another
+            except OSError:  # a request may be lost: a response could be mistaken for that to another request
                 self._hang_up(client)
                 return
             if packet is None:
@@ -182,8 +180,8 @@ class CacheServer:
             reply, out = error_response(error), None
         except OSError as error:
             reply, out = {"error": f"the server cannot do that: {error.strerror}", "full": True}, None
-        except Exception as error:  # whatever one client asks for, the others are served
-            reply, out = {"error": f"a request cannot be understood ({type(error).__name__}: {error})"}, None
+        except Exception as error:  # an invalid request must not affect other clients
+            reply, out = {"error": f"invalid request ({type(error).__name__}: {error})"}, None
         finally:
             if fd is not None:
                 os.close(fd)
@@ -191,7 +189,10 @@ class CacheServer:
             return
         try:
             send(client.sock, reply, out)
-        except (OSError, MillraceError):  # it is gone, does not read its answers, or asked for more than fits
+        except (
+            OSError,
+            MillraceError,
+        ):  # it is gone, does not read responses, or requested more than fits into a packet
             self._hang_up(client)
             return
         if reply.get("bye"):
@@ -228,11 +229,11 @@ class CacheServer:
     def _open(self, client: ClientConnection, packet: Packet) -> Reply:
         key, rows, limit = packet["key"], packet["rows"], packet["limit"]
         if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY_CHARS:
-            raise CacheError("a key must be a short text")
+            raise CacheError("a key must be a short string")
         if not isinstance(rows, int) or not 0 <= rows <= MAX_ROWS:
-            raise CacheError(f"a shelf of {rows} rows is too large")
+            raise CacheError(f"a row store of {rows} rows is too large")
         if limit is not None and (not isinstance(limit, int) or limit < 0):
-            raise CacheError(f"a limit of {limit} bytes is none")
+            raise CacheError(f"{limit} is not a valid limit in bytes")
         store = self.session_manager.open(
             packet["session"], key, rows, limit, bool(packet["spilling"]), client.number
         )
@@ -251,7 +252,7 @@ class CacheServer:
     def _lease(self, client: ClientConnection, packet: Packet) -> Reply:
         store, need = self._get_store(client, packet), packet["need"]
         if not isinstance(need, int) or need <= 0:
-            raise CacheError(f"a block of {need} bytes is none")
+            raise CacheError(f"{need} is not a valid number of bytes")
         done = packet.get("done")
         if (
             isinstance(done, int)
@@ -260,14 +261,14 @@ class CacheServer:
         ):
             store.blocks[done].writer = None
             if store.blocks[done].size - store.blocks[done].progress[0] >= need:
-                raise CacheError(f"slab {done} has room for {need} bytes")
+                raise CacheError(f"block {done} still has space for {need} bytes")
         block = self.session_manager.lease_block(store, need, client.number)
         return {"slab": store.blocks.index(block), "size": block.size, "kind": block.block_type}, block.fd
 
     def _block(self, client: ClientConnection, packet: Packet) -> Reply:
         store, number = self._get_store(client, packet), packet["slab"]
         if not isinstance(number, int) or not 0 <= number < len(store.blocks):
-            raise CacheError(f"there is no slab {number}", "slab")
+            raise CacheError(f"there is no block {number}", "slab")
         block = store.blocks[number]
         return {"size": block.size, "kind": block.block_type}, block.fd
 
@@ -281,7 +282,7 @@ class CacheServer:
         return {"silent": True}, None
 
     def _close(self, client: ClientConnection, packet: Packet) -> Reply:
-        """The client reads this shelf no more, and goes on writing to none of its slabs."""
+        """Close a row store of a client, and release its write leases."""
         store = client.stores.get(packet["shelf"])
         if store is not None:
             store.clients.discard(client.number)
@@ -291,7 +292,7 @@ class CacheServer:
         return {"silent": True}, None
 
     def _stat(self, client: ClientConnection, packet: Packet) -> Reply:
-        """Rows and bytes of the shelves of a session under these keys."""
+        """Rows and bytes of the row stores of a session under these keys."""
         session_stores = self.session_manager.session(packet["session"]).stores
         stores = [session_stores[key] for key in packet["keys"] if key in session_stores]
         sums = {"memory": [0, 0], "disk": [0, 0]}
@@ -311,10 +312,10 @@ class CacheServer:
         return {}, None
 
     def _sessions(self, client: ClientConnection, packet: Packet) -> Reply:
-        """Some sessions with their shelves; ``after`` asks for those that did not fit."""
+        """Sessions with their row stores, as many as fit into one packet; ``after`` continues the listing."""
         numbers = [n for n in self.session_manager.sessions if n > packet.get("after", -1)]
         listed: list[Any] = []
-        capacity = 100  # shelves that fit into one packet with certainty
+        capacity = 100  # row stores that always fit into one packet
         for number in sorted(numbers):
             stores = list(self.session_manager.sessions[number].stores.values())
             if listed and capacity < len(stores) + 1:

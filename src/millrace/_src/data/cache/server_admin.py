@@ -1,4 +1,4 @@
-"""Starting, stopping and asking servers: what the commands call."""
+"""Start, stop and query cache servers; the functions behind the `millrace cache` commands."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ __all__ = [
     "stop",
 ]
 
-# Kinds of errors that say: there is none. One that just dies may still have taken the call.
+# Error types that mean that no server is running. A server that just dies may still have accepted the connection.
 NO_SERVER = ("unreachable", "gone")
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
-# Whoever sits at a terminal waits no longer for an answer.
+# Response timeout in seconds for interactive commands.
 PATIENCE = 5.0
 
 
@@ -96,15 +96,15 @@ def start(
     log_level: int = 1,
     key_file: str | None = None,
 ) -> ServerInfo:
-    """Start a server in the background and wait until it answers. What a dead one left at this port is removed.
+    """Start a server in the background and wait until it responds. Files of a dead server at this port are removed.
 
-    With ``key_file`` it also answers other machines that have the same key, on this port of the interface ``host``.
+    With ``key_file`` it also serves other machines that have the same key, on this port of the interface ``host``.
     """
     if key_file is not None:
         read_key(key_file)
     elif not local_host(host):
         raise CacheError(
-            f"a cache server serves its own machine, and {host} would open it to others: leave -h out, or give a key",
+            f"a cache server serves its own machine, and {host} would open it to others: omit -h, or pass a key file",
             "host",
         )
     paths = server_paths(port, make=True)
@@ -134,17 +134,19 @@ def start(
         with contextlib.suppress(CacheError, OSError):
             server = info(DEFAULT_HOST, port)
             if server.pid == process.pid:
-                process.returncode = 0  # it outlives this process: nobody waits for it
+                process.returncode = 0  # it outlives this process: do not wait for it
                 return server
         time.sleep(0.02)
     if process.poll() is None:
         process.kill()
         process.wait()
-        raise CacheError(f"the cache server did not answer within {START_SECONDS:.0f} s; see {paths.log}")
+        raise CacheError(f"the cache server did not respond within {START_SECONDS:.0f} s; see {paths.log}")
     if process.returncode == EXIT_ALREADY_RUNNING:
         raise _already_running_error(port)
     log_lines = paths.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    raise CacheError(f"the cache server ended at once: {log_lines[-1] if log_lines else f'see {paths.log}'}")
+    raise CacheError(
+        f"the cache server exited immediately: {log_lines[-1] if log_lines else f'see {paths.log}'}"
+    )
 
 
 # The exit status of a server that finds another one at its port.
@@ -156,9 +158,9 @@ def _already_running_error(port: int) -> CacheError:
 
 
 def stop(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> bool:
-    """Stop a server, and remove whatever is left at its port; False where none was running."""
+    """Stop a server and remove its files; False if none was running."""
     if not local_host(host):
-        server_address(host, port)  # says why not
+        server_address(host, port)  # raises the error
     paths = server_paths(port)
     if not paths.folder.is_dir():
         return False
@@ -174,11 +176,11 @@ def stop(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> bool:
     finally:
         lock.close(remove=True)
         with contextlib.suppress(OSError):
-            paths.folder.rmdir()  # where no other server has its files there
+            paths.folder.rmdir()  # if no other server has files there
 
 
 def _end_server(paths: ServerPaths, lock: ServerLock) -> None:
-    """Ask the server to end; where it does not answer, end it. The lock tells when it is gone."""
+    """Request the server to exit; kill it if it does not respond. Its lock shows when it has ended."""
     description = paths.read_description()
     with contextlib.suppress(CacheError, OSError):
         connection = Connection(str(paths.socket), PATIENCE)
@@ -215,7 +217,7 @@ def _connected(host: str, port: int) -> Iterator[Connection]:
 
 
 def info(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> ServerInfo:
-    """What the server at this port says of itself."""
+    """Information about the server at this port."""
     with _connected(host, port) as server:
         reply = server.request(do="info")
     return ServerInfo(
@@ -237,19 +239,19 @@ def info(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> ServerInfo:
 
 
 def generate(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> int:
-    """A new session of the server at this port."""
+    """Create a session on the server at this port."""
     with _connected(host, port) as server:
         return int(server.request(do="generate")["session"])
 
 
 def destroy(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT, session: int = 0) -> None:
-    """End a session: its rows are given up."""
+    """Destroy a session and its rows."""
     with _connected(host, port) as server:
         server.request(do="destroy", session=session)
 
 
 def sessions(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> list[SessionInfo]:
-    """All sessions of the server at this port, with what they hold."""
+    """All sessions of the server at this port, with their row stores."""
     result: list[SessionInfo] = []
     with _connected(host, port) as server:
         after, incomplete = -1, True
@@ -263,5 +265,5 @@ def sessions(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> list[Session
 
 
 def stale() -> list[str]:
-    """What dead servers of this user left behind."""
+    """The files that dead servers of this user have left behind."""
     return [str(path) for path in find_stale_files()]

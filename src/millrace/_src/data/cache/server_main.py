@@ -1,4 +1,7 @@
-"""The program of a server: ``python -m millrace._src.data.cache.server_main``, started by ``admin.start``."""
+"""Entry point of the cache server process.
+
+Run as ``python -m millrace._src.data.cache.server_main``, started by ``server_admin.start``.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +40,10 @@ def main(arguments: list[str]) -> int:
             "release": importlib.metadata.version("millrace"),
         }
         _serve(paths, SessionManager(int(memory), spill), about, key_file)
-        if not paths.log.stat().st_size:  # it ended as it should, with nothing to say
+        if not paths.log.stat().st_size:  # a clean exit with an empty log
             paths.log.unlink()
     except (MillraceError, OSError) as error:
-        sys.stderr.write(f"{error}\n")  # the log's last line, which whoever starts the server shows
+        sys.stderr.write(f"{error}\n")  # the last line of the log, which the starting process shows
         return 1
     finally:
         paths.clean()
@@ -56,7 +59,7 @@ def _serve(paths: ServerPaths, sessions: SessionManager, about: dict[str, Any], 
         listener.bind(str(paths.socket))
     except OSError as error:
         raise CacheError(
-            f"{paths.socket} cannot be made: {error}; a shorter XDG_RUNTIME_DIR helps"
+            f"{paths.socket} cannot be created: {error}; use a shorter XDG_RUNTIME_DIR"
         ) from error
     listener.listen(128)
     server = CacheServer(listener, sessions, about)

@@ -1,9 +1,9 @@
-"""Where a server is found: a folder of the user's own, a socket and two small files for each port.
+"""Runtime directory, socket, lock and log file paths of cache servers.
 
-The folder is ``$XDG_RUNTIME_DIR/millrace``, or ``millrace-<user number>`` beside the other temporary files; only its
-owner may enter it. A server holds a lock on its ``.lock`` file for as long as it lives. The kernel drops the lock with
-the process, however that ends: whoever can take it has found what a dead server left, and nothing of a live one can be
-taken.
+The folder is ``$XDG_RUNTIME_DIR/millrace``, or ``millrace-<user number>`` in the temporary folder; only its owner may
+enter it. A server holds a lock on its ``.lock`` file while it runs. The kernel releases the lock with the process,
+however it ends: a process that acquires the lock knows that the remaining files belong to a dead server, and the lock
+of a live server cannot be acquired.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["ServerPaths", "ServerLock", "server_paths", "runtime_folder", "find_
 
 
 def runtime_folder(*, make: bool = False) -> Path:
-    """The folder of this user's servers; one that belongs to somebody else is refused."""
+    """The folder of this user's servers; a folder of another user is rejected."""
     return private_folder.runtime_directory(make=make, error=CacheError)
 
 
@@ -39,14 +39,14 @@ class ServerPaths:
         self.log = folder / f"cache-{port}.log"
 
     def write_description(self, **fields: Any) -> None:
-        """Write down which process serves here."""
+        """Write the process id, start time and boot id of this server process."""
         description = {"pid": os.getpid(), "started": start_time(os.getpid()), "boot": boot_id(), **fields}
         temporary = self.info.with_suffix(".new")
         temporary.write_text(json.dumps(description), encoding="utf-8")
         temporary.replace(self.info)
 
     def read_description(self) -> dict[str, Any]:
-        """What the server wrote down; empty where there is none."""
+        """The description that the server wrote; empty if there is none."""
         try:
             description = json.loads(self.info.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -54,11 +54,11 @@ class ServerPaths:
         return description if isinstance(description, dict) else {}
 
     def existing_files(self) -> list[Path]:
-        """What there is of a server, but for its lock."""
+        """The existing files of a server, except its lock."""
         return [path for path in (self.socket, self.info, self.info.with_suffix(".new")) if path.exists()]
 
     def clean(self) -> list[Path]:
-        """Remove what a dead server left; its lock is held by the caller."""
+        """Remove the files of a dead server; the caller holds its lock."""
         leftovers = self.existing_files()
         for path in leftovers:
             with contextlib.suppress(FileNotFoundError):
@@ -67,19 +67,19 @@ class ServerPaths:
 
 
 class ServerLock:
-    """The right to serve at a port, or to clean up there."""
+    """The lock of a port, held to run a server or to clean up there."""
 
     def __init__(self, paths: ServerPaths) -> None:
         self._path = paths.lock
         self._fd = os.open(paths.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
     def take(self) -> bool:
-        """False where a live process has it."""
+        """Acquire the lock; False if a live process holds it."""
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        # the file may have been removed, and made anew, between opening and locking
+        # the file may have been removed and created again between opening and locking
         with contextlib.suppress(FileNotFoundError):
             if os.stat(self._path).st_ino == os.fstat(self._fd).st_ino:
                 return True
@@ -101,7 +101,7 @@ def server_paths(port: int, *, make: bool = False) -> ServerPaths:
 
 
 def find_stale_files() -> list[Path]:
-    """What dead servers of this user left behind; the next start at their port, or a stop, removes it."""
+    """The files of dead servers of this user; removed by the next start at their port, or by a stop."""
     leftovers: list[Path] = []
     try:
         folder = runtime_folder()

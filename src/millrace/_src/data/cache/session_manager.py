@@ -1,7 +1,8 @@
-"""What a server keeps: sessions, the shelves in them, and the slabs of each shelf. No socket is known here.
+"""Sessions, row stores and memory blocks of a cache server, with memory limit and LRU eviction.
 
-A slab has at most one client that writes to it. When that client is gone, the next one goes on behind what is whole.
-Memory is counted by the size of slabs that were given out, so that the limit holds whatever clients do.
+This module does not use sockets. A block has at most one client that writes to it. When that client is gone, the next
+one continues after the complete part. Memory is counted by the size of leased blocks, so that the limit holds whatever
+clients do.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ __all__ = ["SessionManager", "CacheSession", "StoreRecord", "BlockRecord"]
 
 MIN_BLOCK_BYTES, MAX_BLOCK_BYTES = 1 << 20, 1 << 30
 FIRST_BLOCK_BYTES = 16 << 20
-# So much of a disk stays free.
+# Free bytes that are left on a disk.
 DISK_RESERVE = 1 << 30
 PAGE = 4096
 
 
 @dataclasses.dataclass
 class BlockRecord:
-    """One slab: its descriptor, and the client that writes to it."""
+    """One block: its descriptor, and the client that writes to it."""
 
     fd: int
     size: int
@@ -46,7 +47,7 @@ class BlockRecord:
 
 @dataclasses.dataclass
 class StoreRecord:
-    """The rows under one key of one session."""
+    """The row store of one key of one session."""
 
     session: int
     key: str
@@ -65,7 +66,7 @@ class StoreRecord:
         return sum(block.size for block in self.blocks if block.block_type == block_type)
 
     def counts(self) -> dict[str, Any]:
-        """Rows and whole bytes, in memory and on disk."""
+        """Complete rows and bytes, in memory and on disk."""
         counts: dict[str, Any] = {"memory": [0, 0], "disk": [0, 0]}
         for block in self.blocks:
             used, rows = block.progress
@@ -87,16 +88,16 @@ class CacheSession:
 
 
 class SessionManager:
-    """All sessions of one server, within its memory.
+    """All sessions of one server, within its memory limit.
 
-    >>> rooms = SessionManager(memory=64 << 20, spill=None)
-    >>> session = rooms.generate()
-    >>> shelf = rooms.open(session, "key", 100, None, False, client=1)
-    >>> slab = rooms.lease_block(shelf, 4096, client=1)
-    >>> rooms.memory_used == slab.size
+    >>> manager = SessionManager(memory=64 << 20, spill=None)
+    >>> session = manager.generate()
+    >>> store = manager.open(session, "key", 100, None, False, client=1)
+    >>> block = manager.lease_block(store, 4096, client=1)
+    >>> manager.memory_used == block.size
     True
-    >>> rooms.destroy(session)
-    >>> rooms.memory_used
+    >>> manager.destroy(session)
+    >>> manager.memory_used
     0
     """
 
@@ -116,7 +117,7 @@ class SessionManager:
         session = self.sessions.get(number)
         if session is None:
             raise CacheError(
-                f"there is no session {number}: generate one with 'dataset-cache -g', or look at those there are with "
+                f"there is no session {number}: generate one with 'dataset-cache -g', or list the existing ones with "
                 "'dataset-cache --list_sessions'",
                 "session",
             )
@@ -131,7 +132,7 @@ class SessionManager:
         for number in list(self.sessions):
             self.destroy(number)
 
-    # shelves ----------------------------------------------------------------------------------------
+    # stores -----------------------------------------------------------------------------------------
 
     def stores(self) -> Iterator[StoreRecord]:
         return (store for session in self.sessions.values() for store in session.stores.values())
@@ -144,21 +145,21 @@ class SessionManager:
         if store is None:
             store = StoreRecord(session, key, create_table(rows), rows, limit, spilling)
             stores[key] = store
-        elif not store.clients:  # the limit of whoever uses it now holds
+        elif not store.clients:  # the limit of the current user applies
             store.limit, store.spilling = limit, spilling
         store.clients.add(client)
         store.used = time.monotonic()
         return store
 
     def leave(self, client: int) -> None:
-        """A client is gone: what it wrote to may be written to by others, behind what is whole."""
+        """Release the leases of a client that is gone: others may write to its blocks after the complete part."""
         for store in self.stores():
             store.clients.discard(client)
             for block in store.blocks:
                 if block.writer == client:
                     block.writer = None
 
-    # slabs ------------------------------------------------------------------------------------------
+    # blocks -----------------------------------------------------------------------------------------
 
     @property
     def memory_used(self) -> int:
@@ -169,14 +170,14 @@ class SessionManager:
         return sum(store.bytes_of("disk") for store in self.stores())
 
     def lease_block(self, store: StoreRecord, need: int, client: int) -> BlockRecord:
-        """A slab with room for a block of so many bytes; ResourceError where there is none to be had."""
+        """A block with space for this many bytes; ResourceError if there is none."""
         for block in store.blocks:
             if block.writer is None and block.size - block.progress[0] >= need:
                 block.writer = client
                 return block
         if len(store.blocks) >= MAX_BLOCKS or need + START > MAX_BLOCK_SIZE:
             raise ResourceError(
-                f"a block of {need} bytes finds no slab: there are {len(store.blocks)} already"
+                f"cannot create a block for {need} bytes: there are {len(store.blocks)} already"
             )
         block = self._create_in_memory(store, need + START) or self._create_on_disk(store, need + START)
         block.writer = client
@@ -184,13 +185,15 @@ class SessionManager:
         return block
 
     def _block_size(self, store: StoreRecord, need: int, available: int, block_type: BlockType) -> int:
-        """Slabs grow with their shelf: few for a large one, no waste for a small one."""
+        """Size of a new block: it grows with the row store, so that large stores have few blocks and small ones waste
+        no memory.
+        """
         wanted = min(MAX_BLOCK_BYTES, max(FIRST_BLOCK_BYTES, store.bytes_of(block_type) // 4))
         if store.limit is not None:
             wanted = min(wanted, max(MIN_BLOCK_BYTES, store.limit // 16))
         return (
             min(available // PAGE, -(-max(need, wanted) // PAGE)) * PAGE
-        )  # whole pages, and never less than needed
+        )  # whole pages, at least the needed size
 
     def _create_in_memory(self, store: StoreRecord, need: int) -> BlockRecord | None:
         size, need = 0, _round_to_pages(need)
@@ -214,7 +217,7 @@ class SessionManager:
         return min(available, memory_info().get("MemAvailable", 1 << 60))
 
     def _drop_oldest(self, keep: StoreRecord) -> bool:
-        """Make room: rows that nobody uses go, those that were asked for longest ago first."""
+        """Evict the least recently used row store that no client uses."""
         idle = [store for store in self.stores() if not store.clients and store is not keep]
         idle = [store for store in idle if store.bytes_of("memory")]
         if not idle:
@@ -227,10 +230,10 @@ class SessionManager:
     def _create_on_disk(self, store: StoreRecord, need: int) -> BlockRecord:
         full, need = _limit_message(store, self.memory), _round_to_pages(need)
         if not store.spilling:
-            raise ResourceError(f"{full}; spilling=True keeps the rest on disk")
+            raise ResourceError(f"{full}; spilling=True stores the rest on disk")
         if self.spill is None:
             raise ResourceError(
-                f"{full}, and the server has no folder for more (dataset-cache --start -s FOLDER)"
+                f"{full}, and the server has no spill folder (dataset-cache --start -s FOLDER)"
             )
         try:
             free = shutil.disk_usage(self.spill).free
@@ -253,5 +256,5 @@ def _limit_message(store: StoreRecord, memory: int) -> str:
 
 
 def _first_number() -> int:
-    """Sessions of one server are not mistaken for those of the one before it."""
+    """A random first session number, so that sessions of a restarted server differ from those of the previous one."""
     return int.from_bytes(os.urandom(4), "little") | 0x40000000

@@ -1,7 +1,7 @@
-"""The table of a shelf: for each row number the place where the row lies, or 0.
+"""Shared-memory table from row number to storage slot (block, offset, row), readable without locks.
 
-It is shared memory that every client maps: a row is looked up without asking the server. A place is one number of
-eight bytes, stored after the row's block is whole, so that a reader sees all of a row or nothing of it.
+Every client maps the table, so rows are looked up without requests to the server. A slot is one 8-byte integer, 0 for
+rows that are not cached. It is stored after the row's group is complete, so that a reader sees a complete row or none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 Slots = npt.NDArray[np.uint64]
 
 EMPTY_SLOT = np.uint64(0)
-# 16 bits for the slab (counted from 1), 30 for the offset in units of 64 bytes, 18 for the row in its block
+# 16 bits for the block (counted from 1), 30 for the offset in units of 64 bytes, 18 for the row in its row group
 ROW_BITS = 18
 _BLOCK_SHIFT, _OFFSET_SHIFT = np.uint64(48), np.uint64(ROW_BITS)
 _OFFSET_MASK, _ROW_MASK = np.uint64((1 << 30) - 1), np.uint64((1 << ROW_BITS) - 1)
@@ -38,12 +38,12 @@ MAX_BLOCKS = (1 << 16) - 2
 MAX_ROWS_PER_GROUP = 1 << ROW_BITS
 MAX_BLOCK_SIZE = 1 << 36
 
-_HEADER_LENGTH = 8  # of the head: magic, rows, length of the sequence + 1
+_HEADER_LENGTH = 8  # of the header: magic, rows, length of the sequence + 1
 _MAGIC = 0x3154_524D  # "MRT1"
 
 
 def pack_slot(block: int, offset: int, row: int | npt.NDArray[np.uint64] = 0) -> npt.NDArray[np.uint64]:
-    """The place of rows of one block."""
+    """The slots of rows of one row group."""
     base = np.uint64(((block + 1) << 48) | ((offset >> 6) << ROW_BITS))
     return np.asarray(base + np.asarray(row, np.uint64))
 
@@ -61,14 +61,14 @@ def slot_row(slots: Slots) -> npt.NDArray[np.int64]:
 
 
 def create_table(rows: int) -> int:
-    """A descriptor of an empty table; pages that nobody writes to cost nothing."""
+    """Create an empty table and return its descriptor; unused pages cost nothing."""
     fd = memory.create(8 * (_HEADER_LENGTH + rows), "millrace-cache-table")
     os.pwrite(fd, np.array([_MAGIC, rows], np.uint64).tobytes(), 0)
     return fd
 
 
 class SlotTable:
-    """A table as mapped here.
+    """A mapped slot table.
 
     >>> table = SlotTable(create_table(4))
     >>> table.put(np.array([2], np.uint64), pack_slot(0, 64))
@@ -85,7 +85,7 @@ class SlotTable:
         finally:
             os.close(fd)
         if len(data) < _HEADER_LENGTH or data[0] != _MAGIC or data[1] != len(data) - _HEADER_LENGTH:
-            raise FormatError("this is not a table of rows")
+            raise FormatError("this is not a slot table")
         self._head, self._slots = data[:_HEADER_LENGTH], data[_HEADER_LENGTH:]
 
     @property
@@ -94,7 +94,7 @@ class SlotTable:
 
     @property
     def total(self) -> int | None:
-        """How many rows the whole sequence has, once somebody has come to its end."""
+        """Number of rows of the whole sequence, once a process has reached its end."""
         stored = int(self._head[2])
         return stored - 1 if 0 < stored <= self.capacity + 1 else None
 
@@ -104,7 +104,7 @@ class SlotTable:
             self._head[2] = rows + 1
 
     def find(self, numbers: Numbers) -> Slots:
-        """The place of each row; 0 where it is not kept."""
+        """The slot of each row; 0 if it is not cached."""
         if len(numbers) and int(numbers.max()) >= self.capacity:
             slots = np.zeros(len(numbers), np.uint64)
             inside = numbers < self.capacity
@@ -113,7 +113,7 @@ class SlotTable:
         return self._slots[numbers]
 
     def lacks(self, numbers: Numbers) -> bool:
-        """Whether all these rows have a number here, and none is kept."""
+        """Whether all row numbers are valid and none of the rows is cached."""
         try:
             return not self._slots[numbers].any()
         except IndexError:
@@ -126,7 +126,7 @@ class SlotTable:
         self._slots[numbers] = EMPTY_SLOT
 
     def run(self, start: int, most: int) -> Slots:
-        """The places of up to ``most`` rows from ``start`` on, up to the first that is not kept."""
+        """The slots of up to ``most`` rows from ``start`` on, up to the first that is not cached."""
         slots = self._slots[start : start + most]
         missing = np.flatnonzero(slots == EMPTY_SLOT)
         return slots[: missing[0]].copy() if len(missing) else slots.copy()

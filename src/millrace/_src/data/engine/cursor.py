@@ -1,4 +1,7 @@
-"""A position in a run, as small JSON: enough to go on with exactly the rows that would have come next."""
+"""Resumable position of a pipeline run as small JSON, tied to the plan fingerprint.
+
+A run that is resumed from it produces exactly the rows that would have come next.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,16 @@ from millrace._src.data.plan.fingerprint.plan_fingerprint import Fingerprint
 __all__ = ["Cursor", "check_state_layout"]
 
 VERSION = 3
-# Version 0.2.0 wrote this one: its fingerprints hold module paths in the place of ids.
+# Written by version 0.2.0, whose fingerprints hold module paths instead of ids.
 VERSION_OF_0_2_0 = 2
 
 _DAMAGED = "this state is damaged"
 
 
 def check_state_layout(fresh: Any, saved: Any) -> None:
-    """Refuse a saved state that is built otherwise than a fresh one: another type of container, no integer.
+    """Reject a saved state whose structure differs from a fresh one: other container types, or no integer.
 
-    >>> check_like([0, {"skip": 0}], [3, {"skip": "x"}])
+    >>> check_state_layout([0, {"skip": 0}], [3, {"skip": "x"}])
     Traceback (most recent call last):
     ...
     millrace.errors.CursorError: this state is damaged: expected an integer, got str
@@ -45,10 +48,10 @@ def check_state_layout(fresh: Any, saved: Any) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Cursor:
-    """Taken after the last delivered batch. ``fingerprint`` names the plan, so another plan is refused."""
+    """Position after the last delivered batch. ``fingerprint`` identifies the plan; other plans are rejected."""
 
     fingerprint: str
-    # a few characters for each part of the plan: they say what differs when it meets another
+    # a short digest of each op, to describe how another plan differs
     plan: list[str]
     seed: int
     epoch: int
@@ -70,7 +73,7 @@ class Cursor:
         if type(version) is not int or version not in (VERSION, VERSION_OF_0_2_0):
             raise CursorError(
                 f"this state has version {str(version)[:20]}, but this Millrace reads version {VERSION} and that of "
-                f"Millrace 0.2.0, {VERSION_OF_0_2_0}: another release saved it. Start again, or go on at the same "
+                f"Millrace 0.2.0, {VERSION_OF_0_2_0}: another release saved it. Start again, or continue at the same "
                 f"step with dataset.set_init_step(n); the state was taken after step {saved.get('step')!r} of epoch "
                 f"{saved.get('epoch')!r}, both counted from 0."
             )
@@ -93,14 +96,14 @@ class Cursor:
         return cursor
 
     def check(self, now: Fingerprint) -> None:
-        """Refuse another plan, and say what differs."""
+        """Raise CursorError for another plan, with the differences."""
         if self.version == VERSION_OF_0_2_0:
             now = now.of_0_2_0()
         if self.fingerprint != now.text:
             release = ", with Millrace 0.2.0" * (self.version == VERSION_OF_0_2_0)
             raise CursorError(
-                f"this state was saved by another pipeline{release}, so the rows it stands for cannot be found again: "
+                f"this state was saved by another pipeline{release}, so its position does not apply here: "
                 f"{now.differences(self.plan)}. Build the pipeline as it was; workers, executors, chunk sizes and "
-                "the memory budget may change. What an object gathers while rows run can be kept out with "
+                "the memory budget may change. Exclude attributes that change while rows run with "
                 "__getstate__."
             )

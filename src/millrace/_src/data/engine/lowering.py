@@ -1,4 +1,7 @@
-"""lower: from plan nodes to stages. One function per kind of node; nothing here runs a row."""
+"""Lowering of plan nodes to executable stages.
+
+One function per node type; no rows are processed here.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from millrace._src.data.plan.node import Node
 from millrace._src.data.plan.nodes import order_ops as ops
 from millrace._src.data.plan.nodes import physical
 
-from .executors import threads as _usual  # noqa: F401  nearly every run has some: the first batch shall not wait for it
+from .executors import threads as _usual  # noqa: F401  loaded early: nearly every run uses it, and the first batch must not wait for the import
 from .executors.base import Executor
 from .executors.registry import make_executor
 from .segment.runner import SegmentRunner
@@ -38,14 +41,14 @@ __all__ = ["Lowering"]
 
 @dataclasses.dataclass
 class Lowering:
-    """Everything stages share while they are built."""
+    """Builds the stages of a plan; holds what they share."""
 
     plan: Plan
     budget: MemoryBudget
     stats: RunStats
     ledger: FailedRowLog
     wait: Callable[..., None]
-    # what was made that holds chunks ready: numbers of these may be tuned
+    # stages with queues, whose sizes may be tuned
     segments: list[SegmentStage] = dataclasses.field(default_factory=list)
     prefetch_stages: list[PrefetchStage] = dataclasses.field(default_factory=list)
 
@@ -59,7 +62,7 @@ class Lowering:
         return settings.debug_mode or not executor_traits(settings.executor or THREADS).background
 
     def _with_prefetch(self, stage: Stage) -> Stage:
-        """Barriers run ahead in a thread of their own; in-line runs stay in the caller's."""
+        """Add a prefetch thread to a barrier stage; inline runs stay in the caller's thread."""
         if self._inline or isinstance(stage, SegmentStage):
             return stage
         depth = max(2, self.plan.settings.prefetch_size)
@@ -109,7 +112,7 @@ class Lowering:
         if isinstance(first, ops.Read) and not first.random_access:
             upstream = BatchIndexStage(first, epochs, StageStats("indices", "indices"))
         elif isinstance(first, ops.Read):
-            # how large rows are, or become on their way, the first one tells: chunks grow from there
+            # chunks start small and grow once the size of rows is known
             rows = placement.max_rows if placement.fixed_rows else placement.row_multiple
             indices = StageStats("indices", "indices")
             upstream = IndexStage(first, self.plan.seed, epochs, indices, rows, node.batch_rows)
@@ -161,7 +164,7 @@ class Lowering:
         return make_executor(THREADS, runner, node.placement.workers, name, self.plan.settings)
 
     def _lower_nested(self, node: Node, op: int) -> Stage:
-        """A dataset made inside flat_map: its own plan, run in the calling thread, for one epoch."""
+        """Lower a dataset created inside flat_map: a separate plan, run in the calling thread, for one epoch."""
         settings = self.plan.settings.replace(executor=INLINE)
         plan = optimize(bind(node, settings, seed=hash_integers(self.plan.seed, op) & 0xFFFFFFFF))
         inner = Lowering(plan, self.budget, RunStats(), self.ledger, self.wait)
@@ -170,7 +173,7 @@ class Lowering:
 
 @contextlib.contextmanager
 def _close_on_error(stages: list[Stage]) -> Iterator[None]:
-    """What was made is closed when the stage above cannot be: its workers have started already."""
+    """Close these stages if building the next one fails: their workers have already started."""
     try:
         yield
     except BaseException:

@@ -98,7 +98,7 @@ def test_two_pipelines_share_a_file(tmp_path: Path, caplog: pytest.LogCaptureFix
     assert caplog.messages == []
     assert run(pipeline(64), n0_workers=3).record.loaded == ""
     (said,) = caplog.messages
-    assert "tuned_0.json holds numbers for another pipeline (" in said
+    assert "tuned_0.json holds values for another pipeline (" in said
     assert "they are not used" in said
     assert run(pipeline(32)).knobs.values["0/workers"] == 5
     assert run(pipeline(64)).knobs.values["0/workers"] == 3
@@ -143,4 +143,4 @@ def test_a_place_that_is_gone_loses_the_file_not_the_run(
     ds.config.set_enable_autotune(True, str(folder / "tuned"))
     folder.rmdir()
     assert run(pipeline(), n0_workers=2).record.saved == ""
-    assert "its numbers could not be written" in caplog.text
+    assert "the tuned values could not be written" in caplog.text

@@ -185,7 +185,7 @@ def test_workers_that_have_nothing_to_do_are_let_go() -> None:
     values = made.start() | {"0/workers": 12}
     search, attempts = tune(made, search=Search(made.knobs(), values, ResourceLimits(2, 1 << 30)))
     assert search.best["0/workers"] == 1
-    assert [a.why for a in attempts] == ["its workers have little to do"]
+    assert [a.why for a in attempts] == ["its workers have a low load"]
     assert search.settled
 
 
@@ -255,5 +255,5 @@ def test_numbers_of_an_earlier_run_need_no_guess() -> None:
     good, _ = tune(WAITING)
     search = Search(WAITING.knobs(), good.best, ResourceLimits(2, 1 << 30), known=True)
     search, attempts = tune(WAITING, search=search)
-    assert not any(attempt.why.startswith("a first guess") for attempt in attempts)
+    assert not any(attempt.why.startswith("first estimate") for attempt in attempts)
     assert WAITING.rate(search.best) >= 0.9 * WAITING.best()

@@ -218,7 +218,7 @@ EAGAIN = OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
 def test_fewer_workers_than_asked_go_on(no_leaks, monkeypatch):
     refuse_after(monkeypatch, 2, EAGAIN)
-    with pytest.warns(UserWarning, match=r"wanted 5, started 2.*ulimit -u.*Going on with 2"):
+    with pytest.warns(UserWarning, match=r"wanted 5, started 2.*ulimit -u.*Continuing with 2"):
         executor = ProcessExecutor(Echo(), 5)
     assert executor.num_workers == 2
     result_of(executor.submit(chunk_of(3)))

@@ -1,4 +1,4 @@
-"""The numbers of a run that may be changed, each with its limits and the stage that takes it."""
+"""Tunable parameters (knobs) of a run, their limits, and how a new value is applied to a stage."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .search import AHEAD, CHUNK, WORKERS, Knob
 
 __all__ = ["Knobs"]
 
-# The most workers where there are fewer cores: threads wait for disks, processes cost memory and time to start.
+# Upper limits of workers on machines with fewer cores: threads wait for disks, processes cost memory and time to start.
 MAX_THREADS, MAX_PROCESSES = 16, 8
-# Chunks may become so many times as large as placement would make them; bytes bound them in any case.
+# Chunks may grow to this multiple of the planned size; the byte limit applies in any case.
 MAX_CHUNK_GROWTH = 8
 MAX_AHEAD = 128
 
 
 @dataclasses.dataclass
 class _SegmentCounters:
-    """Counters of a segment at one moment."""
+    """Snapshot of the counters of a segment."""
 
     busy: float
     cpu: float
@@ -36,7 +36,7 @@ class _SegmentCounters:
 
 
 class Knobs:
-    """Knobs by name, their values now, and how to change them. The parts of the search are the segments here."""
+    """Knobs by name, their current values, and how to change them. Stages of the search are the segments here."""
 
     def __init__(self, segments: Sequence[SegmentStage], prefetch_stages: Sequence[PrefetchStage]) -> None:
         self.segments = [stage for stage in segments if stage.executor.traits.background]
@@ -44,7 +44,7 @@ class Knobs:
         self.values: dict[str, int] = {}
         self.settings: dict[str, AutotuneParameter] = {}
         self._change: dict[str, Callable[[int], None]] = {}
-        # chunks as the engine sizes them by itself, and numbers that came from a file
+        # chunk sizes that the engine chose itself, and knobs whose values were loaded from a file
         self._chunks: dict[int, int] = {}
         self._loaded: set[str] = set()
         for number, stage in enumerate(self.segments):
@@ -66,12 +66,12 @@ class Knobs:
         most: int,
         change: Callable[[int], None],
     ) -> None:
-        """Something between stages, or behind them, that holds what is ready."""
+        """Register a buffer of prefetched items between or after the stages."""
         self._add_knob(Knob(key, AHEAD, -1, least, max(most, value)), stage, where, value)
         self._change[key] = change
 
     def _register_segment(self, number: int, stage: SegmentStage) -> None:
-        """Numbers begin as placement chose them; what a user fixed stays as it is."""
+        """Register the knobs of a segment: values start as the plan chose them; what the user fixed is not changed."""
         executor, stats, placement = stage.executor, stage.stats, stage.node.placement
         assert placement is not None
         resizes = type(executor).resize is not Executor.resize
@@ -106,7 +106,7 @@ class Knobs:
         self.settings[knob.name] = AutotuneParameter(stage, where, knob.parameter, value, value)
 
     def refresh_values(self) -> None:
-        """The run has found its pace: workers that rest do not count, and chunks have the size that suits them."""
+        """Update the values after warm-up: only active workers count, and the engine has chosen chunk sizes."""
         for number, stage in enumerate(self.segments):
             workers, chunk = f"{number}/workers", f"{number}/chunk"
             if workers in self.values and workers not in self._loaded:
@@ -116,23 +116,23 @@ class Knobs:
                 self.settings[chunk].before = self.settings[chunk].now = stage.chunk_rows
 
     def start_from(self, values: dict[str, int]) -> None:
-        """These numbers are known to be good."""
+        """Start from values of an earlier run."""
         self._loaded = set(values)
         self.apply({**self.values, **values})
 
     def owner(self, knob: Knob) -> str:
-        """What a number belongs to, in words that a later run with other numbers has, too."""
+        """A description of what a knob belongs to; stable across runs with different values."""
         if knob.part < 0:
             return knob.parameter
         stage = self.segments[knob.part]
         return f"{stage.node.label} on {stage.executor.name}"
 
     def is_adaptive(self, knob: Knob, value: int) -> bool:
-        """Whether this number is not a decision: the engine goes on adapting it."""
+        """Whether the engine keeps adapting this value itself."""
         return knob.parameter == CHUNK and self._chunks.get(knob.part) == value
 
     def by_op(self, values: dict[str, int]) -> dict[int, tuple[int | None, int]]:
-        """For each op of the user's: its workers, where they can be changed, and what may be ahead of it."""
+        """For each user op: its workers, if adjustable, and its prefetch depth."""
         settings_by_op: dict[int, tuple[int | None, int]] = {}
         for number, stage in enumerate(self.segments):
             numbers = values.get(f"{number}/workers"), values[f"{number}/ahead"]
@@ -140,7 +140,7 @@ class Knobs:
         return settings_by_op
 
     def apply(self, values: dict[str, int]) -> None:
-        """Let these be in force, from the next chunk on."""
+        """Apply these values from the next chunk on."""
         changed = {name for name, value in values.items() if value != self.values.get(name)}
         self.values = dict(values)
         for name, value in values.items():
@@ -156,22 +156,22 @@ class Knobs:
 
     @property
     def has_starting_workers(self) -> bool:
-        """Whether a stage has workers that are not up yet."""
+        """Whether a stage has workers that are still starting."""
         return any(stage.executor.num_starting for stage in self.segments)
 
     @property
     def has_pending_config(self) -> bool:
-        """Whether a stage has not taken its numbers over yet."""
+        """Whether a stage has not applied its values yet."""
         return any(stage.has_pending_config for stage in self.segments)
 
-    # what was seen ---------------------------------------------------------------------------------
+    # measurements ---------------------------------------------------------------------------------
 
     def reset_counters(self) -> None:
-        """Count from here."""
+        """Reset the reference point of the counters."""
         self._counters_before = [self._read_counters(stage) for stage in self.segments]
 
     def parts(self, steps: int) -> tuple[StageMeasurement, ...]:
-        """The segments since the mark, over so many steps."""
+        """Measurements of the segments since the last reset, per step."""
         measurements = []
         for stage, before in zip(self.segments, self._counters_before, strict=True):
             now = self._read_counters(stage)

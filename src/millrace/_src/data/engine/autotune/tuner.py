@@ -1,7 +1,7 @@
-"""Autotune of one run: looks at the consumer's steps, asks the search, and hands its numbers to the stages.
+"""Autotune of one run: times the consumer's steps, runs the search and applies its values to the stages.
 
-It lives in the consumer's thread, and is called before each pull. Stages take new numbers over by themselves, between
-two chunks; no row, no order and no position depends on any of them.
+It runs in the consumer's thread before each pull. Stages apply new values themselves, between two chunks. Rows, their
+order and positions do not depend on any of them.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = ["Tuner"]
 
 log = get_logger(__name__)
 
-# Steps before the first measurement, and of each; it also lasts so long, and so many pulls.
+# Steps before the first measurement, and steps, seconds and pulls that each measurement has at least.
 WARM_UP_STEPS = 4
 STEPS = 8
 MIN_SECONDS = 0.05
 MIN_PULLS = 4
-# When nothing is left to try, it looks so many times less often.
+# Measurements take this many times as long after the search has settled.
 SETTLED_INTERVAL_FACTOR = 4
-# After a change, what was under way comes out first: at least, and at most, so many steps. So many seconds are given to
-# worker processes that are starting: on a busy machine that takes a while, and slows down all others.
+# Limits of the number of steps after a change in which chunks in flight finish, then timeouts in seconds for starting
+# worker processes (which can be slow and slows down all others on a busy machine) and for applying values.
 MIN_SETTLING, MAX_SETTLING = 2, 12
 START_TIMEOUT, APPLY_TIMEOUT = 60.0, 1.0
 
@@ -59,9 +59,9 @@ class Tuner:
         self._known = False
         self._last = (0, 0.0, 0.0, 0)
         self._timings: list[StepTiming] = []
-        # the steps that were delivered when this measurement began
+        # steps delivered when this measurement started
         self._first_step = 0
-        # steps of settling that are left, and when stages were last asked for something
+        # remaining settling steps, and when values were last applied
         self._settling_steps, self._applied_at = WARM_UP_STEPS, 0.0
         self._lock = threading.Lock()
         self._load()
@@ -69,7 +69,7 @@ class Tuner:
     def register_knob(
         self, name: str, where: str, value: int, least: int, most: int, change: Callable[[int], None]
     ) -> None:
-        """Another place in which batches lie ready, behind the run; before the first step."""
+        """Register a buffer of batches after the pipeline; only before the first step."""
         with self._lock:
             if self._search is None:
                 self.knobs.offer(name, name, where, value, least, most, change)
@@ -78,13 +78,13 @@ class Tuner:
     # in the consumer's thread ----------------------------------------------------------------------
 
     def on_step(self) -> None:
-        """Called before each pull."""
+        """Update the tuning; called before each pull."""
         stats = self.stats
         now = (stats.delivered, stats.consumer_wait, stats.consumer_busy, stats.epochs)
         (delivered, wait, busy, epochs), self._last = self._last, now
         steps = now[0] - delivered
         if steps <= 0 or now[3] != epochs:
-            return  # what a user does between two epochs is no step
+            return  # time between two epochs is not a step
         if self._is_reconfiguring():
             self._start_measurement()
             return
@@ -97,7 +97,7 @@ class Tuner:
             self._decide()
 
     def _is_reconfiguring(self) -> bool:
-        """Whether what was asked for is not there yet. A stage that is not asked for chunks takes nothing over."""
+        """Whether applied values are not in force yet. A stage applies values only when it is pulled."""
         if not self._applied_at:
             return False
         passed = self._clock() - self._applied_at
@@ -134,7 +134,7 @@ class Tuner:
         attempt = search.observe(seen)
         if attempt is not None:
             self._record_attempt(attempt)
-        if not tried or (attempt is not None and attempt.kept):  # else these numbers are no result yet
+        if not tried or (attempt is not None and attempt.kept):  # otherwise these values are still on trial
             self.record.rate = self._rows_per_second(1 / seen.seconds if seen.seconds else 0.0)
         if was_settled and not search.settled:
             self.record.settled_at = None
@@ -148,7 +148,7 @@ class Tuner:
         self._start_measurement()
 
     def _start_search(self, rate: float) -> Search:
-        """The run has found its pace."""
+        """Start the search after warm-up."""
         self.knobs.refresh_values()
         self.record.first_rate = self._rows_per_second(rate)
         self.knobs.apply(dict(self.knobs.values))
@@ -160,7 +160,7 @@ class Tuner:
         stats = self.stats
         return steps * stats.rows / stats.delivered if stats.delivered and stats.rows else steps
 
-    # what it did -----------------------------------------------------------------------------------
+    # log -------------------------------------------------------------------------------------------
 
     def _record_attempt(self, attempt: Attempt) -> None:
         settings = self.knobs.settings
@@ -173,7 +173,7 @@ class Tuner:
             AutotuneTrial(self.stats.delivered, attempt.why, changes, before, after, attempt.kept)
         )
         changed = "; ".join(f"{stage}: {knob} {old} -> {new}" for stage, knob, old, new in changes)
-        action = "keeps" if attempt.kept else "gives back"
+        action = "keeps" if attempt.kept else "reverts"
         log.info(
             "autotune %s %s (%s): %.4g -> %.4g rows/s at step %d",
             action,
@@ -193,14 +193,14 @@ class Tuner:
             self.stats.delivered,
             record.first_rate,
             record.rate,
-            changed or "nothing had to be changed",
+            changed or "no change was needed",
         )
         self.save()
 
     # files -----------------------------------------------------------------------------------------
 
     def _load(self) -> None:
-        """Begin with what an earlier run of the same plan has found."""
+        """Load the values of an earlier run of the same plan."""
         values = None if self.saved is None else self.saved.load(self.knobs)
         if not values or self.saved is None:
             return
@@ -208,14 +208,14 @@ class Tuner:
         self.knobs.start_from(values)
 
     def finish(self) -> None:
-        """The run is over: what was being tried is no result."""
+        """End of the run: report the best values, without the current trial."""
         if self._search is not None:
             for name, value in self._search.best.items():
                 self.knobs.settings[name].now = value
         self.save()
 
     def save(self) -> None:
-        """Write the numbers down, where a file was named and there is something to write."""
+        """Write the values, if a file was named and there is something to write."""
         if self.saved is not None and (self._search is not None or self._known):
             values = self.knobs.values if self._search is None else self._search.best
             if self.saved.save(self.knobs, values, self.record):

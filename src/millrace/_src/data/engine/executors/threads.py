@@ -1,4 +1,7 @@
-"""A fixed set of threads with one shared queue. Threads come first: whatever releases the GIL runs here."""
+"""Thread executor: a fixed set of worker threads with one shared queue.
+
+It is the default: code that releases the GIL runs here.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,8 @@ class ThreadExecutor(Executor):
         self._threads: list[threading.Thread] = []
 
     def submit(self, chunk: Chunk) -> Task:
-        # one for the first chunk, all that may work for the second: nobody waits for a thread that is not needed yet
+        # start one thread for the first chunk, all active threads for the second: no wait for threads that are not
+        # needed yet
         self._start(self._wanted if self._threads else 1)
         task = Task(chunk)
         self._queue.put(task)
@@ -49,7 +53,8 @@ class ThreadExecutor(Executor):
             return
         try:
             for i in range(len(self._threads), wanted):
-                # the loop holds the queue and the runner, never the executor: dropping it can end the threads
+                # the loop refers to the queue and the runner, not to the executor: dropping the executor can end the
+                # threads
                 thread = threading.Thread(
                     target=_run_worker,
                     args=(self._queue, self.runner, self._gate, i),
@@ -70,13 +75,13 @@ class ThreadExecutor(Executor):
             self.num_workers = len(self._threads)
 
     def set_active_workers(self, workers: int) -> None:
-        """Let only so many workers take tasks; the others rest. Results do not depend on it."""
+        """Let only this many workers take tasks; the others are idle. Results do not depend on it."""
         self._gate.set_open_count(workers)
-        if self._threads:  # what is under way may wait for somebody to take what comes after it
+        if self._threads:  # chunks in flight may depend on a worker taking the next ones
             self._start(self._wanted)
 
     def resize(self, workers: int) -> int:
-        """More are started with the next task; those that are too many rest, which costs nothing but their stacks."""
+        """Change the number of workers. New threads start with the next task; surplus threads stay idle."""
         self.num_workers = workers
         self._gate.set_open_count(workers)
         return workers
@@ -109,13 +114,15 @@ def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> 
 
 
 class _WorkerGate:
-    """Workers numbered below ``open`` work, the rest wait here; and who of them is left at the end."""
+    """Workers numbered below ``open_count`` take tasks, the others wait; also counts the workers that are left at the
+    end.
+    """
 
     def __init__(self, workers: int) -> None:
         self.open_count = workers
         self.changed = threading.Condition()
         self.working = 0
-        # nobody waits for the workers any more: the last one to go closes the runner
+        # close() no longer waits for the workers: the last one to end closes the runner
         self.detached = False
 
     def all_ended(self) -> bool:
@@ -129,7 +136,7 @@ class _WorkerGate:
             self.working += 1
 
     def remove_worker(self) -> bool:
-        """A worker ends; True when it has to close the runner."""
+        """Record the end of a worker; True when it has to close the runner."""
         with self.changed:
             self.working -= 1
             return self.detached and not self.working
@@ -146,9 +153,10 @@ class _WorkerGate:
 
 
 def _limit_threads(stack: contextlib.ExitStack, tasks: int) -> None:
-    """Before each task of a worker. Caps are a courtesy: who cannot set them still works.
+    """Limit library threads before each task of a worker. Failures are logged and ignored.
 
-    The first two tasks, a row to learn its size and the rest of the first batch, do not wait for the long look.
+    The first two tasks, one row to learn its size and the rest of the first batch, do not wait for the full library
+    search.
     """
     try:
         if tasks == 0:
@@ -176,7 +184,7 @@ def _run_worker(
                 _limit_threads(stack, tasks)
                 tasks += 1
                 task.run(runner)
-                del task  # hold no result while waiting for the next
+                del task  # release the result while waiting for the next task
     finally:
         if gate.remove_worker():
             runner.close()

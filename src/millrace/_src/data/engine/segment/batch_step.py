@@ -1,4 +1,7 @@
-"""batch: rows stacked into one array per column, written once, straight into the batch."""
+"""Batch step: stacks rows into batches, with `per_batch_map` and padding.
+
+Each column becomes one array that is written once, directly into the batch.
+"""
 
 from __future__ import annotations
 
@@ -25,30 +28,33 @@ __all__ = ["BatchStep", "epoch_of", "add_row_context"]
 
 
 def epoch_of(epoch: int, passes: int) -> int:
-    """The epoch the user iterates: passes of a repeat above the batch do not count, unless it is without end."""
+    """The epoch that the user iterates. Passes of a finite repeat above the batch do not count."""
     return epoch // passes
 
 
 def add_row_context(error: DataError, rows: Chunk, op: str) -> None:
-    """Say where it happened: a batch knows the offset of a row, its chunk the row itself."""
+    """Add row and op to the context of an error: a batch knows the offset of a row, its chunk the row number."""
     error.context.setdefault("op", op)
     offset = error.context.pop("offset", None)
     if offset is not None:
         error.context.setdefault("row", int(rows.origin[offset]))
     elif error.context.get("row", -1) < 0:
-        # the batch as a whole: its first row leads to the file
+        # the whole batch failed: its first row identifies the file
         error.context["row"] = int(rows.origin[0])
         error.context["batch"] = f"of the {len(rows)} rows from this one on"
 
 
 class WholeBatchValue(NamedTuple):
-    """The value of a column for the whole batch, as the user's function gave it: nothing is left to stack."""
+    """The value of a column for the whole batch, as returned by the user function; it is not stacked."""
 
     value: dict[Any, Any]
 
 
 class BatchStep:
-    """Aligned: the chunk holds whole batches of a fixed size. Otherwise it holds exactly one batch."""
+    """Builds the batches of a chunk.
+
+    ``aligned``: the chunk holds whole batches of a fixed size. Otherwise it holds exactly one batch.
+    """
 
     def __init__(self, op: Batch, aligned: bool, seed: int, allocator: HostAllocator | None = None) -> None:
         self.op, self.aligned, self.seed, self.allocator = (
@@ -84,7 +90,7 @@ class BatchStep:
                     continue
                 if not collated:
                     raise
-                failures.error = error  # the batches before it are good
+                failures.error = error  # the batches before it are valid
                 break
         if not collated:
             return failures.fill_replacements(chunk.slice(0, 0), failed)
@@ -114,7 +120,7 @@ class BatchStep:
             raise
 
     def _bind_rng(self, rows: Chunk, info: BatchInfo) -> Callable[..., Any]:
-        """The user's function, with a generator of this batch if it asks for one."""
+        """The user function, with the random stream of this batch if it has a parameter rng."""
         assert self.op.per_batch_map is not None
         if not self.takes_rng:
             return self.op.per_batch_map

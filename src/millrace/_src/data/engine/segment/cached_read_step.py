@@ -1,8 +1,9 @@
-"""Rows that are kept are fetched, the others are made and kept: a source and the ops up to a cache as one step.
+"""Cached read step: reads rows from the cache and computes and stores the missing ones.
 
-A chunk in which something is amiss (a row fails, a damaged file decodes with a warning) is made as without a cache, and
-nothing of it is kept: errors, skipped rows and words are the same, and no bad row is ever stored. Rows that are cheaper
-to make than to fetch are not kept; that is measured, on the first chunks.
+It runs a source and the ops up to a cache as one step. A chunk with a problem (a row fails, or a damaged file decodes
+with a warning) is computed as without a cache, and none of its rows are stored: errors, skipped rows and messages are
+the same, and no bad row is ever stored. Rows that are cheaper to compute than to fetch are not stored; this is measured
+on the first chunks.
 """
 
 from __future__ import annotations
@@ -34,29 +35,29 @@ from .step_registry import SegmentStep, make_step, register_step
 
 __all__ = ["CachedReadStep", "CacheBenefit", "open_row_store", "cost_seconds", "warn_cache_lost"]
 
-# Chunks after which it is decided whether rows are worth keeping; the very first one also opens files.
+# Number of chunks after which the benefit of caching is decided; the first one also opens files and does not count.
 TRIAL_CHUNKS = 4
-# A row waits for something (a disk, a network) when its processor time is less than this part of its time.
+# A row waits for I/O when its CPU time is less than wall time divided by this.
 WAIT_FACTOR = 4
 
 
 def cost_seconds(clock: float, cpu: float) -> float:
-    """What some rows cost: the processor's time, which neighbours do not change, unless they mostly waited."""
+    """Cost of rows: CPU time, which other processes do not affect, or wall time if most of it was spent waiting."""
     return cpu if cpu * WAIT_FACTOR > clock else clock
 
 
 class CacheBenefit:
-    """Whether fetching a row takes less than making it, from the first chunks of both.
+    """Whether fetching a row is faster than computing it, measured on the first chunks.
 
-    >>> worth = CacheBenefit()
+    >>> benefit = CacheBenefit()
     >>> for _ in range(4):
-    ...     worth.saw(10, made=1.0, fetched=0.1)
-    >>> worth.while_
+    ...     benefit.record(10, compute_seconds=1.0, fetch_seconds=0.1)
+    >>> benefit.is_worthwhile
     True
     """
 
     def __init__(self) -> None:
-        # None while it is not known
+        # None until it is known
         self.is_worthwhile: bool | None = None
         self._compute_times: list[float] = []
         self._fetch_times: list[float] = []
@@ -70,20 +71,23 @@ class CacheBenefit:
     @property
     def reason(self) -> str:
         compute_time, fetch_time = min(self._compute_times[1:]) * 1e6, min(self._fetch_times[1:]) * 1e6
-        return f"a row takes {compute_time:.1f} us to make and {fetch_time:.1f} us to fetch: rows are made, not kept"
+        return (
+            f"a row takes {compute_time:.1f} us to compute and {fetch_time:.1f} us to fetch: rows are computed, "
+            "not cached"
+        )
 
 
 def open_row_store(cache: CacheProtocol, key: str, rows: int | None) -> Any:
-    """The shelf, in the user's process and before the first row: a cache that cannot be used says so here.
+    """Open the row store in the user's process before the first row; an unusable cache raises its error here.
 
-    None where the machine has no room for it, or the cache was of use to this process before and is gone now: then rows
-    are made as without one.
+    None if the machine lacks space for it, or if this process has used the cache before and it is gone now: rows are
+    then computed as without a cache.
     """
     try:
         cache.resolve()
         return cache.open(key, rows)
     except (ResourceError, OSError) as error:
-        warn_once("cache-full", f"nothing can be kept ({error}); rows are made as without a cache")
+        warn_once("cache-full", f"nothing can be cached ({error}); rows are computed as without a cache")
     except CacheError as error:
         if not cache.used:
             raise
@@ -94,12 +98,12 @@ def open_row_store(cache: CacheProtocol, key: str, rows: int | None) -> Any:
 def warn_cache_lost(error: Exception) -> None:
     warn_once(
         "cache-gone",
-        f"the cache cannot be used any more ({error}); rows are made as without one, and they are the same",
+        f"the cache cannot be used any more ({error}); rows are computed as without one, and they are the same",
     )
 
 
 class CachedReadStep:
-    """Opens its shelf where it runs: once per process. In the user's process it is open from the start."""
+    """Opens its row store once per process; in the user's process it is open from the start."""
 
     _store: Any
 
@@ -125,9 +129,7 @@ class CachedReadStep:
             self.fast = FastPath(fast, inner.fast_path_positions, inner.fast_path_length)
         for step in (*self.steps, *(self.fast.steps if self.fast else ())):
             if isinstance(step, MapStep) and step.assembler is not None:
-                step.assembler = (
-                    self.assembler
-                )  # rows that are made and rows that are fetched meet in one batch
+                step.assembler = self.assembler  # computed and fetched rows share one batch buffer
         self._store = None
         self._unavailable = False
         self._open_lock = threading.Lock()
@@ -146,7 +148,7 @@ class CachedReadStep:
                 self._store = self.op.cache.open(self.key, self.op.source.size())
             return self._store
 
-    # a chunk ----------------------------------------------------------------------------------------
+    # chunks -----------------------------------------------------------------------------------------
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         if self._unavailable or self._benefit.is_worthwhile is False:
@@ -161,7 +163,9 @@ class CachedReadStep:
         return self._select_columns(self._compute(chunk, failures)) if rows is None else rows
 
     def _read_through(self, store: Any, chunk: Chunk, failures: RowErrors) -> Chunk | None:
-        """The rows by way of the shelf; None where they have to be made as without one."""
+        """Fetch the cached rows, compute and store the missing ones. None if the chunk must be computed without the
+        cache.
+        """
         numbers = chunk.origin.view(np.uint64)
         slots = store.find(numbers)
         hits = np.flatnonzero(slots)
@@ -189,7 +193,9 @@ class CachedReadStep:
         return chunk.with_columns(joined.columns)
 
     def _row_destination(self, chunk: Chunk, rows: npt.NDArray[np.int64] | None = None) -> Any:
-        """Where rows go that are on their way into a batch: these of the chunk, or all."""
+        """The destination in the batch buffer for these rows of the chunk, or for all; None if rows are not part of a
+        batch.
+        """
         if self.assembler is None:
             return None
         reserve_row, epoch, start = self.assembler.reserve_row, chunk.epoch, chunk.start
@@ -199,7 +205,7 @@ class CachedReadStep:
         return lambda name, i, shape, dtype: reserve_row(name, epoch, positions[i], shape, dtype)
 
     def _move_to_batch(self, computed: Chunk, chunk: Chunk, rows: npt.NDArray[np.int64]) -> Chunk:
-        """Rows that were made apart, moved to where the others of their batch are."""
+        """Move separately computed rows to the buffer of their batch."""
         assert self.assembler is not None
         put, epoch, positions = self.assembler.put, chunk.epoch, (chunk.start + rows).tolist()
         columns = {
@@ -229,14 +235,12 @@ class CachedReadStep:
         return columns
 
     def _compute_and_store(self, missing: Chunk, store: Any, failures: RowErrors) -> Chunk | None:
-        """Rows that are not kept yet, made and stored; None where something is amiss with one."""
+        """Compute and store the missing rows; None if one of them has a problem."""
         trial = DetectOnlyErrors()
         clock, cpu = time.perf_counter(), time.thread_time()
         try:
             computed = self._compute(missing, trial)
-        except (
-            Exception
-        ):  # it is raised again, in its place and with its words, when the chunk is made as without a cache
+        except Exception:  # raised again, with its context, when the chunk is computed without the cache
             return None
         if trial.has_errors or len(computed) != len(missing):
             return None
@@ -260,7 +264,7 @@ class CachedReadStep:
     def _measure_benefit(
         self, store: Any, numbers: npt.NDArray[np.uint64], spent: float, failures: RowErrors
     ) -> None:
-        """Fetch what was just stored, as a later epoch would, and compare."""
+        """Fetch the stored rows, as a later epoch would, and compare the times."""
         clock, cpu = time.perf_counter(), time.thread_time()
         try:
             store.read(numbers, store.find(numbers), self.op.columns)
@@ -271,7 +275,7 @@ class CachedReadStep:
         if self._benefit.is_worthwhile is False:
             failures.cached = failures.cached + CacheCounts(reason=self._benefit.reason)
 
-    # without the shelf ------------------------------------------------------------------------------
+    # without the cache ------------------------------------------------------------------------------
 
     def _compute(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         first_step = 0
@@ -288,9 +292,10 @@ class CachedReadStep:
         return chunk
 
     def _compute_replacing(self, steps: list[SegmentStep], chunk: Chunk, failures: RowErrors) -> Chunk:
-        """Each op that fails replaces its rows itself, as where each is a stage of its own.
+        """Run the steps with error mode 'replace': each step replaces its failed rows itself, as separate stages would.
 
-        Rows at the beginning of the chunk that want the last good one of the chunk before are left out from there on.
+        Failed rows at the beginning of the chunk that need the last good row of the previous chunk are dropped from
+        there on.
         """
         head: list[FailedRow] = []
         tail: list[FailedRow] = []
@@ -328,7 +333,7 @@ class CachedReadStep:
 
 
 def _take_separate_rows(chunk: Chunk, rows: npt.NDArray[np.int64]) -> Chunk:
-    """Some rows of a chunk, which do not follow each other."""
+    """Non-contiguous rows of a chunk, as a chunk without a start position."""
     part = chunk.take(rows)
     return Chunk(part.columns, part.ids, part.origin, part.epoch, -1)
 

@@ -1,4 +1,7 @@
-"""Stack and pad rows; shared by batch, padded_batch and bucket_batch_by_length."""
+"""Collate rows into batch arrays: stacking, padding and dictionaries of arrays.
+
+Shared by batch, padded_batch and bucket_batch_by_length.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def to_row_list(column: Column) -> list[Any]:
 
 
 def collate_column(column: Column, name: str, position: int, allocator: HostAllocator | None = None) -> Any:
-    """One array for the batch (or one dict of arrays for a column of dicts), in the lender's memory if there is one."""
+    """One array for the batch (or one dict of arrays for a column of dicts), in the allocator's memory if given."""
     array = _stack_column(column, name, position, allocator)
     return array if allocator is None or type(array) is not np.ndarray else allocator.copy_if_needed(array)
 
@@ -76,7 +79,7 @@ def _check_keys(rows: list[Any], name: str) -> None:
 
 
 def dict_of_lists(rows: list[Any], name: str) -> dict[Any, list[Any]]:
-    """A list of dicts that a user's function gave, as one dict of lists; its values are not stacked.
+    """A list of dicts from a user function as one dict of lists; the values are not stacked.
 
     >>> dict_of_lists([{"k": 1}, {"k": 2}], "x")
     {'k': [1, 2]}
@@ -95,7 +98,7 @@ def dict_of_lists(rows: list[Any], name: str) -> dict[Any, list[Any]]:
 
 def _odd_key(row: Any, first: dict[Any, Any]) -> str:
     if not isinstance(row, dict):
-        return f"this row is a {type(row).__name__}, others are dicts"
+        return f"this row is a {type(row).__name__}, other rows are dicts"
     for key in row:
         if key not in first:
             return f"{key} was not found in previous rows"
@@ -108,7 +111,7 @@ def _stack_error(values: list[Any], name: str, position: int) -> DataError:
         if not isinstance(value, np.ndarray):
             return DataError(
                 f"column {name!r} holds a {type(value).__name__}, which cannot be stacked into a batch;"
-                " turn it into an array in map()",
+                " convert it to an array in map()",
                 column=name,
                 offset=offset,
             )
@@ -144,13 +147,13 @@ def pad_columns(
 ) -> dict[str, Column]:
     """Pad the named columns (all when none is named) at the end to one shape.
 
-    A None in the shape means the largest in the batch, or ``free`` where that is given. Smaller targets cut.
+    A None in the shape means the largest length in the batch, or ``free`` if given. Smaller targets truncate.
     """
     padded = dict(columns)
     for name in pad_info or columns:
         shape, value = pad_info.get(name, (None, None))
         if not pad_info and any(isinstance(row, dict) for row in columns[name][:1]):
-            continue  # a column of dicts has no shape; it is stacked as it is
+            continue  # a column of dicts has no shape; it is stacked unchanged
         padded[name] = _pad_column(columns[name], name, shape, value, free, allocator)
     return padded
 
@@ -159,7 +162,7 @@ def _pad_column(
     column: Column, name: str, shape: Any, fill: Any, free: int | None, allocator: HostAllocator | None
 ) -> Column:
     runs = column if isinstance(column, VariableLengthColumn) and column.rows is not None else None
-    # of runs, one row stands for all: they are of one rank and type
+    # for variable-length columns one row suffices: all have one rank and dtype
     rows = [normalize_value(row) for row in (to_row_list(column) if runs is None else [runs[0]])]
     rank = rows[0].ndim
     if any(row.ndim != rank for row in rows):
@@ -169,7 +172,7 @@ def _pad_column(
         if runs is None
         else [int(runs.lengths.max())]
     )
-    if not shape:  # MindSpore takes an empty shape for none
+    if not shape:  # MindSpore treats an empty shape as none
         target = largest
     else:
         if len(shape) != rank:

@@ -1,8 +1,9 @@
-"""What a user's function returns becomes ours: a copy, unless it is plainly made of what the function was given.
+"""Defensive copies of values returned by user functions, laid out as dense columns.
 
-A function may return a view of its own data, or refill one buffer for every row; nothing about the value tells. So it
-is copied before the next row runs, and copied where it will be needed: rows of one shape and type lie side by side, and
-are a dense column as they are. Our own transforms return fresh memory or their input, and are not asked.
+A function may return a view of its internal data, or reuse one buffer for every row; this cannot be detected.
+Therefore a value is copied before the next row runs, unless it is based on the function's arguments. The copies are
+written directly to their destination: rows of one shape and dtype are contiguous and form a dense column. Millrace's
+own transforms return fresh memory or their input, so their results are not copied.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from millrace._src.core.values.chunk import normalize_value
 
 __all__ = ["ResultCollector"]
 
-# what cannot change, and Python's own containers, of which a new array is made
+# immutable values, and Python containers, from which a new array is created
 _SAFE_TYPES = (np.generic, int, float, str, bytes, list, dict)
 
-# stands for the next row of a pile
+# marks a value that is stored as the next row of a dense buffer
 IN_BUFFER = object()
 
 
 class DenseBuffer:
-    """Copies of arrays, side by side while they have one shape and type."""
+    """Copies of arrays in one block while they have the same shape and dtype."""
 
     __slots__ = ("block", "buffer_pool", "count", "dtype", "rows", "shape")
 
@@ -39,7 +40,7 @@ class DenseBuffer:
         self.dtype: np.dtype[Any] | None = None
 
     def put(self, value: np.ndarray[Any, Any]) -> Any:
-        """KEPT, or a copy of a value that does not lie well beside the others."""
+        """Store a value in the block and return the marker, or return a copy if shape or dtype differ."""
         k = self.count
         if self.block is None and value.dtype.kind in "biufc":
             self.shape, self.dtype = value.shape, value.dtype
@@ -51,9 +52,9 @@ class DenseBuffer:
         return IN_BUFFER
 
     def column(self, values: list[Any], cut: bool = False) -> npt.NDArray[Any] | list[Any]:
-        """The values with their rows of this pile in place; a dense column where there is nothing else.
+        """The values with markers replaced by rows of this buffer; a dense column if there is nothing else.
 
-        ``cut``: the last values were left out, though rows of this pile may stand for them.
+        ``cut``: the last values were dropped, though rows of this buffer may belong to them.
         """
         if self.count == len(values) and not cut:
             dense: npt.NDArray[Any] = self.block[: self.count]
@@ -65,7 +66,7 @@ class DenseBuffer:
 
 
 class ResultCollector:
-    """Makes the results of a chunk's rows ours; called with each before the next row runs."""
+    """Copies the results of a chunk's rows; called with each result before the next row runs."""
 
     def __init__(self, rows: int, outputs: int, buffer_pool: ChunkBufferPool) -> None:
         self.buffers = [DenseBuffer(rows, buffer_pool) for _ in range(outputs)]
@@ -73,7 +74,7 @@ class ResultCollector:
     def __call__(self, result: Any, arguments: tuple[Any, ...]) -> Any:
         if type(result) is not tuple:
             return _copy_if_shared(_as_array(result), arguments, self.buffers[0])
-        # all of them settled before any is put down: one that cannot be leaves no half a row behind
+        # convert all parts before any is stored: a part that cannot be converted must not leave half a row behind
         parts = [_as_array(part) for part in result]
         return tuple(
             [
@@ -83,7 +84,7 @@ class ResultCollector:
         )
 
     def run(self, function: Callable[[Any], Any], values: Sequence[Any], results: list[Any]) -> None:
-        """A function of one value on each of them: the shortest way there is."""
+        """Apply a function of one value to each value; optimized loop."""
         buffer, append, array = self.buffers[0], results.append, np.ndarray
         block, shape, dtype, k = buffer.block, buffer.shape, buffer.dtype, buffer.count
         try:
@@ -107,7 +108,7 @@ class ResultCollector:
 
 
 def _as_array(value: Any) -> Any:
-    """A tensor as its array, which is the tensor's own memory; anything else as it is."""
+    """The array of a tensor, sharing its memory; other values unchanged."""
     if type(value) is np.ndarray or isinstance(value, _SAFE_TYPES):
         return value
     return normalize_value(value) if hasattr(value, "asnumpy") or hasattr(value, "__array__") else value

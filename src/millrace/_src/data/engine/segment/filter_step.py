@@ -1,4 +1,4 @@
-"""filter: rows for which the user's predicate is true."""
+"""Filter step: keeps rows for which the user's predicate is true."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class FilterStep:
         kept = chunk if keep.all() else chunk.take(keep)
         if not failed:
             return kept
-        # a row that could not be judged stays: as the last one before it that was kept
+        # a row whose predicate failed is replaced by the last kept row before it
         before = np.cumsum(keep)
         return failures.fill_replacements(kept, [int(before[i]) + number for number, i in enumerate(failed)])
 
     def _bind_rng(self, chunk: Chunk) -> Callable[..., Any]:
-        """The predicate; of (i, *values) when it asks for random numbers of the row."""
+        """The predicate; called with (i, *values) if it takes random numbers of the row."""
         if not self.takes_rng:
             return self.predicate
         return with_rng(

@@ -1,11 +1,12 @@
-"""Rows of a user's object straight through the user's function: what was read is not laid aside in between.
+"""Fused read and map for user sources and user functions: each row is mapped while it is in the CPU cache.
 
-Small rows are read and mapped in about the time that memory takes to bring them: a chunk that is written after the read
-and read again by the map leaves the processor's cache twice. Here each row goes through the function while it is still
-in the cache. The function gets a copy, as always: it may write into its argument, or keep it.
+Reading and mapping a small row takes about as long as loading it from memory: a chunk that is written by the read step
+and read again by the map step leaves the CPU cache twice. Here each row passes through the function while it is still
+in the cache. The function receives a copy, as always: it may write to its argument, or keep it.
 
-The rows, the errors and the number of calls are those of the two steps, which run as ever from the first row on that is
-out of the ordinary, and for some chunks now and then: they tell which share of the time is the read's.
+The rows, the errors and the number of calls are those of the two separate steps. The separate steps run from the first
+row on that does not fit the expected types, and for one chunk in a while to measure the share of time that reading
+takes.
 """
 
 from __future__ import annotations
@@ -27,15 +28,17 @@ from .step_registry import SegmentStep
 
 __all__ = ["FusedReadMap", "make_fused_read_map"]
 
-# Seconds that both steps take for a row at most: with more, a copy more or less is nothing.
+# Maximum seconds per row of both steps: for slower rows the saved copy does not matter.
 MAX_ROW_SECONDS = 20e-6
-# One chunk in so many goes through the two steps.
+# Every how many chunks the two separate steps run.
 RECHECK_INTERVAL = 16
 _NO_RESULT: Any = object()
 
 
 def make_fused_read_map(steps: Sequence[SegmentStep], policy: str) -> FusedReadMap | None:
-    """The short way for the first two steps of a segment, where they are a user's object and a user's function."""
+    """The fused step for the first two steps of a segment, if they are a user source and a user function; otherwise
+    None.
+    """
     if policy != "return" or len(steps) < 2:
         return None
     read, mapped = steps[0], steps[1]
@@ -45,23 +48,23 @@ def make_fused_read_map(steps: Sequence[SegmentStep], policy: str) -> FusedReadM
 
 
 class FusedReadMap:
-    """Stands for two steps, on chunks for which it pays."""
+    """Replaces two steps on chunks for which fusing is faster."""
 
     def __init__(self, read: ReadStep, mapped: MapStep) -> None:
         self.read, self.mapped = read, mapped
         self._chunks = 0
-        # the read's share of the time; None: nothing is known yet, or it does not pay
+        # share of time spent reading; None: not measured yet, or fusing is not faster
         self._share: float | None = None
 
     def record_chunk(self, before: Chunk, after: Chunk, seconds: Sequence[float]) -> None:
-        """A chunk that went through both steps, and the seconds of each."""
+        """Record the seconds of a chunk that passed through both separate steps."""
         self._chunks += 1
         took, rows = seconds[0] + seconds[1], max(1, len(before))
         pays = took / rows < MAX_ROW_SECONDS and len(after) == rows and self._is_supported(after)
         self._share = seconds[0] / max(took, 1e-9) if pays else None
 
     def _is_supported(self, chunk: Chunk) -> bool:
-        """One column is given and made, all others stay as they were read, and its rows are alike."""
+        """Whether one column is mapped to itself, the others are unchanged, and the rows are alike."""
         names = list(self.read.op.source.schema())
         if list(chunk.columns) != names or self.mapped.assembler is not None:
             return False
@@ -72,7 +75,7 @@ class FusedReadMap:
         return isinstance(column, np.ndarray) and _is_number(column)
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> tuple[Chunk, list[float], list[float]] | None:
-        """The chunk after both steps with the seconds and the processor's seconds of each; None: it has not begun."""
+        """The chunk after both steps, and wall and CPU seconds of each; None if the separate steps should run."""
         reader = self.read.opened
         if self._share is None or self._chunks % RECHECK_INTERVAL == 0 or not getattr(reader, "plain", False):
             return None
@@ -85,20 +88,20 @@ class FusedReadMap:
 
 
 class _UnexpectedRowError(Exception):
-    """A row that the two steps have to look at; with what the function made of it, where it was called."""
+    """A row that the separate steps must process, with the function's result if it was already called."""
 
     def __init__(self, result: Any = _NO_RESULT) -> None:
         self.result = result
 
 
 class _FusedChunk:
-    """One chunk on its way."""
+    """The state of one chunk while it is processed."""
 
     def __init__(self, fused: FusedReadMap, reader: Any, chunk: Chunk) -> None:
         self.fused, self.reader, self.chunk = fused, reader, chunk
         self.names: list[str] = reader.converter.columns
         self.column = self.names.index(fused.mapped.op.inputs_of(self.names)[0])
-        self.error: Exception | None = None  # of the function
+        self.error: Exception | None = None  # raised by the function
 
     def run(self, failures: RowErrors) -> Chunk:
         read, mapped, chunk = self.fused.read, self.fused.mapped, self.chunk
@@ -133,7 +136,7 @@ class _FusedChunk:
     def _map_rows(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
         c, width, array, to_tuple = self.column, len(self.names), np.ndarray, self.reader.converter.row
         first = c == 0 and width == 2  # by far the most common rows
-        input_dtype = output_dtype = None  # the types of the last row: most rows have the same
+        input_dtype = output_dtype = None  # the dtypes of the last row: most rows have the same
         function = self.fused.mapped.plain_function
         assert function is not None
         for row in rows:

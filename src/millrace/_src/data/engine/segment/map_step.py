@@ -1,4 +1,7 @@
-"""map: each row through all operations of the map, so that what lies between them never piles up."""
+"""Map step: applies the operations of a `map` to each row, or to whole columns where a batch kernel exists.
+
+Each row passes through all operations, so intermediate results do not accumulate.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,12 @@ from .step_registry import register_step
 
 __all__ = ["MapStep", "map_step", "row_values"]
 
-# (takes the row number, function) for each operation
+# (whether the function takes the row number, function) for each operation
 Calls = list[tuple[bool, Callable[..., Any]]]
 
 
 def row_values(column: Column) -> Sequence[Any]:
-    """One value per row; scalars of a dense column as 0-d arrays."""
+    """One value per row; scalars of a dense column are 0-d arrays."""
     if isinstance(column, np.ndarray):
         return list(column) if column.ndim > 1 else [column_value(column, i) for i in range(len(column))]
     return column.values() if isinstance(column, StringColumn) else column
@@ -47,35 +50,35 @@ class MapStep:
     def __init__(self, op: Map, seed: int, hooks: tuple[Any, ...] = (), allocator: Any = None) -> None:
         self.op, self.seed, self.hooks = op, seed, hooks
         self.keys = op.resolve_random_keys()
-        # the user's functions that want random numbers
+        # whether each operation is a user function that takes random numbers
         self.takes_rng = [isinstance(operation, PyFunc) and operation.random for operation in op.operations]
         self.has_batch_kernel = op.operations[0].batch is not None and not hooks
         self.assembler = BatchAssembler(op.batch_rows, allocator) if op.batch_rows else None
-        # whether rows are large enough for it: the first one tells
+        # whether rows are large enough for the batch buffer is checked with the first row
         self.checks_first_row = True
         self.buffer_pool = ChunkBufferPool()
         has_user_code = [
             any(part.user_code for part in nested_transforms(operation)) for operation in op.operations
         ]
-        # results of a chain in which the user's code has a part may be the user's memory
+        # results of a chain with user code may be memory that the user holds
         self.may_return_user_memory, self.foreign_end = any(has_user_code), has_user_code[-1]
         self.name = f"map({', '.join(display_name(t) for t in op.operations)}) at {op.call_site}"
         for library in {
             name for whole in op.operations for part in nested_transforms(whole) for name in part.libraries
         }:
-            with contextlib.suppress(ImportError):  # the transform itself says which extra brings it
+            with contextlib.suppress(ImportError):  # the transform reports which extra is missing
                 importlib.import_module(library)
 
     @property
     def plain_function(self) -> Callable[[Any], Any] | None:
-        """The user's function, where there is nothing else to it."""
+        """The user function, if the map consists of nothing else."""
         first = self.op.operations[0]
         if len(self.op.operations) > 1 or not isinstance(first, PyFunc) or self.takes_rng[0] or self.hooks:
             return None
         return first.function
 
     def __call__(self, chunk: Chunk, failures: RowErrors, head: tuple[Any, ...] = ()) -> Chunk:
-        """``head`` is what was made of the first row already, where something was."""
+        """Apply the map to a chunk. ``head`` is the already computed result of the first row, if any."""
         names = list(chunk.columns)
         inputs = self.op.inputs_of(names)
         outputs = self.op.outputs_of(names)
@@ -89,7 +92,7 @@ class MapStep:
                 return chunk.with_columns(
                     {n: output_columns[n] if n in output_columns else chunk.columns[n] for n in after}
                 )
-            if first_operation == len(self.op.operations):  # an error, for which the rows have the words
+            if first_operation == len(self.op.operations):  # an error that the row-wise path reports
                 first_operation, inputs_data = 0, [chunk.columns[name] for name in inputs]
         columns = [row_values(column) for column in inputs_data]
         calls = self._bind_operations(chunk)[first_operation:]
@@ -106,7 +109,7 @@ class MapStep:
         )
         whole = chunk
         before = set_row_context(lambda: failures.describe_row(whole, len(results)))
-        # the first row ever alone, where there are slots
+        # the very first row alone, if there is a batch buffer
         end = 1 if assembler is not None and self.checks_first_row else n
         while i < n:
             try:
@@ -148,7 +151,7 @@ class MapStep:
         if assembler is not None and not any(
             is_in_batch_buffer(column[0]) for column in output_columns.values()
         ):
-            self.assembler = None  # rows too small to be worth it
+            self.assembler = None  # the rows are too small to benefit
         after = columns_after_map(names, inputs, outputs)
         chunk = chunk.with_columns(
             {n: output_columns[n] if n in output_columns else chunk.columns[n] for n in after}
@@ -156,7 +159,9 @@ class MapStep:
         return failures.fill_replacements(chunk, failed_rows)
 
     def _run_batch_kernels(self, chunk: Chunk, inputs: list[Column]) -> tuple[int, list[Column]]:
-        """The first operations on whole columns, as long as they take them: how many did, and what came out."""
+        """Apply the first operations to whole columns as far as they have batch kernels. Returns their number and the
+        columns.
+        """
         columns, count = inputs, 0
         keys = iter(self.keys)
         for operation in self.op.operations:
@@ -170,7 +175,7 @@ class MapStep:
             try:
                 outputs = _run_batch_kernel(operation, offered, params)
             except Exception:
-                return 0, inputs  # the rows one by one say which of them it is
+                return 0, inputs  # the row-wise path reports which row failed
             if outputs is None or any(one is None or len(one) != len(chunk) for one in outputs):
                 break
             columns = [one.copy() if operation.user_code else one for one in outputs]
@@ -180,7 +185,9 @@ class MapStep:
     def _fail_invalid_results(
         self, chunk: Chunk, results: list[Any], bad: list[int], failures: RowErrors, inputs: list[str]
     ) -> int:
-        """Rows whose results are no values (None, objects, ragged lists) have failed; how many rows are left."""
+        """Fail rows whose results are not valid values (None, objects, ragged lists). Returns the number of remaining
+        rows.
+        """
         n = len(results)
         for i, result in enumerate(results):
             if i in bad:
@@ -200,7 +207,7 @@ class MapStep:
         return n
 
     def _bind_operations(self, chunk: Chunk) -> Calls:
-        """The operations, their random numbers drawn for this chunk."""
+        """The operations, bound to their random numbers for this chunk."""
         calls: Calls = []
         keys = iter(self.keys)
         for operation, takes_rng in zip(self.op.operations, self.takes_rng, strict=True):
@@ -241,7 +248,7 @@ class MapStep:
     def _write_into_batch(
         self, assembler: BatchAssembler, chunk: Chunk, outputs: list[str], calls: Calls
     ) -> None:
-        """Let the last operation write into the batch, or else copy what it returns there."""
+        """Let the last operation write into the batch buffer, or copy its result there."""
         last = self.op.operations[-1]
         compute = calls[-1][1]
 
@@ -256,7 +263,7 @@ class MapStep:
             return out
 
         def copy(i: int, *results: Any) -> Any:
-            if len(results) == len(outputs):  # else an error, for which others have the words
+            if len(results) == len(outputs):  # otherwise an error that is reported elsewhere
                 position = chunk.start + i
                 results = tuple(
                     [
@@ -301,7 +308,7 @@ class MapStep:
     def _run_row(
         self, calls: Calls, i: int, arguments: tuple[Any, ...], collector: ResultCollector | None
     ) -> Any:
-        """One row through every operation; a tuple becomes the arguments of the next one."""
+        """Apply all operations to one row; a tuple becomes the arguments of the next operation."""
         values: Any = arguments
         before: Any = arguments
         result: Any = None
@@ -315,13 +322,15 @@ class MapStep:
         if collector is None:
             return result
         if not self.foreign_end and all(_is_new(value, before) for value in values):
-            return result  # a transform of ours made it
+            return result  # created by a Millrace transform
         return collector(result, arguments)
 
     def _collect_columns(
         self, results: list[Any], outputs: list[str], collector: ResultCollector | None, cut: bool = False
     ) -> dict[str, Column]:
-        """Results as columns; a row gives one value, or a tuple with one per output column. None for no results."""
+        """Results as columns. A row gives one value, or a tuple with one value per output column. Empty if there are no
+        results.
+        """
         if not results:
             return {}
         if len(outputs) == 1 and tuple not in set(map(type, results)):
@@ -354,7 +363,7 @@ class MapStep:
     def failed(
         self, chunk: Chunk, i: int, error: Exception, failures: RowErrors, inputs: Sequence[str]
     ) -> bool:
-        """An operation failed on row i: True to go on without it."""
+        """Record that an operation failed on row i. True to continue without it."""
         what = f"map operation: [{getattr(error, 'millrace_op', None) or 'PyFunc'}]"
         return failures.record(chunk, i, error, self.name, what, list(inputs))
 
@@ -362,7 +371,7 @@ class MapStep:
 
 
 class _SkipFirstCall:
-    """A function that was called for its first value already."""
+    """A function whose result for the first value is already known."""
 
     def __init__(self, result: Any, function: Callable[..., Any]) -> None:
         self.result, self.function, self.first = result, function, True
@@ -379,17 +388,17 @@ def _drop_rows(results: list[Any], bad: list[int]) -> list[Any]:
 
 
 def _is_written_in_batch(result: Any) -> bool:
-    """Whether a part of a row was written into its batch."""
+    """Whether part of a row was written into its batch buffer."""
     return any(is_in_batch_buffer(value) for value in (result if type(result) is tuple else (result,)))
 
 
 def _as_array(value: Any) -> Any:
-    """What a transform takes: a Tensor that the user's function before it gave becomes an array."""
+    """The value as a transform expects it: a Tensor from a user function becomes an array."""
     return normalize_value(value) if hasattr(value, "asnumpy") else value
 
 
 def _kernel_input(column: Column, operation: Transform) -> Any:
-    """The column in a form that the operation's `batch` takes, or None."""
+    """The column in a form that the operation's `batch` accepts, or None."""
     wanted = operation.batch_column_types
     if StringColumn in wanted:
         texts = as_string_column(column)
@@ -403,7 +412,7 @@ def _kernel_input(column: Column, operation: Transform) -> Any:
 def _run_batch_kernel(
     operation: Transform, columns: list[Any], params: Sequence[Any]
 ) -> Sequence[Any] | None:
-    """What `batch` makes of these columns, as columns; None where it takes another number of them."""
+    """The result columns of `batch` for these columns; None if it takes another number of columns."""
     assert operation.batch is not None
     if len(columns) != 1 and operation.num_inputs == 1:
         return (
@@ -416,12 +425,12 @@ def _run_batch_kernel(
 
 
 def _is_new(value: Any, before: tuple[Any, ...]) -> bool:
-    """Memory of its own, that no argument had."""
+    """Whether the value has separate memory, not shared with an argument."""
     return type(value) is not np.ndarray or (value.base is None and all(value is not one for one in before))
 
 
 @register_step(Map)
 def map_step(op: Map, seed: int, settings: Settings, aligned: bool) -> MapStep:
     if op.is_sequential:
-        op = op.replace(operations=copy.deepcopy(op.operations))  # what it remembers is this run's alone
+        op = op.replace(operations=copy.deepcopy(op.operations))  # its state belongs to this run
     return MapStep(op, seed, settings.debug_hooks if settings.debug_mode else (), settings.allocator)

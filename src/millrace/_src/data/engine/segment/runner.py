@@ -1,4 +1,4 @@
-"""A segment's work as one callable, the same on every executor."""
+"""Segment runner: runs all steps of a segment on a chunk, as one picklable callable for any executor."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ __all__ = ["ChunkReport", "SegmentRunner"]
 
 
 class ChunkReport(NamedTuple):
-    """What a chunk's run tells the stage; it crosses process borders."""
+    """Statistics and errors of a chunk, returned to the stage; crosses process boundaries."""
 
     rows: int
     # bytes held at the peak
     peak_bytes: int
-    # rows that each step gave
+    # output rows of each step
     rows_out: list[int]
     # seconds per step, and processor seconds of the thread
     seconds: list[float]
     cpu: list[float]
-    # rows that failed under an error mode that goes on
+    # failed rows under error modes 'skip' and 'replace'
     failed_rows: list[FailedRow]
-    # rows at its beginning that want the last good row of the chunk before (error mode REPLACE)
+    # rows at its beginning that need the last good row of the previous chunk (error mode REPLACE)
     lead: int
-    # what is raised after the rows of the chunk were delivered
+    # raised after the rows of the chunk were delivered
     error: DataError | None
-    # warnings of a worker process, for the user's process to give
+    # warnings of a worker process, to be issued in the user's process
     warnings: list[tuple[str, str]]
-    # what a cache did for the chunk, where there is one
+    # cache counts of the chunk, if there is a cache
     cached: CacheCounts | None = None
 
 
 class SegmentRunner:
-    """Runs the steps of a segment on a chunk; pure apart from what the user's functions do.
+    """Runs the steps of a segment on a chunk; pure except for side effects of user functions.
 
     Returns the chunk and a report.
     """
@@ -59,14 +59,14 @@ class SegmentRunner:
     def __init__(self, segment: Segment, seed: int, settings: Settings) -> None:
         ops = segment.ops
         self.policy = settings.error_samples_mode
-        # what transforms and the user's functions find in ``config`` while they run; hooks stay in the user's process
+        # ``config`` for transforms and user functions while they run; hooks stay in the user's process
         self.settings = settings.replace(debug_hooks=(), allocator=None)
         self.names = [describe(op) for op in ops]
         self.source = getattr(ops[0], "source", None)
         self.where = None if self.source is None else self.source.row_location
         self.leaves_input_unmodified = not any(op.user_code for op in ops)
         aligned = ops[0].random_access
-        # columns that nobody knew before (those of flat_map) are checked when the first rows bring them
+        # columns that are unknown before the run (those of flat_map) are checked with the first rows
         self._unchecked = None if aligned else ops
         self.steps: list[SegmentStep] = [make_step(op, seed, settings, aligned) for op in ops]
         self.caches = any(isinstance(op, CachedRead) for op in ops)
@@ -83,7 +83,7 @@ class SegmentRunner:
             return self._run(chunk)
 
     def init_worker(self, worker: int) -> None:
-        """In a worker process: the run's settings, and the random state of Python and numpy, as MindSpore has them."""
+        """In a worker process: apply the run's settings, and seed Python and NumPy as MindSpore does."""
         seed = self.settings.seed
         if seed is not None:
             seed = (seed + worker) % (UINT32_MAX + 1)
@@ -128,7 +128,7 @@ class SegmentRunner:
                 break
         held = chunk.nbytes
         if len(self.steps) > 1:
-            held *= 2  # the rows before the last step are alive beside its result
+            held *= 2  # the input of the last step is alive together with its result
         if failures.error is not None and not len(chunk):
             raise failures.error
         return chunk, ChunkReport(
@@ -150,7 +150,7 @@ class SegmentRunner:
         self._unchecked = None
 
     def paths(self) -> list[str]:
-        """What the source's arguments name here on disk, and the files of its first and last row."""
+        """Existing paths among the source's arguments, and the files of its first and last row."""
         if self.source is None or not self.source.random_access:
             return []
         paths = {path for value in self.source.arguments().values() for path in _paths_in(value)}
@@ -169,7 +169,7 @@ class SegmentRunner:
 
 
 def _paths_in(value: Any) -> Iterator[str]:
-    """Names of files and folders that there are here; a text that names none is something else."""
+    """Names of existing files and folders in a value; other strings are ignored."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from _paths_in(item)

@@ -1,4 +1,7 @@
-"""bucket_batch_by_length: rows of similar length gather in buckets; a full bucket leaves as a batch."""
+"""Bucket-by-length batching: groups rows of similar length into batches.
+
+Rows collect in buckets; a full bucket becomes a batch.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ from .stage_registry import StageContext, register_stage
 
 __all__ = ["BucketStage", "BucketCollateStep", "AssignBucketStep"]
 
-# The column that says which bucket a row is for, and then holds the rows of a batch.
+# The column with the bucket index of a row; later it holds the rows of a batch.
 BUCKET = "_bucket"
 
 
 class AssignBucketStep:
-    """Which bucket each row is for."""
+    """Computes the bucket of each row."""
 
     def __init__(self, node: BucketBatch) -> None:
         self.node, self.name = node, f"bucket_batch_by_length at {node.call_site}"
@@ -66,7 +69,7 @@ class AssignBucketStep:
 
 
 class BucketCollateStep:
-    """The rows of a full bucket as a batch."""
+    """Collates the rows of a full bucket into a batch."""
 
     def __init__(self, node: BucketBatch, allocator: HostAllocator | None = None) -> None:
         self.node, self.allocator, self.name = node, allocator, f"bucket_batch_by_length at {node.call_site}"
@@ -92,7 +95,7 @@ class BucketCollateStep:
             return None
         if number < len(self.node.boundaries):
             return self.node.boundaries[number] - 1
-        # the last bucket has no boundary; that matters only where a length is left open
+        # the last bucket has no boundary, which matters only if a padded length is not given
         if any(None in (shape or ()) for shape, _ in (self.node.pad_info or {}).values()):
             raise DataError(
                 "Invalid data, requested to pad to bucket boundary failed, bucket index should be less than "
@@ -103,11 +106,11 @@ class BucketCollateStep:
 
 
 class BucketStage(UnaryStage):
-    """The state lists which rows wait in which bucket, and leads back to the oldest of them."""
+    """Collects rows in buckets. The state lists the rows in each bucket, and how to return to the oldest of them."""
 
-    def __init__(self, up: Stage, stats: StageStats, node: BucketBatch) -> None:
-        super().__init__(up, stats)
-        self.node, self.rows = node, RowBuffer(up)
+    def __init__(self, upstream: Stage, stats: StageStats, node: BucketBatch) -> None:
+        super().__init__(upstream, stats)
+        self.node, self.rows = node, RowBuffer(upstream)
         self.buckets: list[list[tuple[int, State, Chunk]]] = [[] for _ in node.batch_sizes]
         self.position, self.batch, self.epoch = 0, 0, 0
         self._ended = False
@@ -135,7 +138,7 @@ class BucketStage(UnaryStage):
         return END_OF_EPOCH
 
     def _take_row(self) -> tuple[int, Chunk]:
-        """The next row and the bucket it is for."""
+        """The bucket index and the next row."""
         row = self.rows.take(1)
         columns = dict(row.columns)
         return int(columns.pop(BUCKET)[0]), row.with_columns(columns)
@@ -146,7 +149,7 @@ class BucketStage(UnaryStage):
         self.batch += 1
         self.stats.rows += len(rows)
         self.stats.chunks += 1
-        # one row that holds the rows of a batch: the next step makes the batch of it
+        # one row that holds the rows of a batch; the next step collates them
         inside: dict[str, Column] = {BUCKET: [(number, rows)]}
         return Chunk(inside, rows.ids[:1], rows.origin[:1], self.epoch, self.batch - 1)
 
@@ -179,16 +182,20 @@ class BucketStage(UnaryStage):
 
 
 @register_stage(BucketBatch)
-def _bucket(making: StageContext) -> Stage:
-    node, stats = making.node, making.stats
+def _bucket(context: StageContext) -> Stage:
+    node, stats = context.node, context.stats
     stats.batches = True
     assigned = SequentialStepStage(
-        making.up, stats, AssignBucketStep(node), making.row_error_handler(making.up.state()), whole=True
+        context.upstream,
+        stats,
+        AssignBucketStep(node),
+        context.row_error_handler(context.upstream.state()),
+        whole=True,
     )
     buckets = BucketStage(assigned, stats, node)
     return SequentialStepStage(
         buckets,
         stats,
-        BucketCollateStep(node, making.settings.allocator),
-        making.row_error_handler(buckets.state()),
+        BucketCollateStep(node, context.settings.allocator),
+        context.row_error_handler(buckets.state()),
     )

@@ -1,8 +1,8 @@
-"""cache behind anything: rows, or batches, kept by their place in the sequence.
+"""Cache stage for rows or batches keyed by their position in the sequence.
 
-Nothing below it is random, so every pass gives the same sequence. What is kept is handed out without running what is
-below; where something is missing, what is below is moved to that place, by arithmetic where it can be, and runs from
-there on.
+Nothing upstream is random, so every epoch gives the same sequence. Cached rows are emitted without running the upstream
+stages. Where a row is missing, the upstream stages are moved to that position, without running if possible, and run
+from there on.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from .stage_registry import StageContext, register_stage
 
 __all__ = ["CacheStage"]
 
-# Rows handed out at a time.
+# Rows per emitted chunk.
 MAX_ROWS = 256
 
 
 class CacheStage(UnaryStage):
-    """Its state is the epoch and the position in it, and where what is below stands, if it has come as far."""
+    """The state is the epoch, the position in it, and the upstream state if upstream is at the same position."""
 
     def __init__(
         self,
-        up: Stage,
+        upstream: Stage,
         stats: StageStats,
         store: Any,
         epochs: int | None,
         below: Sequence[StageStats],
         failed: Callable[[], bool],
     ) -> None:
-        super().__init__(up, stats)
+        super().__init__(upstream, stats)
         self.epochs, self.epoch, self.position = epochs, 0, 0
         self._store, self._below, self._failed = store, below, failed
-        # where what is below stands in its pass; None: before its first row
+        # position of the upstream stages in their epoch; None: before the first row
         self._upstream_position: int | None = None
-        # places behind a row that was left out are not what they would be without it; a run resumed there knows of it
+        # after a skipped row, positions are not what they would be without it; a resumed run knows this
         self._has_failures = False
         self._benefit = CacheBenefit()
         self._busy, self._rows = 0.0, 0
@@ -89,16 +89,16 @@ class CacheStage(UnaryStage):
         self.epoch, self.position = self.epoch + 1, 0
         return END_OF_EPOCH
 
-    # kept rows --------------------------------------------------------------------------------------
+    # cached rows ------------------------------------------------------------------------------------
 
     def _is_at_end(self) -> bool:
-        """The whole sequence was handed out, and what is below need not be asked for its end."""
+        """The whole sequence was emitted from the cache; the end of the upstream stages need not be determined."""
         total = None if self._store is None else self._store.table.total
         return total is not None and self.position == total and self._upstream_position != self.position
 
     def _pull_cached(self) -> Chunk | None:
         if self._store is None or self._upstream_position == self.position:
-            return None  # what is below has come this far anyway
+            return None  # upstream is at this position anyway
         clock, cpu = time.perf_counter(), time.thread_time()
         try:
             chunk: Chunk | None = self._store.sequence(self.position, MAX_ROWS)
@@ -122,7 +122,7 @@ class CacheStage(UnaryStage):
         self._store = None
         warn_cache_lost(error)
 
-    # rows from below --------------------------------------------------------------------------------
+    # upstream rows ----------------------------------------------------------------------------------
 
     def _pull_upstream(self) -> StageOutput:
         self._move_upstream()
@@ -131,7 +131,7 @@ class CacheStage(UnaryStage):
             return got
         while (
             self._upstream_position is not None and self._upstream_position < self.position
-        ):  # it comes in larger pieces than could be skipped
+        ):  # its chunks are larger than what could be skipped
             gone = min(self.position - self._upstream_position, len(got))
             self._upstream_position += gone
             if gone < len(got):
@@ -145,7 +145,7 @@ class CacheStage(UnaryStage):
         return got
 
     def _move_upstream(self) -> None:
-        """Bring what is below to this position, or a little before it."""
+        """Move upstream to this position, or slightly before it."""
         if self._upstream_position is not None and self._upstream_position > self.position:
             self.upstream.skip_epoch()
             self._upstream_position = None
@@ -182,7 +182,7 @@ class CacheStage(UnaryStage):
         self._count(counts + CacheCounts(reason=reason))
 
     def _is_complete(self) -> bool:
-        """No row below has failed in this run, as far as it has come: what is below may be ahead, never behind."""
+        """Whether no upstream row has failed in this run so far; upstream may be ahead, never behind."""
         self._has_failures = self._has_failures or self._failed()
         return not self._has_failures
 
@@ -190,11 +190,11 @@ class CacheStage(UnaryStage):
         clock, cpu = time.perf_counter(), time.thread_time()
         self._store.sequence(self.position, MAX_ROWS)
         fetched = cost_seconds(time.perf_counter() - clock, time.thread_time() - cpu)
-        if spent > 0:  # else what is below was ahead, and nothing is known
+        if spent > 0:  # otherwise upstream was ahead, and its cost is unknown
             self._benefit.record(rows, spent, fetched)
 
     def _finish(self) -> None:
-        """A pass came to its end: the sequence is so long."""
+        """Record the length of the sequence at the end of an epoch."""
         store = self._store
         if store is None or not self._is_complete() or store.table.total == self.position:
             return
@@ -242,20 +242,20 @@ class CacheStage(UnaryStage):
 
 
 @register_stage(Cache)
-def _cache(making: StageContext) -> Stage:
-    node: Cache = making.node
-    key = cache_key(node.logical_input or node.inputs[0], making.settings)
-    store = open_row_store(node.cache, key, making.rows_of(node.inputs[0]))
-    failed = UpstreamFailureCheck(node, making.row_error_handler([0, 0]).policy.ledger)
-    return CacheStage(making.up, making.stats, store, making.epochs, making.upstream_stats, failed)
+def _cache(context: StageContext) -> Stage:
+    node: Cache = context.node
+    key = cache_key(node.logical_input or node.inputs[0], context.settings)
+    store = open_row_store(node.cache, key, context.rows_of(node.inputs[0]))
+    failed = UpstreamFailureCheck(node, context.row_error_handler([0, 0]).policy.ledger)
+    return CacheStage(context.upstream, context.stats, store, context.epochs, context.upstream_stats, failed)
 
 
 class UpstreamFailureCheck:
-    """Whether a row failed in an op below a cache. Those that fail above it are no matter of the cache's."""
+    """Whether a row failed in an op upstream of a cache. Failures downstream do not matter."""
 
     def __init__(self, node: Cache, ledger: FailedRowLog) -> None:
         below = [op for node_below in walk(node.inputs[0]) for op in (node_below, *node_below.fused_nodes)]
-        # what a dataset inside flat_map is made of, nobody knows beforehand: there every failed row counts
+        # the ops of a dataset inside flat_map are not known in advance: there every failed row counts
         known = not any(isinstance(op, FlatMap) for op in below) and all(op.call_site for op in below)
         self._ends = tuple(f" at {op.call_site}" for op in below) if known else ("",)
         self._ledger, self._seen, self._has_failed = ledger, 0, False

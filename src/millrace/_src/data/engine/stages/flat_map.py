@@ -1,4 +1,7 @@
-"""flat_map: each row becomes a dataset of its own, run in place; their rows follow one another."""
+"""Flat-map stage: runs the dataset that a user function returns for each row.
+
+The rows of these datasets follow one another.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ from .stage_registry import StageContext, register_stage
 __all__ = ["FlatMapStage", "OpenInnerDatasetStep"]
 
 
-# The one column of what the user's function makes of rows.
+# The only column of the rows that hold the returned datasets.
 DATASET = "_dataset"
 
 
 class OpenInnerDatasetStep:
-    """The dataset that the user's function makes of a row."""
+    """Calls the user function, which returns a dataset for a row."""
 
     def __init__(self, node: FlatMap) -> None:
         self.node, self.name = node, f"flat_map at {node.call_site}"
@@ -50,11 +53,11 @@ class OpenInnerDatasetStep:
 
 
 class FlatMapStage(UnaryStage):
-    """Upstream's rows are datasets: it runs each, in place."""
+    """Runs the dataset in each upstream row, in the calling thread."""
 
-    def __init__(self, up: Stage, stats: StageStats, build: Callable[[Node], Stage]) -> None:
-        super().__init__(up, stats)
-        self.rows, self._build = RowBuffer(up), build
+    def __init__(self, upstream: Stage, stats: StageStats, build: Callable[[Node], Stage]) -> None:
+        super().__init__(upstream, stats)
+        self.rows, self._build = RowBuffer(upstream), build
         self.epoch, self.position = 0, 0
         self._inner: Stage | None = None
         self._before: State = None
@@ -128,15 +131,18 @@ class FlatMapStage(UnaryStage):
 
 
 @register_stage(FlatMap)
-def _flat_map(making: StageContext) -> Stage:
-    node, stats = making.node, making.stats
+def _flat_map(context: StageContext) -> Stage:
+    node, stats = context.node, context.stats
     datasets = SequentialStepStage(
-        making.up, stats, OpenInnerDatasetStep(node), making.row_error_handler(making.up.state())
+        context.upstream,
+        stats,
+        OpenInnerDatasetStep(node),
+        context.row_error_handler(context.upstream.state()),
     )
 
     def build(inner: Node) -> Stage:
         if node.cache_call_site is not None:
             check_cacheable_inner(node, inner)
-        return making.lower_nested(inner, node.op_id)
+        return context.lower_nested(inner, node.op_id)
 
     return FlatMapStage(datasets, stats, build)

@@ -1,4 +1,7 @@
-"""The head of a segment that reads: blocks of row numbers, straight from the order. Costs no thread."""
+"""Index stages: emit blocks of source row indices in sampler order, at the head of a reading segment.
+
+They need no thread.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ __all__ = ["BatchIndexStage", "IndexStage", "EpochOrders", "epoch_order"]
 class EpochOrders:
     """The order of each epoch of one run, as a function of position.
 
-    A sampler of the user's own is copied once and asked once per epoch, in turn: to go back it is asked all over.
+    A custom sampler of the user is copied once and sampled once per epoch, in sequence; going back restarts it.
     """
 
     def __init__(self, read: Read, seed: int) -> None:
         self.read, self.seed = read, seed
         self._sampler: Any = None
-        self._epochs_sampled = 0  # epochs for which the sampler gave its order
-        self._epoch_open = False  # ... the last of which is not over
+        self._epochs_sampled = 0  # number of epochs sampled so far
+        self._epoch_open = False  # whether the last of them has not ended
 
     def at(self, epoch: int) -> IndexOrder:
         read, seed = self.read, self.seed
@@ -51,7 +54,7 @@ class EpochOrders:
         if self._sampler is None or self._epochs_sampled > epoch:
             self._sampler = read.sampler.copy_for_run(getattr(read.source, "source", None))
             self._epochs_sampled, self._epoch_open = 0, False
-        if self._sampler is read.sampler:  # it remembers nothing: any epoch can be asked for
+        if self._sampler is read.sampler:  # stateless: epochs can be sampled in any order
             self._epochs_sampled = epoch
         while True:
             self.end_epoch()
@@ -63,22 +66,22 @@ class EpochOrders:
                 return order
 
     def end_epoch(self) -> None:
-        """The epoch that was asked for last has ended."""
+        """Notify the sampler that its last epoch has ended."""
         if self._epoch_open:
             self._epoch_open = False
             self._sampler.reset_all()
 
 
 def epoch_order(read: Read, seed: int, epoch: int) -> IndexOrder:
-    """The whole order of one epoch, for who needs no other."""
+    """The order of one epoch."""
     return EpochOrders(read, seed).at(epoch)
 
 
 class IndexStage(Stage):
-    """Position-addressable: its state is the epoch and the position in it.
+    """Emits blocks of row indices in the order of each epoch. The state is the epoch and the position in it.
 
-    Where the segment above makes batches itself (``batch`` rows each), the state is written as the barrier that
-    would otherwise cut them writes it: a run may be resumed under settings that fuse the plan differently.
+    Where the downstream segment builds batches itself (``batch`` rows each), the state has the form that the barrier
+    stage would otherwise write: a run may be resumed under settings that fuse the plan differently.
     """
 
     def __init__(
@@ -91,7 +94,7 @@ class IndexStage(Stage):
         batch: int | None = None,
     ) -> None:
         self.read, self.seed, self.epochs, self.stats = read, seed, epochs, stats
-        # rows per block; the segment above adapts it
+        # rows per block; adapted by the downstream segment
         self.rows, self.batch = rows, batch
         self.epoch, self.position = 0, 0
         self._orders = EpochOrders(read, seed)
@@ -135,7 +138,7 @@ class IndexStage(Stage):
             return
         rows = state["rows"]
         self.epoch, self.position = rows["up"][0], rows["up"][1] + rows["skip"]
-        if rows.get("ended"):  # all rows of the epoch are out, its end is not
+        if rows.get("ended"):  # all rows of the epoch were delivered, but not its end
             self.epoch -= 1
             self.position = self._orders.at(self.epoch).size
 
@@ -145,13 +148,13 @@ class IndexStage(Stage):
 
 
 class BatchIndexStage(Stage):
-    """The user's batch_sampler: one list of row numbers per chunk. It is walked once per epoch."""
+    """The user's batch_sampler: one list of row numbers per chunk, iterated once per epoch."""
 
     def __init__(self, read: Read, epochs: int | None, stats: StageStats) -> None:
         self.read, self.epochs, self.stats = read, epochs, stats
         self.epoch, self.position = 0, 0
         self._batches: list[Any] | None = None
-        # the user's object: a copy for this run, and the epochs that it was asked for
+        # a copy of the user's object for this run, and the number of epochs sampled from it
         self._lists: Any = None
         self._epochs_sampled = 0
 
@@ -172,7 +175,7 @@ class BatchIndexStage(Stage):
         if self._lists is None or self._epochs_sampled > self.epoch:
             self._lists, self._epochs_sampled = self.read.batch_sampler.for_run(), 0
         while True:
-            batches = list(iter(self._lists))  # not its length, which may have to be counted
+            batches = list(iter(self._lists))  # list(x) would call its __len__, which may be slow
             self._epochs_sampled += 1
             if self._epochs_sampled > self.epoch:
                 return batches
@@ -183,7 +186,8 @@ class BatchIndexStage(Stage):
         size = self.read.source.size() or 0
         if rows.ndim != 1 or not len(rows) or rows.dtype.kind not in "iu":
             raise PlanError(
-                f"batch_sampler must give a list of row numbers for each batch, but batch {self.position} is {batch!r}"
+                f"batch_sampler must return a list of row numbers for each batch, but batch {self.position} is "
+                f"{batch!r}"
             )
         bad = rows[(rows < 0) | (rows >= size)]
         if len(bad):

@@ -1,4 +1,4 @@
-"""A map with callbacks: rows one at a time, in order, with the user's hooks before and after."""
+"""Map stage with dataset callbacks: rows in order, with user hooks before and after each step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CallbackStage"]
 
 
 class _RunContext:
-    """What a callback is told."""
+    """The context object passed to callbacks."""
 
     def __init__(self, epoch: int, step: int, step_in_epoch: int) -> None:
         self.cur_epoch_num = epoch
@@ -28,23 +28,23 @@ class _RunContext:
 
 
 class CallbackStage(SequentialStepStage):
-    """``passes``: how often a repeat above reads this map in one epoch of the iterator."""
+    """Runs a map with callbacks. ``passes``: how often a downstream repeat reads this map per epoch of the iterator."""
 
     def __init__(
         self,
-        up: Stage,
+        upstream: Stage,
         stats: StageStats,
         step: MapStep,
-        mender: RowErrorHandler,
+        row_error_handler: RowErrorHandler,
         callbacks: tuple[Any, ...],
         passes: int,
     ) -> None:
-        super().__init__(up, stats, step, mender)
+        super().__init__(upstream, stats, step, row_error_handler)
         self.name, self.callbacks, self.passes = step.name, callbacks, passes
         self.turn, self.epoch, self.done, self.in_epoch = 0, 0, 0, 0
         self._has_begun = False
         self._epoch_has_begun = False
-        # rows that were worked on before the restore: done again, but not told again
+        # rows processed before the restore: processed again, but without callbacks
         self._rows_to_repeat = 0
 
     def _call(self, event: str) -> None:
@@ -110,7 +110,7 @@ class CallbackStage(SequentialStepStage):
 
     def state(self) -> State:
         count = {"turn": self.turn, "epoch": self.epoch, "done": self.done, "in_epoch": self.in_epoch}
-        return {"rows": super().state(), "again": self._mender.rows_since_good, **count}
+        return {"rows": super().state(), "again": self._row_error_handler.rows_since_good, **count}
 
     def restore(self, state: State) -> None:
         super().restore(state["rows"])
@@ -120,15 +120,15 @@ class CallbackStage(SequentialStepStage):
 
 
 @register_stage(ops.Map)
-def _callbacks(making: StageContext) -> Stage:
-    """Only a map with callbacks: others are inside segments by now."""
-    node = making.node
-    step = map_step(node, making.seed, making.settings, False)
+def _callbacks(context: StageContext) -> Stage:
+    """Only for maps with callbacks: other maps are inside segments."""
+    node = context.node
+    step = map_step(node, context.seed, context.settings, False)
     return CallbackStage(
-        making.up,
-        making.stats,
+        context.upstream,
+        context.stats,
         step,
-        making.row_error_handler(making.up.state()),
+        context.row_error_handler(context.upstream.state()),
         node.callbacks,
         node.repeat_count,
     )

@@ -1,4 +1,4 @@
-"""mix: each row from one of several inputs, drawn by their weights."""
+"""Mix stage: weighted random interleaving of several inputs."""
 
 from __future__ import annotations
 
@@ -17,28 +17,30 @@ from .stage_registry import StageContext, register_stage
 
 __all__ = ["MixStage"]
 
-# Rows that are drawn for at a time; how many leave together depends on what the inputs have ready.
+# Number of positions for which inputs are sampled at a time; how many rows leave together depends on the available
+# rows.
 BLOCK = 256
 
 
 class MixStage(MultiInputStage):
-    """Which input a row comes from is a function of (seed, epoch, position), so only counts are kept.
+    """Weighted random interleaving. The input of a row is a function of (seed, epoch, position), so the state holds
+    only counts.
 
-    An input that has run out is noticed when a row is drawn from it, never earlier: where chunks end changes nothing.
+    An exhausted input is detected when a row is sampled from it, never earlier: chunk boundaries change nothing.
     """
 
-    def __init__(self, making: StageContext) -> None:
-        super().__init__(making)
-        ups, stats, node = making.upstreams, making.stats, making.node
+    def __init__(self, context: StageContext) -> None:
+        super().__init__(context)
+        upstreams, stats, node = context.upstreams, context.stats, context.node
         self.node: Mix = node
-        self.seed, self.epochs = making.seed, making.epochs
-        self.sides = [RowBuffer(up) for up in ups]
+        self.seed, self.epochs = context.seed, context.epochs
+        self.sides = [RowBuffer(upstream) for upstream in upstreams]
         self.weights = np.array(node.weights, np.float64)
         self.epoch, self.position = 0, 0
-        # how often each input ran out in this epoch, and whether it gave a row since
-        self.turns, self.gave = [0] * len(ups), [False] * len(ups)
+        # how often each input was exhausted in this epoch, and whether it has given a row since
+        self.turns, self.gave = [0] * len(upstreams), [False] * len(upstreams)
         self._consistency = SchemaConsistencyCheck("Mix", "mixed")
-        stats.sampled = [0] * len(ups)
+        stats.sampled = [0] * len(upstreams)
 
     def pull(self) -> StageOutput:
         if self.node.exhausted == "restart" and self.epochs is not None and self.epoch >= self.epochs:
@@ -56,14 +58,14 @@ class MixStage(MultiInputStage):
                 return END_OF_EPOCH
 
     def _sample_inputs(self) -> npt.NDArray[np.int64]:
-        """The inputs of the next rows."""
+        """Sample the inputs of the next rows."""
         positions = np.arange(self.position, self.position + BLOCK, dtype=np.uint64)
         random_stream = RandomStream.for_rows(positions, seed=self.seed, epoch=self.epoch, op=self.node.op_id)
         weights = self.weights
         if self.node.exhausted == "drop":
             weights = np.where(np.array(self.turns) == 0, weights, 0.0)
         ends = np.cumsum(weights)
-        # an input without weight is an empty interval; the last one with some takes what rounding leaves over
+        # an input with weight 0 is an empty interval; the last input with a positive weight covers rounding errors
         last = int(np.flatnonzero(weights)[-1])
         choices: npt.NDArray[np.int64] = np.searchsorted(
             ends, random_stream.uniform(0) * ends[-1], side="right"
@@ -71,7 +73,7 @@ class MixStage(MultiInputStage):
         return np.minimum(choices, last)
 
     def _count_ready(self, choices: npt.NDArray[np.int64]) -> int:
-        """How many of the drawn rows are there, up to the first that is not."""
+        """Number of sampled rows that are available, up to the first that is not."""
         ready = len(choices)
         for k in np.unique(choices):
             positions = np.flatnonzero(choices == k)
@@ -90,7 +92,7 @@ class MixStage(MultiInputStage):
             self.gave[k] = True
             self.stats.sampled[k] += len(part)
         whole = Chunk.concat(parts)
-        if len(parts) > 1:  # from input after input to the order drawn
+        if len(parts) > 1:  # reorder from input order to sampled order
             order = np.empty(len(choices), np.int64)
             order[np.argsort(choices, kind="stable")] = np.arange(len(choices))
             whole = whole.take(order)
@@ -101,11 +103,11 @@ class MixStage(MultiInputStage):
         return chunk
 
     def _end_input(self, k: int) -> bool:
-        """Input k has no row left for the draw: whether the epoch ends with that."""
+        """Handle the end of input k. Returns whether the epoch ends with it."""
         if not self.gave[k] and self.node.exhausted != "drop":
             raise DataError(
-                f"dataset {k} of mix gives no rows, and so cannot have its share of {self.node.share(k):.3g}; "
-                "leave it out, or mix(..., exhausted='drop')",
+                f"dataset {k} of mix has no rows and cannot provide its share of {self.node.share(k):.3g}; "
+                "remove it, or use mix(..., exhausted='drop')",
                 op=self.stats.name,
             )
         self.turns[k], self.gave[k] = self.turns[k] + 1, False
@@ -121,7 +123,7 @@ class MixStage(MultiInputStage):
         for side in self.sides:
             side.skip_rest()
         self.epoch, self.position = self.epoch + 1, 0
-        self.turns, self.gave = [0] * len(self.ups), [False] * len(self.ups)
+        self.turns, self.gave = [0] * len(self.upstreams), [False] * len(self.upstreams)
 
     def state(self) -> State:
         sides = [side.state() for side in self.sides]
@@ -136,5 +138,5 @@ class MixStage(MultiInputStage):
 
 
 @register_stage(Mix)
-def _mix(making: StageContext) -> Stage:
-    return MixStage(making)
+def _mix(context: StageContext) -> Stage:
+    return MixStage(context)

@@ -1,4 +1,7 @@
-"""pack: documents fill sequences of one length; a full one leaves."""
+"""Sequence packing: fills fixed-length token sequences with documents.
+
+A full sequence leaves the stage.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ from .stage_registry import StageContext, register_stage
 
 __all__ = ["DocumentStep", "PackStage"]
 
-# A sequence that has been open for this many documents, for each that may be open, leaves before a fuller one.
+# A sequence that has been open for this many documents per open sequence leaves before a fuller one.
 PATIENCE = 16
 
 
 class DocumentStep:
-    """The columns that are packed, each value checked: an array of one dimension, as long as the others of its row."""
+    """Selects and checks the packed columns: each value is a 1-D array, as long as the others of its row."""
 
     def __init__(self, node: Pack) -> None:
         self.node, self.name = node, f"pack({node.length}) at {node.call_site}"
@@ -63,13 +66,13 @@ class DocumentStep:
         if tokens > self.node.length and self.node.too_long == "error" and not self.node.split:
             raise DataError(
                 f"a document of {tokens} tokens does not fit into a sequence of {self.node.length}: "
-                "pack(..., too_long='cut'), 'drop' or 'split' says what to do with it, or split=True fills every "
-                "sequence to its end"
+                "set pack(..., too_long='cut'), 'drop' or 'split', or split=True to fill every "
+                "sequence completely"
             )
 
 
 class _OpenSequence:
-    """A sequence that fills: each document is written into it once."""
+    """An open sequence; each document is written into it once."""
 
     def __init__(self, length: int, values: dict[str, Any], pads: dict[str, Any]) -> None:
         self.columns: dict[str, npt.NDArray[Any]] = {
@@ -78,14 +81,14 @@ class _OpenSequence:
         self.segments = np.zeros(length, np.int32)
         self.positions = np.zeros(length, np.int32)
         self.used, self.count = 0, 0
-        # the documents inside, by number, and the way back to the first
+        # its documents by number, and the state that leads back to the first
         self.documents: list[int] = []
         self.resume_state: State = None
         self.id = np.zeros(1, np.uint64)
         self.origin = np.zeros(1, np.int64)
 
     def put(self, values: dict[str, Any], start: int, stop: int, ends: dict[str, Any]) -> None:
-        """Tokens [start, stop) of a document; the last one may be its end token."""
+        """Append tokens [start, stop) of a document; the last one may be its end token."""
         at, size = self.used, stop - start
         for name, value in values.items():
             body = value[start:stop]
@@ -99,15 +102,21 @@ class _OpenSequence:
 
 
 class PackStage(UnaryStage):
-    """Documents are numbered in each epoch. The state says which of them wait in which sequence, and leads back to the
-    oldest of those; a restored stage reads from there and puts them where they were.
+    """Packs documents, numbered in each epoch, into sequences.
+
+    The state lists which documents are in which open sequence, and leads back to the oldest of them; a restored stage
+    reads from there and puts them back.
     """
 
-    def __init__(self, up: Stage, stats: StageStats, node: Pack) -> None:
-        super().__init__(up, stats)
-        self.node, self.rows, self.name = node, RowBuffer(up), f"pack({node.length}) at {node.call_site}"
+    def __init__(self, upstream: Stage, stats: StageStats, node: Pack) -> None:
+        super().__init__(upstream, stats)
+        self.node, self.rows, self.name = (
+            node,
+            RowBuffer(upstream),
+            f"pack({node.length}) at {node.call_site}",
+        )
         self.open: list[_OpenSequence] = []
-        # documents done with, tokens of the next one that are, and sequences given
+        # finished documents, finished tokens of the next document, and delivered sequences
         self.position, self.offset, self.num_sequences, self.epoch = 0, 0, 0, 0
         self._documents: Chunk | None = None
         self._values: dict[str, Sequence[Any]] = {}
@@ -134,7 +143,7 @@ class PackStage(UnaryStage):
     # documents --------------------------------------------------------------------------------------
 
     def _load_document(self) -> Signal | None:
-        """Have a document at hand; the signal when there is none."""
+        """Load the next document; returns the signal if there is none."""
         if self._documents is not None and self._at < len(self._documents):
             return None
         signal = self.rows.fill(1)
@@ -147,7 +156,7 @@ class PackStage(UnaryStage):
         return None
 
     def _document(self) -> dict[str, Any]:
-        """The values of the document at hand."""
+        """The values of the current document."""
         values = {name: column[self._at] for name, column in self._values.items()}
         for name, value in values.items():
             known = self._dtypes.get(name)
@@ -188,13 +197,13 @@ class PackStage(UnaryStage):
         return len(next(iter(values.values()))) + (self.node.end_token is not None)
 
     def _finish_document(self) -> None:
-        """Done with the document at hand."""
+        """Advance to the next document."""
         self._at, self.position, self.offset = self._at + 1, self.position + 1, 0
 
     # sequences --------------------------------------------------------------------------------------
 
     def _pack_document(self) -> _OpenSequence | None:
-        """Put the document at hand, or a part of it, where it belongs; the sequence that is to leave, if one is."""
+        """Write the current document, or part of it, into a sequence. Returns the sequence that is to leave, if any."""
         values, length = self._document(), self.node.length
         tokens = self._tokens(values)
         if tokens == 0 or (tokens > length and self.node.drops):
@@ -205,7 +214,7 @@ class PackStage(UnaryStage):
             stop = min(tokens, self.offset + length - sequence.used)
         else:
             stop = self._document_end(tokens)
-            if stop - self.offset >= length:  # it is a sequence by itself
+            if stop - self.offset >= length:  # it fills a sequence alone
                 sequence, stop = self._open_sequence(values, alone=True), self.offset + length
             else:
                 fitting = self._find_fitting(stop - self.offset)
@@ -220,7 +229,7 @@ class PackStage(UnaryStage):
         return sequence if sequence.used == length else None
 
     def _document_end(self, tokens: int) -> int:
-        """Where a document ends, for its sequences."""
+        """End of the packed part of a document."""
         return min(tokens, self.node.length) if self.node.cuts else tokens
 
     def _open_sequence(self, values: dict[str, Any], *, alone: bool = False) -> _OpenSequence:
@@ -236,7 +245,7 @@ class PackStage(UnaryStage):
         return sequence
 
     def _find_fitting(self, tokens: int) -> _OpenSequence | None:
-        """The fullest open sequence that has room for so many."""
+        """The fullest open sequence with enough space for this many tokens."""
         max_used = self.node.length - tokens
         return max(
             (sequence for sequence in self.open if sequence.used <= max_used),
@@ -245,7 +254,7 @@ class PackStage(UnaryStage):
         )
 
     def _choose_leaving(self) -> _OpenSequence:
-        """The one that makes room: the fullest, unless the oldest has waited long."""
+        """The sequence to emit when none has space: the fullest, unless the oldest has waited too long."""
         oldest = self.open[0]
         if self.position - oldest.documents[0] > PATIENCE * self.node.bins:
             return oldest
@@ -272,7 +281,7 @@ class PackStage(UnaryStage):
         self._next_epoch()
 
     def state(self) -> State:
-        # sequences stand in the order in which they were begun
+        # sequences are in the order of their first documents
         base = self.open[0].documents[0] if self.open else self.position
         if self.open:
             back = self.open[0].resume_state
@@ -308,7 +317,7 @@ class PackStage(UnaryStage):
         values = self._document()
         tokens = self._tokens(values)
         stop = self._document_end(tokens)
-        # of one that was split, what is left over after whole sequences
+        # for a split document, the remainder after whole sequences
         self.offset = stop - stop % self.node.length if stop > self.node.length else 0
         sequence = self.open[index] if index < len(self.open) else self._open_sequence(values)
         sequence.put(values, self.offset, stop, self._ends)
@@ -316,9 +325,9 @@ class PackStage(UnaryStage):
 
 
 @register_stage(Pack)
-def _pack(making: StageContext) -> Stage:
-    node, stats = making.node, making.stats
+def _pack(context: StageContext) -> Stage:
+    node, stats = context.node, context.stats
     documents = SequentialStepStage(
-        making.up, stats, DocumentStep(node), making.row_error_handler(making.up), whole=True
+        context.upstream, stats, DocumentStep(node), context.row_error_handler(context.upstream), whole=True
     )
     return PackStage(documents, stats, node)

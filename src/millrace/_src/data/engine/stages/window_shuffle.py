@@ -1,8 +1,10 @@
-"""Shuffle of a stream: windows of rows, each emitted in random order while the next one fills.
+"""Window shuffle: shuffles a stream in windows of `buffer_size` rows with a small resumable state, spilling to disk
+when needed.
 
-Unlike a sliding buffer, a window is a function of (seed, epoch, window number), so the state is two numbers and
-the way back to the window's first row, whatever the buffer size. A window has exactly ``buffer_size`` rows (the last
-one of an epoch what is left). Rows beyond its share of the byte budget wait on disk: the budget never changes an order.
+Each window is emitted in random order while the next one fills. Unlike a sliding buffer, a window is a function of
+(seed, epoch, window number), so the state is two numbers and the state that leads back to the window's first row,
+whatever the buffer size. A window has exactly ``buffer_size`` rows (the last one of an epoch has the rest). Rows beyond
+its share of the memory budget are stored on disk: the budget never changes the order.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ JOIN_BYTES = 4 << 20
 
 
 class _SpilledRows:
-    """Rows of one chunk that were written to the window's file."""
+    """Rows of one chunk that were spilled to the window's file."""
 
     def __init__(self, spill: SpillFile, offsets: list[tuple[int, int]]) -> None:
         self._spill, self._offsets = spill, offsets
@@ -47,20 +49,22 @@ class _SpilledRows:
 
 
 class _Window:
-    """Rows as the chunks they came in; small ones are joined, large ones would double the memory held."""
+    """The rows of a window, in their original chunks. Small windows are joined; joining large ones would double the
+    memory.
+    """
 
     def __init__(self, start: State) -> None:
         self.start = start
         self.parts: list[Chunk | _SpilledRows] = []
         self.rows = 0
-        # all that its rows take, and the part of it that is held in memory
+        # bytes of all its rows, and the part that is in memory
         self.bytes = 0
         self.held = 0
         self.spill: SpillFile | None = None
         self._ends: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
     def put(self, chunk: Chunk, size: int, share: int) -> int:
-        """Add rows, on disk where the share of memory is used up; gives the bytes that memory now holds of them."""
+        """Add rows, on disk if the share of memory is used up. Returns the bytes held in memory."""
         self.rows += len(chunk)
         self.bytes += size
         if self.held + size > share:
@@ -91,7 +95,7 @@ class _Window:
         return Chunk.concat(rows)
 
     def emit_rows(self, most: int) -> int:
-        """Rows that leave together, in so many bytes: few when they are large."""
+        """Number of rows per emitted chunk within this many bytes: few when rows are large."""
         return max(1, min(EMIT_ROWS, most * self.rows // max(1, self.bytes)))
 
     def close(self) -> None:
@@ -103,7 +107,7 @@ class _Window:
 class WindowShuffleStage(UnaryStage):
     def __init__(
         self,
-        up: Stage,
+        upstream: Stage,
         stats: StageStats,
         size: int,
         seed: int,
@@ -112,12 +116,12 @@ class WindowShuffleStage(UnaryStage):
         budget: MemoryBudget,
         expected: int | None = None,
     ) -> None:
-        super().__init__(up, stats)
-        # rows that the first window will have, where that is known
+        super().__init__(upstream, stats)
+        # rows of the first window, if known
         self.expected = expected
-        self.rows = RowBuffer(up)
+        self.rows = RowBuffer(upstream)
         self.size, self.seed, self.op, self.key, self.budget = size, seed, op, key, budget
-        # the window that empties and the one that fills: together half of what the run may hold
+        # the current window and the next one together use half of the memory budget
         self.share = max(1, budget.limit // 4)
         self.emit = min(EMIT_BYTES, budget.limit // 16)
         self.epoch, self.number, self.offset, self.position = 0, 0, 0, 0
@@ -134,7 +138,7 @@ class WindowShuffleStage(UnaryStage):
                 return
             head = self.rows.peek()
             costs = np.cumsum(_row_bytes(head))
-            # what fits into memory first; the rest of the chunk comes again, for the disk
+            # rows that fit into memory first; the rest of the chunk follows, for the disk
             fits = int(np.searchsorted(costs, self.share - window.held, side="right"))
             n = min(len(head), rows - window.rows)
             n = min(n, fits) if fits else n
@@ -149,7 +153,7 @@ class WindowShuffleStage(UnaryStage):
             self.stats.spilled += 0 if window.spill is None else window.spill.bytes - before
 
     def _check_disk(self, window: _Window, row_bytes: float) -> None:
-        """Refuse before the first row leaves what can be seen not to fit."""
+        """Check the free disk space before the first row is emitted, if the number of rows is known."""
         if self.expected is None:
             return
         needed, free = int(row_bytes * (self.expected - window.rows)), free_bytes(spill_folder())
@@ -162,14 +166,14 @@ class WindowShuffleStage(UnaryStage):
         mean = -(-window.bytes // max(1, window.rows))
         return ResourceError(
             f"{self.stats.name}: {self.size} rows of about {mean} bytes take {mean * self.size} bytes, the memory "
-            f"budget of {self.budget.limit} bytes lets a window hold {self.share}, and the rest has no place: {error}; "
-            f"or raise config.set_memory_budget, or shuffle fewer rows."
+            f"budget of {self.budget.limit} bytes lets a window hold {self.share}, and the rest cannot be spilled: "
+            f"{error}; or raise config.set_memory_budget, or shuffle fewer rows."
         )
 
     def _begin(self) -> bool:
-        """Make the filling window the current one; False when there is none."""
+        """Make the next window the current one; False if there is none."""
         window = self._next = self._next or _Window(self.rows.state())
-        self._fill(window, self.size)  # it fails with the window still ours to close
+        self._fill(window, self.size)  # if it fails, close() still closes the window
         self._next = None
         if not window.rows:
             return False
@@ -246,7 +250,7 @@ class WindowShuffleStage(UnaryStage):
 
 
 def _row_bytes(chunk: Chunk) -> npt.NDArray[np.int64]:
-    """Bytes of each row; the same however the stream was cut into chunks."""
+    """Bytes of each row; independent of chunk boundaries."""
     total = np.zeros(len(chunk), np.int64)
     for column in chunk.columns.values():
         if isinstance(column, VariableLengthColumn):
@@ -267,11 +271,18 @@ def _value_bytes(value: Any) -> int:
 
 
 @register_stage(ops.Shuffle)
-def _shuffle(making: StageContext) -> Stage:
-    node = making.node
-    making.stats.buffer = node.buffer_size
+def _shuffle(context: StageContext) -> Stage:
+    node = context.node
+    context.stats.buffer = node.buffer_size
     known = size_of(node.inputs[0])
     expected = None if known is UNKNOWN else int(min(node.buffer_size, known))
     return WindowShuffleStage(
-        making.up, making.stats, node.buffer_size, making.seed, node.op_id, node.key, making.budget, expected
+        context.upstream,
+        context.stats,
+        node.buffer_size,
+        context.seed,
+        node.op_id,
+        node.key,
+        context.budget,
+        expected,
     )

@@ -1,7 +1,8 @@
-"""Rows that memory has no room for, in a file without a name: it is gone with its last handle, however the run ends.
+"""Spill file: rows on disk in an unlinked temporary file, each readable by itself.
 
-Rows are packed as between processes, each by itself, so that any one can be read back. What is no array goes as a
-pickle; this process wrote the bytes itself, and nobody else can open the file.
+The file has no name: it is removed with its last handle, however the run ends. Rows are encoded as between processes,
+each separately. Values that are not arrays are pickled; this process wrote the bytes itself, and no other process can
+open the file.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .chunk_codec import decode_chunk, encode_chunk
 
 __all__ = ["SpillFile", "free_bytes", "spill_folder"]
 
-# Where the temporary folder lies in memory, rows go here: on Linux this one is meant to be on a disk.
+# Used if the temporary folder is in memory: on Linux this folder is meant to be on a disk.
 ON_DISK = "/var/tmp"
 _NO_SPACE_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -37,11 +38,11 @@ class _PickleCodec:
 
 
 class SpillFile:
-    """Rows are added at the end and read back at their places.
+    """Rows are appended and read back by their location.
 
     >>> spill = SpillFile()
-    >>> places = spill.add(Chunk({"x": np.arange(3.0)}, np.arange(3, dtype=np.uint64)))
-    >>> spill.row(places[1]).columns["x"].tolist()
+    >>> locations = spill.add(Chunk({"x": np.arange(3.0)}, np.arange(3, dtype=np.uint64)))
+    >>> spill.row(locations[1]).columns["x"].tolist()
     [1.0]
     >>> spill.close()
     """
@@ -49,7 +50,7 @@ class SpillFile:
     def __init__(self, folder: str | None = None) -> None:
         self.folder = folder or spill_folder()
         self.bytes = 0
-        import tempfile  # few runs spill: no import waits for it
+        import tempfile  # imported here: few runs spill
 
         try:
             self._file = tempfile.TemporaryFile(dir=self.folder, prefix="millrace-", buffering=0)  # noqa: SIM115
@@ -57,7 +58,7 @@ class SpillFile:
             raise self._write_error(error, 0) from error
 
     def add(self, chunk: Chunk) -> list[tuple[int, int]] | None:
-        """Write every row; gives their places, or None where a value cannot be written."""
+        """Write every row. Returns their locations, or None if a value cannot be written."""
         try:
             packed = [encode_chunk(chunk.slice(i, i + 1), objects=_PickleCodec()) for i in range(len(chunk))]
         except DataError:  # it does not pickle
@@ -78,7 +79,7 @@ class SpillFile:
                 raise self._write_error(error, len(data)) from error
 
     def row(self, location: tuple[int, int]) -> Chunk:
-        """The row at a place, as a chunk of one."""
+        """The row at a location, as a chunk of one row."""
         offset, size = location
         data = np.empty(size, np.uint8)
         at = 0
@@ -86,7 +87,7 @@ class SpillFile:
             got = os.preadv(self._file.fileno(), [data.data[at:]], offset + at)
             if not got:
                 raise ResourceError(
-                    f"a temporary file in {self.folder} ends at byte {offset + at}: it was cut"
+                    f"a temporary file in {self.folder} ends at byte {offset + at}: it was truncated"
                 )
             at += got
         return decode_chunk(data, _PickleCodec())[0]
@@ -115,7 +116,7 @@ def free_bytes(folder: str) -> int:
 
 
 def spill_folder() -> str:
-    """The folder for temporary files: TMPDIR if it is set, and else one that is on a disk."""
+    """The folder for temporary files: TMPDIR if set, otherwise one on a disk."""
     import tempfile
 
     usual = tempfile.gettempdir()
@@ -125,7 +126,7 @@ def spill_folder() -> str:
 
 
 def _is_in_memory(folder: str) -> bool:
-    """Whether a folder lies in a file system of memory, as far as the system tells."""
+    """Whether a folder is on an in-memory file system, as far as the system reports it."""
     best, file_system = "", ""
     try:
         with open("/proc/mounts", encoding="utf-8", errors="replace") as mounts:

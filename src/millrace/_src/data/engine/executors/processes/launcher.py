@@ -1,4 +1,4 @@
-"""Three ways to start a worker process, and the parent's hold on one, however it was started."""
+"""Process launcher: starts worker processes by fork server, spawn or fork, and the parent's handle on a worker."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["METHODS", "ProcessLauncher", "WorkerProcess", "process_limit_error"]
 
 METHODS = ("forkserver", "spawn", "fork")
 
-# After the line is cut or a kill is sent the end takes no time, unless the disk holds the process.
+# After the socket is closed or SIGKILL is sent, the process exits at once unless the disk blocks it.
 PATIENCE = 2.0
 
 Reap = Callable[[float], "int | None"]
@@ -46,7 +46,7 @@ _all: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
 
 
 class WorkerProcess:
-    """A started worker: its line, its pid, and how to learn its end."""
+    """Handle on a started worker: its channel, its pid, and how to get its exit status."""
 
     def __init__(self, pid: int, sock: socket.socket, stacks: int, reap: Reap, objects: ObjectCodec) -> None:
         self.pid, self.objects = pid, objects
@@ -59,7 +59,7 @@ class WorkerProcess:
         _all.add(self)
 
     def ready(self, timeout: float) -> bool:
-        """At once: a chunk waits in its socket while it starts."""
+        """Always true: a chunk waits in the socket while the worker starts."""
         return True
 
     def encode(self, chunk: Chunk) -> Any:
@@ -97,7 +97,7 @@ class WorkerProcess:
         self.channel.cut()
 
     def signal(self, number: int) -> None:
-        """Send a signal, unless the process has been waited for: its number may belong to another by then."""
+        """Send a signal, unless the process has been reaped: its pid may belong to another process by then."""
         with self._lock:
             if not self._ended:
                 try:
@@ -106,7 +106,7 @@ class WorkerProcess:
                     pass
 
     def ended(self) -> bool:
-        """True for a process that is dead but still holds its line open through some child of its own."""
+        """True for a process that is dead while one of its child processes still holds the socket open."""
         try:
             with open(f"/proc/{self.pid}/stat", "rb") as file:
                 return file.read().rpartition(b") ")[2][:1] in (b"Z", b"X")
@@ -114,8 +114,8 @@ class WorkerProcess:
             return True
 
     def finish(self) -> int | None:
-        """Make sure of the end, let everything go, and return the exit code (negative: the signal)."""
-        self.signal(signal.SIGKILL)  # it is of no use without its line; a status that is set stays as it is
+        """Kill the process if needed, release its resources, and return the exit code (negative: the signal)."""
+        self.signal(signal.SIGKILL)  # useless without its channel; an existing exit status is kept
         with self._lock:
             self._ended = True
         code = self._reap(PATIENCE)
@@ -128,11 +128,13 @@ class WorkerProcess:
         return code is not None, describe_exit(code)
 
     def stack(self, patience: float = 1.0) -> str:
-        """What the worker's threads do now, written by a signal handler that needs nobody's consent."""
-        self._read_stacks(0.0)  # what an earlier, late answer left
+        """The Python stacks of the worker's threads, written by a signal handler without cooperation of the worker's
+        code.
+        """
+        self._read_stacks(0.0)  # discard the rest of an earlier, late response
         self.signal(worker.STACKS)
         text = self._read_stacks(patience)
-        return text or "  (no answer: starting, stopped, or deep in the kernel)\n"
+        return text or "  (no response: starting, stopped, or blocked in the kernel)\n"
 
     def _read_stacks(self, patience: float) -> str:
         if self._stacks < 0:
@@ -154,7 +156,7 @@ class WorkerProcess:
             os.close(fd)
 
     def forget(self) -> None:
-        """In a forked child of the parent: close what was inherited, harm nobody."""
+        """In a forked child of the parent: close the inherited descriptors without signalling the worker."""
         self._ended = True
         self.channel.sock.close()
         self._close_stacks()
@@ -189,13 +191,13 @@ class ProcessLauncher:
             self._setup_fd = worker_setup.write_worker_setup(runner)
 
     def retired(self, number: int) -> None:
-        """Nothing is kept for a worker that has ended."""
+        """Nothing to release: no resources are held for a worker that has ended."""
 
     def refused(self, wanted: int, started: int, error: BaseException) -> ResourceError:
         return process_limit_error(wanted, started, error)
 
     def start(self, name: str, number: int) -> WorkerProcess:
-        """A new worker, the ``number``-th of its executor. OSError or ResourceError when the system refuses."""
+        """Start worker ``number`` of its executor. OSError or ResourceError when the system refuses."""
         ours, theirs = pair()
         try:
             read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -252,7 +254,7 @@ class ProcessLauncher:
             try:
                 return process.wait(patience)
             except subprocess.TimeoutExpired:
-                process.returncode = -signal.SIGKILL  # given up; no warning when the object goes
+                process.returncode = -signal.SIGKILL  # suppresses the warning when the object is collected
                 return None
 
         return process.pid, reap
@@ -262,11 +264,11 @@ class ProcessLauncher:
     ) -> tuple[int, Reap]:
         for stream in (sys.stdout, sys.stderr):
             try:
-                stream.flush()  # or the child would print it again
+                stream.flush()  # otherwise the child would print it again
             except Exception:
                 pass
         with thread_limits.pause_opencv_threads(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads: the user asked for it
+            warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads: the user requested it
             pid = os.fork()
             if pid == 0:
                 try:
@@ -293,7 +295,7 @@ def _is_open(fd: int) -> bool:
 
 
 def _wait(pid: int, patience: float) -> int | None:
-    """Wait for a child of this process. Somebody else's handler may have taken its status: then None."""
+    """Wait for a child of this process. None if another handler has taken its exit status."""
     deadline, pause = time.monotonic() + patience, 0.0005
     while True:
         try:
@@ -309,7 +311,7 @@ def _wait(pid: int, patience: float) -> int | None:
 
 
 def process_limit_error(wanted: int, started: int, error: BaseException) -> ResourceError:
-    """What to say when the system starts no more processes: the numbers, and what to do."""
+    """The error when the system starts no more processes: the limits, and what to do."""
 
     def shown(which: int) -> str:
         both = resource.getrlimit(which)
@@ -339,7 +341,7 @@ _HINTS = {
 
 
 def describe_exit(code: int | None) -> str:
-    """An exit code in words.
+    """A description of an exit code.
 
     >>> describe_exit(3)
     'exited with status 3 (does user code call sys.exit or os._exit?)'

@@ -1,7 +1,7 @@
-"""What runs on a node of the cluster: load the runner once, then answer chunk after chunk.
+"""Ray actor that loads the runner once and processes chunks on its node.
 
-Chunks and results are in our own encoding (``engine/transport/pieces``), errors and reports as bytes; Ray carries them
-and does not look inside.
+Chunks and results are in Millrace's encoding (``data/engine/transport/scatter_gather.py``), errors and reports are
+bytes; Ray carries them without interpreting them.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = ["ERROR", "RESULT", "MillraceWorker", "Message", "unreadable_path_erro
 
 RESULT, ERROR = range(2)
 
-# Runs of bytes and where each begins.
+# Byte buffers and their start offsets.
 Message = tuple[list[int], list[ByteArray]]
 
-# Arrays inside the runner up to this size are each worker's own, as a buffer that a user's function fills must be.
-# Larger ones are data: all workers of a node look at one copy, which cannot be written to.
+# Arrays inside the runner up to this size are copied for each worker, because a user function may write to them as to a
+# buffer. Larger arrays are data: all workers of a node share one read-only copy.
 MAX_PRIVATE_BYTES = 64 << 20
 
 
 class MillraceWorker:
-    """One worker. Ray makes it an actor, so its methods run one after the other."""
+    """One worker. Ray runs it as an actor, so its methods run one after the other."""
 
     def __init__(self) -> None:
         self.runner: ChunkFunction | None = None
@@ -50,7 +50,7 @@ class MillraceWorker:
     def load_runner(
         self, world: dict[str, Any], parts: list[ByteArray], paths: list[str], number: int
     ) -> dict[str, Any]:
-        """Load the runner. Says where this is, and why it cannot work, if so."""
+        """Load the runner. Returns the location of this worker, and the error if loading failed."""
         location = describe_location()
         try:
             faulthandler.enable(file=2)
@@ -70,7 +70,7 @@ class MillraceWorker:
         return location | {"error": None}
 
     def work(self, message: Message) -> tuple[int, list[int], list[ByteArray]]:
-        """The result of a chunk, or the error, in pieces that Ray copies into its store, each once."""
+        """Process a chunk. Returns the result, or the error, as buffers that Ray copies into its store once each."""
         try:
             return RESULT, *self._work(*message)
         except BaseException as error:
@@ -79,7 +79,7 @@ class MillraceWorker:
     def _work(self, starts: list[int], runs: list[ByteArray]) -> Message:
         assert self.runner is not None
         if not self.runner.leaves_input_unmodified:
-            # the store keeps the original: if this worker is lost, another one must find the same rows
+            # the original stays in the store: if this worker is lost, another one must read the same rows
             runs = [run.copy() for run in runs]
         chunk, _ = decode_buffers(starts, runs, self.objects)
         result, report = self.runner(chunk)
@@ -92,7 +92,7 @@ class MillraceWorker:
 
 
 def describe_location() -> dict[str, Any]:
-    """The node in words, its id, and where this process writes its stacks when asked to."""
+    """A description of the node, its id, and where this process writes its stacks on request."""
     ray = require("ray", extra="ray", purpose="a worker of a Ray cluster")
     node = ray.get_runtime_context().get_node_id()
     stacks = os.memfd_create("millrace-stacks")
@@ -106,7 +106,7 @@ def describe_location() -> dict[str, Any]:
 
 
 def read_stack(pid: int, stacks: int) -> str:
-    """On the worker's own node: what its threads do now."""
+    """The stacks of a worker's threads; runs on the worker's node."""
     path = f"/proc/{pid}/fd/{stacks}"
     before = os.path.getsize(path)
     os.kill(pid, signal.SIGURG)
@@ -124,8 +124,8 @@ def read_stack(pid: int, stacks: int) -> str:
 
 def unreadable_path_error(path: str, node: str) -> DataError:
     return DataError(
-        f"node {node} of the Ray cluster cannot open {path}: sources are opened on the nodes. Put the files where "
-        "every node finds them under this name (a shared folder, object storage), or stay on this machine with "
+        f"node {node} of the Ray cluster cannot open {path}: sources are opened on the nodes. Store the files where "
+        "every node can open them under this name (a shared folder, object storage), or run on this machine with "
         "run_on('processes')",
         file=path,
         node=node,

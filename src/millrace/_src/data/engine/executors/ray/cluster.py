@@ -1,4 +1,4 @@
-"""The Ray cluster as pipelines use it: how much of its store and of its CPUs this process has asked for."""
+"""Ray cluster handle: CPU and object-store accounting of this process."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _STORE_SHARE = 2
 @functools.lru_cache(maxsize=1)
 def library() -> Any:
     ray = ray_cluster.library("the executor 'ray'")
-    atexit.register(close_all)  # after Ray's own, so it runs before it
+    atexit.register(close_all)  # registered after Ray's handler, so it runs before it
     return ray
 
 
 class RayCluster:
-    """A cluster in use; ``claimed`` CPUs are asked for by workers of this process."""
+    """A cluster in use; ``claimed`` is the number of CPUs requested by workers of this process."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster, self.ray, self.address = cluster, cluster.ray, cluster.address
@@ -52,15 +52,16 @@ class RayCluster:
         return self.cluster.on_node(function, node_id, **options)
 
     def claim(self, workers: int, cpus: float, must: bool = True) -> list[float]:
-        """The CPUs that each worker asks for: as many workers as there is room for on the cluster, beside those that
-        this process has there already. If one ``must`` work, it may have to ask for none.
+        """Claim CPUs for workers. Returns the CPUs of each worker, as many workers as the cluster has free CPUs for.
+
+        If one worker is required (``must``) and no CPU is free, it claims none.
         """
         with _lock:
             total = self.cluster.cpus()
             available = workers if cpus <= 0 else int((total - self.claimed) / cpus + 1e-9)
             if available < 1 and not must:
                 raise ResourceError(
-                    f"the Ray cluster has {total:g} CPUs, and this process has asked for all of them"
+                    f"the Ray cluster has {total:g} CPUs, and this process has claimed all of them"
                 )
             claims = [cpus] * min(workers, available) if available > 0 else [0.0]
             self.claimed += sum(claims)
@@ -73,7 +74,7 @@ class RayCluster:
             self.claimed -= cpus
 
     def check(self, paths: list[str]) -> None:
-        """Every node can open these; the first that cannot is named."""
+        """Check that every node can open these paths; raises an error for the first that cannot."""
         unreadable = self.cluster.unseen(paths)
         if unreadable is not None:
             raise unreadable_path_error(*unreadable)

@@ -1,4 +1,4 @@
-"""The parent's hold on actors: how they are started, asked, and known to be lost."""
+"""Ray launcher: starts actors for a segment and detects lost actors and nodes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["RayLauncher", "RayWorker"]
 
 log = get_logger(__name__)
 
-# So long a worker waits for a CPU that somebody else has before one is started that asks for none.
+# Seconds that a worker waits for a CPU before one is started without a CPU claim.
 CPU_WAIT_SECONDS = 20.0
 
 
 class RayLauncher:
-    """Starts actors for one runner. The runner lies once in the object store, for all of them."""
+    """Starts actors for one runner. The runner is stored once in the object store, for all of them."""
 
     workers = "Ray workers"
     max_worker_deaths = 3
@@ -39,7 +39,7 @@ class RayLauncher:
     def __init__(self, runner: ChunkFunction, instance: RayCluster, workers: int, cpus: float) -> None:
         self.instance = instance
         self._cpus = cpus
-        # CPUs that each worker asks for
+        # CPUs that each worker claims
         self._claims: dict[int, float] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -64,7 +64,7 @@ class RayLauncher:
         ray = self.instance.ray
         if not ray.is_initialized():
             raise ResourceError("ray.shutdown() was called while a pipeline ran on Ray")
-        if number not in self._claims:  # one more than there were at first
+        if number not in self._claims:  # beyond the initial number of workers
             self._claims[number] = self.instance.claim(1, self._cpus, must=False)[0]
         actor = self._make.options(
             num_cpus=self._claims[number],
@@ -85,14 +85,14 @@ class RayLauncher:
             self._started_count += 1
 
     def drop_cpu_claim(self, number: int) -> bool:
-        """Nobody works yet, and this worker waits for a CPU that others have: it may work without asking for one."""
+        """Drop the CPU claim of worker 0 if no worker has started yet; it then runs without a CPU claim."""
         with self._lock:
             if self._started_count or number != 0 or not self._claims[number]:
                 return False
             self.instance.give_back(self._claims[number])
             self._claims[number] = 0.0
         log.warning(
-            "no CPU of the Ray cluster at %s came free in %g s: one worker goes on without asking for one",
+            "no CPU of the Ray cluster at %s became free in %g s: one worker continues without a CPU claim",
             self.instance.address,
             CPU_WAIT_SECONDS,
         )
@@ -112,7 +112,7 @@ class RayLauncher:
 
 
 class RayWorker:
-    """One actor, perhaps still waiting for its node."""
+    """Handle on one actor, which may still be waiting for a node."""
 
     def __init__(self, launcher: RayLauncher, actor: Any, info_ref: Any, number: int) -> None:
         self._launcher, self._instance, self._ray = launcher, launcher.instance, launcher.instance.ray
@@ -141,7 +141,7 @@ class RayWorker:
         return True
 
     def _get(self, ref: Any, timeout: float) -> Any:
-        """What the actor answered; None when it is lost, and then how is kept."""
+        """The actor's result; None when it is lost, with the reason stored."""
         errors = self._ray.exceptions
         if not self._ray.is_initialized():
             self._end_reason = self._end_reason or "ended with ray.shutdown()"
@@ -150,7 +150,7 @@ class RayWorker:
             return self._ray.get(ref, timeout=timeout)
         except errors.GetTimeoutError:
             raise TimeoutError from None
-        except errors.RayTaskError as error:  # our own code on the node, or what Ray does around it
+        except errors.RayTaskError as error:  # raised by Millrace's code on the node, or by Ray around it
             raise ValueError(f"a Ray worker on {self.location} failed: {error}") from error
         except errors.RayError as error:
             self._end_reason = self._end_reason or self._describe_loss(error)
@@ -231,21 +231,21 @@ class RayWorker:
 
     def stack(self) -> str:
         if not self._worker_info:
-            return "  (it has not begun)\n"
+            return "  (not started)\n"
         stack_task = self._instance.on_node(
-            read_stack, self._worker_info["node_id"], name="millrace: where a worker is"
+            read_stack, self._worker_info["node_id"], name="millrace: read worker stacks"
         )
         try:
             text: str = self._ray.get(
                 stack_task.remote(self._worker_info["pid"], self._worker_info["stacks"]), timeout=10
             )
         except self._ray.exceptions.RayError as error:
-            return f"  (no answer: {_first_line(error)})\n"
-        return text or "  (no answer: starting, stopped, or deep in the kernel)\n"
+            return f"  (no response: {_first_line(error)})\n"
+        return text or "  (no response: starting, stopped, or blocked in the kernel)\n"
 
 
 def _first_line(error: BaseException) -> str:
-    """What Ray says, in one line: its first one says little, a later one says why."""
+    """Ray's error in one line. The first line of the error is generic; a later line states the reason."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     why = next((line for line in lines if line.startswith("The actor died") or "exit" in line.lower()), None)
     return (why or (lines[0] if lines else type(error).__name__))[:200]

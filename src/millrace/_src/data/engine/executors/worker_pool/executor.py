@@ -1,4 +1,4 @@
-"""An executor whose workers live outside this process: each has a thread here (``lane.py``), all share a queue."""
+"""Executor over a pool of out-of-process workers, one supervisor thread per worker, with one shared queue."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = get_logger(__name__)
 
 
 class WorkerPoolExecutor(Executor):
-    """Takes the launcher over: it is closed with the executor, and also when no worker can be started."""
+    """Owns the launcher: it is closed with the executor, and also when no worker can be started."""
 
     def __init__(
         self, runner: ChunkFunction, launcher: WorkerLauncher, workers: int, name: str, grace: float
@@ -61,22 +61,22 @@ class WorkerPoolExecutor(Executor):
         return task
 
     def resize(self, workers: int) -> int:
-        """More are started at once; those that are too many end when they have done what they have in hand."""
+        """Change the number of workers. New workers start at once; surplus workers end after their current chunks."""
         pool = self._pool
         count = pool.active_count
         try:
             for _ in range(workers - count):
                 _add_worker(pool)
-        except (OSError, RuntimeError) as error:  # as many as there can be
+        except (OSError, RuntimeError) as error:  # continue with fewer
             log.warning(
-                "%s goes on with %d %s: %s", pool.name, pool.active_count, pool.launcher.workers, error
+                "%s continues with %d %s: %s", pool.name, pool.active_count, pool.launcher.workers, error
             )
         pool.shrink(count - workers)
         self.num_workers = pool.wanted = max(1, pool.active_count)
         return self.num_workers
 
     def stacks(self) -> str:
-        """The Python stack of every thread of every worker, also of one that is stuck."""
+        """The Python stacks of all threads of all workers, including blocked ones."""
         return "\n".join(filter(None, (supervisor.stack() for supervisor in list(self._pool.supervisors))))
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class WorkerPoolExecutor(Executor):
 
 
 def _add_worker(pool: WorkerPool) -> None:
-    """One more worker; raises what the system says when it gives none."""
+    """Add a worker; raises the system's error if none can be started."""
     number = pool.next_number()
     supervisor = WorkerSupervisor(pool, f"{pool.name}-{number}", number)
     with pool.lock:
@@ -99,7 +99,7 @@ def _add_worker(pool: WorkerPool) -> None:
 
 
 def _close_in_background(pool: WorkerPool, grace: float) -> None:
-    """The executor was dropped: a thread closes it, for a garbage collection must not wait."""
+    """Close a dropped executor in a thread: garbage collection must not block."""
     if os.getpid() != pool.pid or pool.closed:
         return
     try:
@@ -112,6 +112,8 @@ _live: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
 
 
 def close_all() -> None:
-    """At interpreter exit, while threads still run; what is missed ends with its line to this process."""
+    """Close all pools at interpreter exit, while threads still run. A worker that is missed exits when its channel
+    closes.
+    """
     for pool in list(_live):
         pool.close(grace=0.5)

@@ -1,7 +1,7 @@
-"""Which of the user's modules a worker is going to import, as far as the pipeline and the sources show.
+"""Imported modules: which user modules a pickled pipeline can import, found by scanning names and import statements.
 
-A program may have a thousand modules and a pipeline that needs three of them. Guessing too many costs a little time,
-so words decide: a module can be imported where an import statement has all the parts of its name.
+A program may have a thousand modules and a pipeline that needs three of them. A false positive costs only a little
+time, so names decide: a module counts as imported where an import statement contains all components of its name.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from collections.abc import Iterable, Mapping
 __all__ = ["ImportedModules"]
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
-# wherever a line may begin one, over the lines that parentheses or a backslash join
+# import statements, including lines continued by parentheses or a backslash
 _IMPORT = re.compile(r"(?:^|[;:])[ \t]*(?:from|import)\b(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE)
 
 
 class ImportedModules:
-    """Modules by name and file; asked which of them a pickle or another module names."""
+    """Modules by name and file, and which of them a pickle or another module names."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self._files = files
         self._parts = {name: tuple(name.split(".")) for name in files}
 
     def named_in(self, data: bytes) -> set[str]:
-        """The modules that a pickle names: in full, or part by part in the code of a function that it holds."""
+        """The modules that a pickle names: in full, or component by component in the code of a pickled function."""
         components = {part for parts in self._parts.values() for part in parts}
         present = {component for component in components if component.encode() in data}
         return self._with_parents(name for name, parts in self._parts.items() if present.issuperset(parts))
 
     def named_by(self, module: str) -> set[str]:
-        """The modules that the source of another imports; all of them where there is no source to read."""
+        """The modules that the source of a module imports; all modules if the source cannot be read."""
         identifiers = _imported_identifiers(self._files[module], _modification_time(self._files[module]))
         if identifiers is None:
             return set(self._files)
         here, modules = self._parts[module], []
         for name, parts in self._parts.items():
-            # a relative import leaves out the packages that both lie in
+            # a relative import omits the packages that both modules are in
             shared = 0
             while shared < min(len(here), len(parts) - 1) and here[shared] == parts[shared]:
                 shared += 1

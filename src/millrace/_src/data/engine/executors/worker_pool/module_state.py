@@ -1,14 +1,15 @@
-"""The globals of the user's own modules, as they are now, for workers that import those modules afresh.
+"""Transfer of the globals of user modules to worker processes that import these modules afresh.
 
-A script changes its config module (``config.size = 64``, an argparse namespace, a class attribute) and then
-iterates. A forked process would see that; an interpreter of its own sees the file on disk. So the parent writes
-down the data that the user's modules hold, and a worker that imports one of them puts into it what differs.
-Nothing is imported for this: a module that a worker never needs stays out.
+A script changes its config module (``config.size = 64``, an argparse namespace, a class attribute) and then iterates. A
+forked process would see the change; a fresh interpreter sees the file on disk. Therefore the parent saves the data of
+the user's modules, and a worker that imports one of them sets the values that differ. No module is imported for this: a
+module that a worker never needs is not loaded.
 
-What is carried: values that pickle. Functions and classes come with the import, unless a module was given one of
-another's. A value above ``MOST`` bytes stays behind, and that is said. Of modules that neither the pipeline nor the
-sources it leads to name, a worker may still import one by a name made up at run time: what plain pickle takes of
-them goes along, in silence; lambdas and what lives in ``__main__`` does not, for it takes seconds in a large program.
+Values that can be pickled are transferred. Functions and classes come with the import, unless a module holds those of
+another module. A value above ``MAX_VALUE_BYTES`` is not transferred, with a warning. Modules that neither the pipeline nor its
+imported sources name may still be imported by a name computed at run time: of these only values that plain pickle
+supports are transferred, without warnings; lambdas and values from ``__main__`` are not, because cloudpickle takes
+seconds in a large program.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ __all__ = ["collect_module_state", "apply_deferred_state", "install_module_state
 
 log = get_logger(__name__)
 
-# Bytes of one value, and of all together, that travel to every worker.
+# Limits in bytes of one value and of all values that are sent to every worker.
 MAX_VALUE_BYTES, MAX_TOTAL_BYTES = 8 << 20, 64 << 20
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
@@ -45,7 +46,7 @@ _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
 
 @dataclasses.dataclass
 class _ModuleState:
-    """What one module holds: plain values as they are, others by their number in the table of pickles."""
+    """The state of one module: plain values as they are, others by their index in the table of pickles."""
 
     file: str
     search: list[str] | None
@@ -56,11 +57,11 @@ class _ModuleState:
 @dataclasses.dataclass
 class _Snapshot:
     modules: dict[str, _ModuleState]
-    # pickles; True: it names functions or classes of the user's, so that loading it imports their modules
+    # pickles; True: it refers to user functions or classes, so that loading it imports their modules
     table: list[tuple[bytes, bool]]
 
 
-# a value, and how many bytes it may take -> see `_dumps`
+# (value, limit in bytes) -> see `_dumps`
 _Dumps = Callable[[Any, int], tuple[bytes, bool, set[str]]]
 
 
@@ -68,7 +69,7 @@ _Dumps = Callable[[Any, int], tuple[bytes, bool, set[str]]]
 
 
 def collect_module_state(pipeline: bytes) -> bytes:
-    """The globals of every module of the user's that is loaded here, for the pickled pipeline; ``install`` takes it."""
+    """The pickled globals of every loaded user module, for a pickled pipeline; see :func:`install_module_state`."""
     loaded = dict(sys.modules)
     files = {name: file for name, module in loaded.items() if (file := _user_module_file(name, module))}
     imported = ImportedModules(files)
@@ -84,7 +85,9 @@ def collect_module_state(pipeline: bytes) -> bytes:
 
 
 class _StateCollector:
-    """What goes along so far: an object that several modules hold goes once, and no more than ``MOST_IN_ALL`` bytes."""
+    """The state collected so far. An object held by several modules is stored once; the total is at most
+    ``MAX_TOTAL_BYTES``.
+    """
 
     def __init__(self, snapshot: _Snapshot) -> None:
         self.snapshot = snapshot
@@ -99,13 +102,13 @@ class _StateCollector:
         dumps: _Dumps,
         too_large: Callable[[str, int], None],
     ) -> set[str]:
-        """Write a module down; the modules of others that its values name."""
-        search = vars(module).get("__path__")  # not getattr: a module may answer to any name
+        """Add the state of a module. Returns the modules that its values name."""
+        search = vars(module).get("__path__")  # not getattr: a module may define __getattr__
         state = _ModuleState(file, None if search is None else [str(entry) for entry in search], {}, {})
         named: set[str] = set()
         for key, value in _iter_data(module):
             if type(value).__module__ == "itertools":
-                continue  # Python 3.14 pickles none of them, and those before it give notice of that
+                continue  # not picklable in Python 3.14, deprecated before
             if type(value) in _ATOMS and (not isinstance(value, (str, bytes)) or len(value) < 4096):
                 state.atoms[key] = value
                 continue
@@ -126,7 +129,7 @@ class _StateCollector:
         except _TooLargeError:
             too_large(what, most)
             return -1
-        except Exception as error:  # whatever a user's object says when it is pickled
+        except Exception as error:  # any error of a user object's pickling code
             log.debug("%s is not carried to worker processes: %s: %s", what, type(error).__name__, error)
             return -1
         named |= modules
@@ -136,7 +139,7 @@ class _StateCollector:
 
 
 def _iter_data(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
-    """Dotted names and values: the module's globals, then the attributes of the classes it defines."""
+    """Dotted names and values: the module's globals, then the attributes of classes that it defines."""
     for key, value in list(vars(module).items()):
         if key.startswith("__") or isinstance(value, types.ModuleType):
             continue
@@ -151,7 +154,7 @@ def _iter_data(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
 
 def _attributes(cls: type) -> Iterator[tuple[str, Any]]:
     if hasattr(cls, "__members__"):
-        return  # an enumeration's members are what its class says
+        return  # the members of an enumeration are fixed by its class
     for key, value in list(vars(cls).items()):
         if key.startswith(("__", "_abc_")):
             continue
@@ -166,12 +169,12 @@ def _warn_too_large(what: str, most: int) -> None:
     warn_once(
         f"left-behind-{what}",
         f"{what} takes more than {most} bytes and is not carried to worker processes: they have it as importing "
-        "the module makes it. Hold it in your dataset object instead, if it was changed since (said once)",
+        "the module makes it. Store it in your dataset object instead if it was changed since (reported once)",
     )
 
 
 def _dumps(value: Any, most: int = MAX_VALUE_BYTES) -> tuple[bytes, bool, set[str]]:
-    """The pickle, whether loading it imports modules of the user's, and the modules that it names."""
+    """The pickle, whether loading it imports user modules, and the modules that it names."""
     out = _BoundedBuffer(most)
     pickler = _CodeTrackingPickler(out, protocol=5)
     pickler.dump(value)
@@ -200,7 +203,7 @@ class _BoundedBuffer(io.BytesIO):
 
 
 class _CodeTrackingPickler(cloudpickle.Pickler):  # type: ignore[misc]
-    """Notes whether functions or classes of the user's are held as values, not only as the types of values."""
+    """Records whether user functions or classes occur as values, not only as the types of values."""
 
     def __init__(self, file: Any, protocol: int) -> None:
         super().__init__(file, protocol=protocol)
@@ -221,8 +224,8 @@ class _CodeTrackingPickler(cloudpickle.Pickler):  # type: ignore[misc]
 
 
 def _user_module_file(name: str, module: Any) -> str | None:
-    """The file of a module that the user wrote; None for Python's, for installed ones, ours and ``__main__``."""
-    # Ray knows the script by a second name
+    """The file of a user module; None for the standard library, installed packages, Millrace and ``__main__``."""
+    # Ray imports the script under a second name
     if name in ("__main__", "__mp_main__") or not isinstance(module, types.ModuleType):
         return None
     file = vars(module).get("__file__")
@@ -235,7 +238,7 @@ def _user_module_file(name: str, module: Any) -> str | None:
 
 
 def install_module_state(data: Any) -> None:
-    """From now on a module of the user's that is imported here gets the parent's values."""
+    """Install an import hook that sets the parent's values in user modules as they are imported here."""
     finder = _StateFinder(pickle.loads(data))
     sys.meta_path.insert(0, finder)
     for name in list(sys.modules):
@@ -244,14 +247,16 @@ def install_module_state(data: Any) -> None:
 
 
 def apply_deferred_state() -> None:
-    """The pipeline is loaded: give the modules that it brought what could not be loaded while they came."""
+    """After the pipeline is loaded, set the values that could not be loaded while modules were being imported."""
     for finder in sys.meta_path:
         if isinstance(finder, _StateFinder):
             finder.fill_deferred()
 
 
 class _StateFinder(importlib.abc.MetaPathFinder):
-    """Finds what the other finders find, or the file that the parent had, and fills the module once it has run."""
+    """Import hook: delegates to the other finders, or uses the parent's file, and sets the module's state after it has
+    run.
+    """
 
     def __init__(self, snapshot: _Snapshot) -> None:
         self.snapshot = snapshot
@@ -269,7 +274,7 @@ class _StateFinder(importlib.abc.MetaPathFinder):
         for finder in sys.meta_path:
             if finder is not self and spec is None and hasattr(finder, "find_spec"):
                 spec = finder.find_spec(fullname, path, target)
-        if spec is None:  # given by its path, or from a folder that has left sys.path
+        if spec is None:  # loaded by its path, or from a folder that is no longer on sys.path
             spec = importlib.util.spec_from_file_location(
                 fullname, state.file, submodule_search_locations=state.search
             )
@@ -302,7 +307,7 @@ class _StateFinder(importlib.abc.MetaPathFinder):
             if number not in self._loaded:
                 pickled = self.snapshot.table[number][0]
                 if name in vars(owner) and _dumps(vars(owner)[name])[0] == pickled:
-                    return  # as the import made it
+                    return  # unchanged by the import
                 self._loaded[number] = pickle.loads(pickled)
             setattr(owner, name, self._loaded[number])
         except Exception as error:
@@ -314,7 +319,7 @@ def _same_atom(one: Any, two: Any) -> bool:
 
 
 def _owner(module: types.ModuleType, key: str) -> tuple[Any, str]:
-    """The module, or the class in it, whose attribute the dotted name is; None when there is none here."""
+    """The module, or the class in it, that owns a dotted name; None if there is none here."""
     *path, name = key.split(".")
     owner: Any = module
     for part in path:
@@ -325,7 +330,7 @@ def _owner(module: types.ModuleType, key: str) -> tuple[Any, str]:
 
 
 class _StateLoader(importlib.abc.Loader):
-    """A loader that fills the module after it has run; in all else the loader that was found."""
+    """A loader that sets the module's state after it has run; otherwise delegates to the original loader."""
 
     def __init__(self, loader: Any, finder: _StateFinder) -> None:
         self._loader, self._finder = loader, finder
@@ -335,7 +340,7 @@ class _StateLoader(importlib.abc.Loader):
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:
-        # the module keeps its true loader: whoever asks it for source or data files must find it
+        # the module keeps its original loader: code that reads its source or data files needs it
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader

@@ -1,4 +1,4 @@
-"""Why an object cannot go to another process: the path to the part that does not pickle."""
+"""Error attribution for pickling: finds the attribute of an object that cannot be pickled."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from millrace._src.core.errors import PlanError
 
 __all__ = ["pickling_error"]
 
-# Each step pickles parts of a failing object again; a few hundred small tries find it in practice.
+# Each step pickles parts of a failing object again; a few hundred small attempts suffice in practice.
 _TRIES = 400
 
 
 def pickling_error(thing: Any, error: BaseException, what: str) -> PlanError:
-    """The error for a runner that cloudpickle refuses, naming attribute and type when they can be told."""
+    """The error for a runner that cloudpickle cannot pickle, naming attribute and type if they can be determined."""
     path, culprit = _find_unpicklable(thing)
     where = ""
     if culprit is not thing:
@@ -35,7 +35,7 @@ def _type_name(value: Any) -> str:
 
 
 def _find_unpicklable(thing: Any) -> tuple[str, Any]:
-    """Walk down, always into a part that fails by itself."""
+    """Descend into parts that fail to pickle by themselves; return the path and the innermost one."""
     path, culprit = "", thing
     tries, seen = _TRIES, {id(thing)}
     while True:
@@ -66,7 +66,7 @@ def _can_pickle(part: Any) -> bool:
 
 
 def _iter_parts(thing: Any) -> Iterator[tuple[str, Any]]:
-    """What an object is made of, each with the step that leads there."""
+    """The parts of an object, each with its path step."""
     if isinstance(thing, dict):
         for key, value in thing.items():
             yield f"[{key!r}]", value

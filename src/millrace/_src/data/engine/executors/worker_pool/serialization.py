@@ -1,9 +1,9 @@
-"""Python objects between a process and its own workers: cloudpickle, with large buffers out of the stream.
+"""Serialization of Python objects between a process and its workers: cloudpickle with out-of-band buffers.
 
-Only for the unnamed socket pair to a worker that this process started itself: loading a pickle runs what it
-says. The parent sends by value whatever lives in ``__main__``, for a worker never imports the user's script.
-On the way back a class that came from the parent is sent as a reference to the parent's own: rebuilt by value
-it would overwrite the methods of the original.
+Only for the unnamed socket pair to a worker that this process started itself: loading a pickle runs code. The parent
+pickles objects of ``__main__`` by value, because a worker never imports the user's script. On the way back, a class
+that came from the parent is sent as a reference to the parent's class: rebuilding it by value would overwrite the
+methods of the original.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["PickleByReference", "PickleByValue", "WorkerPickle", "flat_dumps", "
 
 
 class PickleByValue:
-    """The parent's side: everything that a fresh interpreter could not import goes along in full."""
+    """The parent's side: objects that a fresh interpreter could not import are pickled by value."""
 
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
         buffers: list[pickle.PickleBuffer] = []
@@ -36,7 +36,7 @@ class PickleByValue:
 
 
 class PickleByReference(PickleByValue):
-    """Both sides of a forked worker: it has the parent's modules, ``__main__`` included."""
+    """Both sides of a forked worker, which has the parent's modules including ``__main__``."""
 
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
         buffers: list[pickle.PickleBuffer] = []
@@ -48,7 +48,7 @@ class PickleByReference(PickleByValue):
 
 
 class WorkerPickle(PickleByValue):
-    """The side of a worker with its own ``__main__``."""
+    """The side of a worker with a separate ``__main__``."""
 
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
         buffers: list[pickle.PickleBuffer] = []
@@ -70,12 +70,12 @@ class _WorkerPickler(cloudpickle.Pickler):  # type: ignore[misc]
             number = _ids_by_class.get(obj)
             if number is not None:
                 return original_class, (number, obj.__module__, obj.__qualname__)
-            _local_classes.add(obj)  # if it goes by value now, it gets a number that the parent did not give
+            _local_classes.add(obj)  # sent by value now, it gets an id that does not come from the parent
         return super().reducer_override(obj)
 
 
 def original_class(number: str, module: str, name: str) -> type:
-    """The parent's own class for one that came back from a worker."""
+    """The parent's original class for one that came back from a worker."""
     target: Any = _classes_by_id.get(number)
     if target is None:
         target = sys.modules[module]
@@ -87,7 +87,7 @@ def original_class(number: str, module: str, name: str) -> type:
 
 
 def flat_dumps(objects: ObjectCodec, value: Any) -> bytes:
-    """Pickle and buffers as one run of bytes, for small things: reports and errors. None is no bytes."""
+    """Pickle and buffers as one byte string, for small objects such as reports and errors. None is the empty string."""
     if value is None:
         return b""
     data, buffers = objects.dumps(value)

@@ -1,4 +1,4 @@
-"""One thread of the parent and the worker it serves: send, wait, deliver; and start another when it dies."""
+"""Worker supervisor: parent thread that sends chunks to one worker, delivers its results, restarts it when it dies."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from .pool import PendingTask, WorkerHandle, WorkerPool, WorkerResult, describe_
 
 __all__ = ["WorkerSupervisor"]
 
-# A second chunk lies ready in the worker's socket while it works on the first, unless another worker is idle. With very
-# long chunks one may be soon, so it is done while chunks take less than this many seconds: more than the 40 ms they
-# should take, or a worker would wait for each of them.
+# A second chunk is queued in the worker's socket while the worker processes the first, unless another worker is idle.
+# With long chunks another worker may become idle soon, so this is done only while chunks take less than this many
+# seconds: more than the 40 ms that chunks should take, because otherwise a worker would wait for each of them.
 DEPTH = 2
 SHORT_CHUNK_SECONDS = 0.1
-# How often a wait looks whether the worker is dead without its line being cut.
+# Interval in seconds at which a wait checks whether the worker has died without closing its channel.
 LIVENESS_SECONDS = 5.0
 
 
 class WorkerSupervisor:
-    """``waiting`` is True while the thread has nothing to do."""
+    """Supervises one worker. ``waiting`` is True while the thread is idle."""
 
     def __init__(self, pool: WorkerPool, name: str, number: int) -> None:
         self.pool, self.name, self.number = pool, name, number
         self.waiting = False
-        # it has brought a result
+        # it has delivered a result
         self.has_result = False
         self.worker: WorkerHandle | None = pool.launcher.start(name, number)
         self._ready = False
@@ -38,7 +38,7 @@ class WorkerSupervisor:
         self._exiting = False
 
     def start(self) -> None:
-        """Raises RuntimeError when the system gives no thread."""
+        """Start the thread. RuntimeError if the system refuses."""
         try:
             self.thread.start()
         except BaseException:
@@ -47,10 +47,10 @@ class WorkerSupervisor:
                 worker.reap()
             raise
 
-    # ---- what other threads may call -----------------------------------------------------------------
+    # ---- called by other threads ---------------------------------------------------------------------
 
     def request_exit(self) -> None:
-        """The worker finishes what it has and ends."""
+        """Request the worker to exit after its pending chunks."""
         with self.pool.lock:
             if self.worker is not None:
                 self.worker.close_input()
@@ -72,11 +72,11 @@ class WorkerSupervisor:
 
     @property
     def is_starting(self) -> bool:
-        """Its worker has work and has not brought a result yet, ever: it is still starting."""
+        """Whether the worker is still starting: it has work and has never delivered a result."""
         return not self.has_result and not (self.waiting and self.pool.queue.empty())
 
     def stack(self) -> str:
-        """Where the worker is; the lock keeps its descriptors from being closed meanwhile."""
+        """The worker's stack; the lock keeps its descriptors open meanwhile."""
         with self.pool.lock:
             if self.worker is None:
                 return ""
@@ -95,7 +95,7 @@ class WorkerSupervisor:
             while self._wait_until_ready() and (self._send_tasks() or self._in_flight):
                 if self._in_flight:
                     self._deliver_result()
-        except (OSError, ResourceError) as refused:  # no new worker can be started
+        except (OSError, ResourceError) as refused:  # no replacement can be started
             error = refused
         except BaseException as bug:  # never leave a task without an outcome
             self.pool.fail(bug)
@@ -107,7 +107,7 @@ class WorkerSupervisor:
             self.pool.remove_supervisor(self, error)
 
     def _wait_until_ready(self) -> bool:
-        """Wait until the worker can work: it takes no chunk before. False when nobody waits for it any more."""
+        """Wait until the worker is ready: no chunk is taken before. False when the pool was closed or has failed."""
         while not self._ready:
             if self.worker is None or self.pool.closed or self.pool.failure is not None:
                 return False
@@ -117,7 +117,7 @@ class WorkerSupervisor:
         return True
 
     def _send_tasks(self) -> bool:
-        """Give the worker what it may have; False when the executor is closing and nothing is left to do."""
+        """Send tasks to the worker up to its queue depth; False when the executor is closing and nothing is left."""
         while self._ready and len(self._in_flight) < DEPTH and not self._exiting:
             if not self._in_flight:
                 self.waiting = True
@@ -138,7 +138,7 @@ class WorkerSupervisor:
                 job.task.finish(None)
             else:
                 self._send(job)
-            del job  # hold no result while waiting for the next
+            del job  # release the result while waiting for the next task
         return not self._exiting
 
     def _send(self, job: PendingTask) -> None:
@@ -146,7 +146,7 @@ class WorkerSupervisor:
         assert job.task.chunk is not None
         try:
             copied = self.worker.encode(job.task.chunk)
-        except Exception as error:  # the chunk's own fault, or no memory: the worker is not concerned
+        except Exception as error:  # caused by the chunk, or out of memory: the worker is not affected
             job.task.finish(None, error)
             return
         self._in_flight.append(job)
@@ -156,12 +156,12 @@ class WorkerSupervisor:
             self._replace(head_ran=len(self._in_flight) > 1)
 
     def _deliver_result(self) -> None:
-        """Wait for the answer to the oldest chunk and hand it over."""
+        """Wait for the result of the oldest chunk and deliver it."""
         assert self.worker is not None
         began = time.perf_counter()
         try:
             result = self._receive(self.worker)
-        except (ResourceError, ValueError) as error:  # its memory cannot be mapped here: start afresh
+        except (ResourceError, ValueError) as error:  # its memory cannot be mapped here: restart it
             self._in_flight.popleft().task.finish(None, error)
             self._replace(head_ran=False)
             return
@@ -188,8 +188,9 @@ class WorkerSupervisor:
                     return None
 
     def _replace(self, *, head_ran: bool) -> None:
-        """The worker is dead. Its chunks go back to the queue, the one it had in hand marked, and another
-        worker takes its place. Raises when none can be started.
+        """Replace a dead worker. Raises if none can be started.
+
+        Its chunks return to the queue; the death is recorded for the chunk that it was processing.
         """
         assert self.worker is not None
         pool = self.pool
@@ -212,16 +213,16 @@ class WorkerSupervisor:
             return
         pool.record_worker_death(death)
         if pool.failure is not None:
-            self._exiting = True  # all else is refused by whoever is left, or by put itself
+            self._exiting = True  # the remaining tasks are failed by other supervisors or by put()
             return
         fresh = pool.launcher.start(self.name, self.number)
         with pool.lock:
             self.worker = fresh
-            if self._is_closing():  # it was asked before we had it
+            if self._is_closing():  # exit was requested while it was starting
                 fresh.close_input()
 
     def _is_closing(self) -> bool:
-        return self.pool.closed  # another thread may have closed since the last look
+        return self.pool.closed  # another thread may have closed it in the meantime
 
     def _worker_died_error(self, job: PendingTask) -> WorkerDiedError:
         ends = job.deaths[0] if len(set(job.deaths)) == 1 else " and ".join(job.deaths)
@@ -233,13 +234,13 @@ class WorkerSupervisor:
         )
 
     def _retire(self) -> None:
-        """Let the worker end in its own time; whoever closes the executor sees that this does not last."""
+        """Let the worker finish; the thread that closes the executor limits how long this takes."""
         worker = self.worker
         if worker is None:
             return
         worker.close_input()
         if self.pool.failure is not None and not self.pool.closed:
-            worker.terminate()  # nobody may come to close
+            worker.terminate()  # close() may never be called
         try:
             while self._receive(worker) is not None:
                 pass
