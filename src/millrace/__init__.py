@@ -217,7 +217,8 @@ _PLACES = {
     ),
     "millrace.hal": ("hal",),
     "millrace._src.runtime.tensor.backend.device_properties": ("get_current_device",),
-    "millrace._src.runtime.tensor.run_check": ("is_tensor", "run_check"),
+    "millrace._src.runtime.tensor.properties": ("is_tensor",),
+    "millrace._src.runtime.tensor.run_check": ("run_check",),
     "millrace._src.runtime.tensor.generator": (
         "Generator",
         "default_generator",
