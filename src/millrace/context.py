@@ -1,4 +1,4 @@
-"""What holds for the whole process: ``from millrace import context; context.set_context(mode=context.GRAPH_MODE)``."""
+"""Process-wide settings: ``from millrace import context; context.set_context(mode=context.GRAPH_MODE)``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exceptions that Millrace raises on purpose: ``from millrace.errors import DataError``."""
+"""Exceptions of Millrace: ``from millrace.errors import DataError``."""
 
 from millrace._src.core.errors import (
     ArgumentTypeError,

@@ -1,4 +1,4 @@
-"""Devices, their memory and streams, under MindSpore's older path; ``millrace.runtime`` has the newer names."""
+"""Devices, their memory and streams, with MindSpore's older names; ``millrace.runtime`` has the newer ones."""
 
 from __future__ import annotations
 

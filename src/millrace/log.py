@@ -1,4 +1,4 @@
-"""``mindspore.log``'s calls, and beyond them levels and lines of JSON that a script asks for while it runs."""
+"""Logging with the functions of ``mindspore.log``, and levels and JSON lines that are set at run time."""
 
 from millrace._src.core.log_functions import (
     critical,
