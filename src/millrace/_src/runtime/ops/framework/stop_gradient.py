@@ -43,11 +43,12 @@ class StopGradient(Primitive):
 def stop_gradient_(input: MillraceTensor) -> MillraceTensor:
     """Detach a tensor from its computation, in place.
 
+    >>> from millrace import Tensor
     >>> x = Tensor([2.0])
     >>> stop_gradient_(x) is x
     True
     """
     if not isinstance(input, MillraceTensor):
-        raise ArgumentTypeError(f"For 'stop_gradient_', 'input' must be a MillraceTensor, but got {input!r}.")
+        raise ArgumentTypeError(f"For 'stop_gradient_', 'input' must be a Tensor, but got {input!r}.")
     input._torch = input._torch.detach()
     return input
